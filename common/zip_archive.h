@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/common/files.h>
+#include <transmute/common/zip_directory.h>
 
 #include <cstdint>
 #include <string>
@@ -31,19 +32,12 @@ class ZipArchive {
   void read_into(const std::string& name, void* to, uint64_t count) const;
 
  private:
-  struct Record {
-    uint64_t header;  // where its local header begins
-    uint64_t size;
-    uint32_t crc;
-    bool is_stored;  // not compressed
-  };
-
-  const Record& record(const std::string& name) const;
+  const ZipRecord& record(const std::string& name) const;
   uint64_t data_begin(const std::string& name) const;
 
-  std::string path_;
   InputFile file_;
-  std::unordered_map<std::string, Record> records_;
+  ZipBytes bytes_;  // of file_
+  std::unordered_map<std::string, ZipRecord> records_;
 };
 
 }  // namespace v0

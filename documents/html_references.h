@@ -22,6 +22,9 @@ CharacterReference reference_at(std::string_view text, size_t at);
 /// Text without markup, with the characters that its references stand for.
 std::string with_references_decoded(std::string_view text);
 
+/// True if text without markup has a letter once its references are decoded.
+bool has_letters(std::string_view text);
+
 /// Words of the form "name=C1" or "*name=3E+338", in the order of the alphabet; see html_reference_names.cpp.
 extern const char* const kHtmlReferenceNames;
 

@@ -45,6 +45,16 @@ printf '{"a":[1,-2.5e3,{"b":null}],"c":"\\u00e4\xc3\xa4","a":true}' | seed json 
 printf '\0{"q":["a <b>red</b> house","x"],"source":"en","target":"de","format":"html"}' | seed http_request libretranslate
 printf '\1\2ein<p>A <b title="x &quot;y">red</b> house.<br>Two &lt;&#115;cript&gt; & <i>three</i>! <!-- a --><pre>b</pre></p>' |
   seed document page
+printf '\0\0''1\n00:00:01,000 --> 00:00:02,000\nA <i>red\n\n2\n00:00:02,000 --> 00:00:03,000\nhouse</i> here.\n' |
+  seed document_files srt
+printf '\2\0[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,{\\i1}A{\\i0} dog\\Nruns\n' |
+  seed document_files ass
+printf '\3\0msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=n != 1;\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\n' |
+  seed document_files po
+printf '\4\0<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>A dog</w:t><w:br/></w:r><w:hyperlink><w:r><w:t>x</w:t></w:r></w:hyperlink></w:p>' |
+  seed document_files docx
+printf '\5\0<text:p>A <text:span>red</text:span><text:note><text:p>note</text:p></text:note> dog<text:tab/></text:p>' |
+  seed document_files odt
 printf '\1q=a+red%%20house&q=b&source=en&target=de&format=text' | seed http_request form
 printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","glossary":[{"source":"a","target":"b"}],
 "sampling":{"top_k":3},"num_hypotheses":2}' | seed http_request v1

@@ -103,7 +103,7 @@ int generate(const Arguments& arguments, const std::vector<std::string>& facts) 
       if (!refusal.empty()) refuse_prompt(arguments, lines + 1, refusal);
     }
   });
-  looping_lines.report(lines - output.finished_lines(), "text");
+  looping_lines.report(transmute::counted(lines - output.finished_lines(), "line"), "text");
   return 0;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// translate: one line in, one line out. See --help.
+// translate: one line in, one line out, or a document. See --help.
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/memory.h>
-#include <transmute/common/progress.h>
 #include <transmute/examples/parsing/tree_constraint.h>
 #include <transmute/programs/shared/bad_text.h>
-#include <transmute/programs/shared/cut_lines.h>
+#include <transmute/programs/shared/document_run.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_output.h>
 #include <transmute/programs/shared/line_progress.h>
@@ -14,8 +13,8 @@
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/search_flags.h>
 #include <transmute/programs/shared/stream_flags.h>
+#include <transmute/programs/shared/translation_totals.h>
 #include <transmute/programs/shared/translator_flags.h>
-#include <transmute/programs/shared/unknown_text.h>
 #include <transmute/text/format.h>
 #include <transmute/text/glossary.h>
 #include <transmute/text/sentence_language.h>
@@ -50,45 +49,9 @@ struct Arguments {
   int64_t num_best = 0;
   int64_t alternatives = 0;
   std::string mbr_utility = "chrf";
+  transmute::DocumentFlags document;
   std::string guard = "retry";
   const CLI::Option* rerank = nullptr;
-};
-
-// What is said at the end.
-class Totals {
- public:
-  /// @param before lines that an earlier run has translated
-  Totals(const transmute::TranslationOptions& options, int64_t before)
-      : counts_loops_(options.guard == transmute::Guard::off && options.search.constraint == nullptr),
-        cut_lines_(options.max_source_tokens),
-        before_(before) {}
-
-  /// In all, those before included.
-  int64_t lines() const { return before_ + lines_; }
-  void add(const transmute::Translation& translation) {
-    ++lines_;
-    if (translation.parts > translation.sentences) cut_lines_.add(translation.parts, translation.source_tokens.size());
-    if (counts_loops_) looping_lines_.add(translation);
-    suspicious_lines_.add(translation);
-    unknown_text_.add(translation);
-  }
-  void report() const {
-    if (cut_lines_.count() > 0)
-      transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(cut_lines_.count()),
-                                  transmute::counted(lines_, "line"), cut_lines_.reason()));
-    looping_lines_.report(lines_, "translation");
-    suspicious_lines_.report(lines_);
-    unknown_text_.report(lines_);
-  }
-
- private:
-  bool counts_loops_;  // the guard does, and labels of trees may loop
-  transmute::CutLines cut_lines_;
-  transmute::LoopingLines looping_lines_;
-  transmute::SuspiciousLines suspicious_lines_;
-  transmute::UnknownText unknown_text_;
-  int64_t before_;
-  int64_t lines_ = 0;
 };
 
 // The tokenizer may have another way of writing a term, which is what translations then contain.
@@ -243,8 +206,20 @@ void check_files(const Arguments& arguments) {
   transmute::check_output_is_no_input(arguments.streams.output, inputs);
 }
 
+int translate_document(transmute::DocumentRun& run, const Arguments& arguments) {
+  const transmute::Translator translator = arguments.translator.open();
+  const transmute::TranslationOptions options = options_from(arguments, translator);
+  transmute::warn_if_slow(translator.slow_reason());
+  transmute::TranslationTotals totals(options, 0, "text");
+  run.translate(translator, options, arguments.buffer.lines, totals);
+  totals.report();
+  return 0;
+}
+
 int translate(const Arguments& arguments, const std::vector<std::string>& facts) {
   check_files(arguments);
+  if (transmute::DocumentRun run(arguments.document, arguments.streams); run.has_document())
+    return translate_document(run, arguments);
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = source_of(arguments);
   const transmute::Translator translator = arguments.translator.open();
@@ -259,7 +234,7 @@ int translate(const Arguments& arguments, const std::vector<std::string>& facts)
   transmute::warn_if_slow(translator.slow_reason());
   transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
   transmute::LineProgress progress(arguments.streams, output.finished_lines());
-  Totals totals(options, output.finished_lines());
+  transmute::TranslationTotals totals(options, output.finished_lines());
   transmute::TranslationHooks hooks;
   hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines() + static_cast<int64_t>(done)); };
   output.finish_after([&] {
@@ -432,16 +407,19 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Translates text line by line. An empty line stays empty.", "translate");
+  CLI::App app("Translates text line by line, or a document. An empty line stays empty.", "translate");
   app.footer(
       "{} -m runs/demo/model 'Monday, March 3, 2025'\n"
       "echo 'Monday, March 3, 2025' | {} -m runs/demo/model\n"
-      "{} -m runs/demo/model -i test.en -o test.de.gz --precision int8");
+      "{} -m runs/demo/model -i test.en -o test.de.gz --precision int8\n"
+      "{} -m runs/demo/model -i report.docx -o bericht.docx");
   Arguments arguments;
   arguments.translator.add_to(app);
   CLI::Option* const input = arguments.streams.add_to(app);
+  CLI::Option* const document = arguments.document.add_to(app);
   arguments.translator.add_texts_to(app, "a text to translate, instead of the input's lines; more texts may follow")
-      ->excludes(input);
+      ->excludes(input)
+      ->excludes(document);
   add_result_flags(app, arguments);
   add_search_flags(app, arguments);
   transmute::add_language_flags(app, arguments.translation.source_language, arguments.translation.target_language);
@@ -449,6 +427,7 @@ int main(int argc, char** argv) {
   return transmute::run_program(app, argc, argv, [&] {
     transmute::keep_freed_memory();
     arguments.texts = arguments.translator.take_texts(arguments.streams.input);
+    arguments.document.check(app);
     return translate(arguments, transmute::run_facts(app));
   });
 }

@@ -17,6 +17,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -37,17 +38,26 @@ constexpr std::array<WebFile, 7> kWebFiles{{{"/", "page.html", "text/html; chars
                                             // LibreTranslate's name for it.
                                             {"/spec", "openapi.json", "application/json"}}};
 
-constexpr std::array<std::pair<const char*, const char*>, 9> kRoutes{{{"/translate", "POST"},
-                                                                      {"/v1/translate", "POST"},
-                                                                      {"/detect", "POST"},
-                                                                      {"/languages", "GET"},
-                                                                      {"/frontend/settings", "GET"},
-                                                                      {"/health", "GET"},
-                                                                      {"/health/live", "GET"},
-                                                                      {"/health/ready", "GET"},
-                                                                      {"/metrics", "GET"}}};
+constexpr const char* kDownloads = "/download_file";  // and the name of a file
+constexpr std::array<std::pair<const char*, const char*>, 11> kRoutes{{{"/translate", "POST"},
+                                                                       {"/translate_file", "POST"},
+                                                                       {kDownloads, "GET"},
+                                                                       {"/v1/translate", "POST"},
+                                                                       {"/detect", "POST"},
+                                                                       {"/languages", "GET"},
+                                                                       {"/frontend/settings", "GET"},
+                                                                       {"/health", "GET"},
+                                                                       {"/health/live", "GET"},
+                                                                       {"/health/ready", "GET"},
+                                                                       {"/metrics", "GET"}}};
 
-// The method that a path is for; empty where there is no such path.
+// A path without the name of a file that it ends with.
+std::string route_of(const std::string& path) {
+  const std::string_view downloads = kDownloads;
+  return path.compare(0, downloads.size() + 1, std::string(downloads) + '/') == 0 ? std::string(downloads) : path;
+}
+
+// The method that a route is for; empty where there is no such route.
 std::string method_for(const std::string& path) {
   for (const WebFile& file : kWebFiles)
     if (path == file.path) return "GET";
@@ -110,6 +120,16 @@ void fail_with(Call& call, const std::exception_ptr& error) {
   call.end_events(failure.status);
 }
 
+// The endings of the names of files that are translated.
+Json file_endings() {
+  Json endings = Json::array();
+  for (const DocumentFormat& format : document_formats()) {
+    std::istringstream words(format.endings);
+    for (std::string ending; words >> ending;) endings.push_back(ending);
+  }
+  return endings;
+}
+
 std::vector<Document> make_documents(const ApiRequest& request, const TextRoutes& routes) {
   const Glossary glossary(request.options.glossary), none;
   std::map<const TaskRoute*, SentenceSplitter> splitters;
@@ -142,7 +162,7 @@ Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& 
       clients_(options_.requests_per_client) {}
 
 void Api::handle(std::shared_ptr<HttpExchange> exchange) {
-  const std::string path = exchange->request().path;
+  const std::string path = route_of(exchange->request().path);
   const bool is_known = !method_for(path).empty();
   const auto call =
       std::make_shared<Call>(std::move(exchange), is_known ? path : "other",
@@ -157,7 +177,7 @@ void Api::handle(std::shared_ptr<HttpExchange> exchange) {
 
 void Api::route(const CallPointer& call) {
   const HttpRequest& request = call->request();
-  const std::string wanted = method_for(request.path);
+  const std::string wanted = method_for(route_of(request.path));
   if (wanted.empty()) return call->fail(404, "Not found: " + request.path.substr(0, 100));
   if (request.method == "OPTIONS") return call->answer(preflight_answer());
   if (request.method != wanted && !(request.method == "HEAD" && wanted == "GET")) {
@@ -171,8 +191,11 @@ void Api::route(const CallPointer& call) {
     if (request.path == file.path)
       return call->answer(
           web_page(file, std::string_view(file.name) == "openapi.json" ? openapi_ : serving::source(file.name)));
-  if (request.path == "/translate") return translate(call, Interface::libretranslate);
-  if (request.path == "/v1/translate") return translate(call, Interface::v1);
+  if (request.path == "/translate")
+    return translate(call, parse_libretranslate(request, options_.limits), libretranslate_answer);
+  if (request.path == "/v1/translate") return translate(call, parse_v1(request, options_.limits), v1_answer);
+  if (request.path == "/translate_file") return translate_file(call);
+  if (route_of(request.path) == kDownloads) return download_file(call);
   if (request.path == "/detect") return detect(call);
   if (request.path == "/languages") return languages(call);
   if (request.path == "/frontend/settings") return settings(call);
@@ -202,18 +225,20 @@ std::string Api::address_of(const HttpRequest& request) const {
   return begin == std::string::npos || begin >= end ? request.client : forwarded.substr(begin, end - begin);
 }
 
-void Api::translate(const CallPointer& call, Interface interface) {
-  const auto request =
-      std::make_shared<ApiRequest>(interface == Interface::v1 ? parse_v1(call->request(), options_.limits)
-                                                              : parse_libretranslate(call->request(), options_.limits));
-  const std::string key_name = check_key(request->api_key, call->request());
+// Checks the key, and counts the request as its client's.
+void Api::admit(const CallPointer& call, const std::string& api_key) {
+  const std::string key_name = check_key(api_key, call->request());
   if (!key_name.empty()) call->note("key", key_name);
   if (!call->enter(clients_, key_name.empty() ? client_of_address(address_of(call->request())) : "key " + key_name)) {
     metrics_.count_rejection("client");
     throw ApiError(429, fmt::format("more than {} of your requests are under way; wait for one to end",
                                     options_.requests_per_client));
   }
-  begin(call, request, interface);
+}
+
+void Api::translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer) {
+  admit(call, request.api_key);
+  begin(call, std::make_shared<ApiRequest>(std::move(request)), make_answer);
 }
 
 // A request that could never be let in must not be told to try again.
@@ -231,7 +256,7 @@ void Api::check_room_for(const std::vector<Document>& documents) const {
     throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
 }
 
-void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, Interface interface) {
+void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, const MakeAnswer& make_answer) {
   const auto result = std::make_shared<ApiResult>();
   TaskRequest task;
   task.routes = routes_of(*models_.current(), *request, *result);
@@ -250,9 +275,9 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
       call->send_event("text", {{"index", document}, {"text", so_far}});
     };
   }
-  task.on_done = [this, call, request, result, interface](std::vector<std::vector<Translation>> translations) {
+  task.on_done = [this, call, request, result, make_answer](std::vector<std::vector<Translation>> translations) {
     result->translations = std::move(translations);
-    answer(*call, *request, *result, interface);
+    answer(*call, *request, *result, make_answer);
   };
   task.on_failed = [call](const std::exception_ptr& error) { fail_with(*call, error); };
   if (start_task(std::move(task), batcher_)) return;
@@ -260,7 +285,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   throw ApiError(503, "too many texts wait to be translated; try again later");
 }
 
-void Api::answer(Call& call, const ApiRequest& request, const ApiResult& result, Interface interface) {
+void Api::answer(Call& call, const ApiRequest& request, const ApiResult& result, const MakeAnswer& make_answer) {
   size_t source = 0, target = 0;
   for (const auto& document : result.translations)
     for (const Translation& translation : document) {
@@ -271,7 +296,7 @@ void Api::answer(Call& call, const ApiRequest& request, const ApiResult& result,
   call.note("languages", request.source + "-" + request.target);
   call.note("source_tokens", source);
   call.note("target_tokens", target);
-  const Json answer = interface == Interface::v1 ? v1_answer(request, result) : libretranslate_answer(request, result);
+  const Json answer = make_answer(request, result);
   if (options_.log_texts) {
     call.note("texts", request.texts);
     call.note("answer", answer);
@@ -314,8 +339,8 @@ void Api::settings(const CallPointer& call) {
                 {"keyRequired", needs_key},
                 {"charLimit", options_.limits.characters},
                 {"frontendTimeout", 500},
-                {"filesTranslation", false},
-                {"supportedFilesFormat", Json::array()},
+                {"filesTranslation", true},
+                {"supportedFilesFormat", file_endings()},
                 {"suggestions", false},
                 {"language", {{"source", language(source)}, {"target", language(target)}}}});
 }

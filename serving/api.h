@@ -6,6 +6,7 @@
 #include <transmute/serving/api_request.h>
 #include <transmute/serving/batcher.h>
 #include <transmute/serving/call.h>
+#include <transmute/serving/file_store.h>
 #include <transmute/serving/http.h>
 #include <transmute/serving/metrics.h>
 #include <transmute/serving/models.h>
@@ -31,7 +32,7 @@ struct ApiOptions {
 };
 
 /// Answers every request: LibreTranslate's interface, /v1/translate, the page, health and metrics. Keeps no state
-/// between requests.
+/// between requests, but for translated files until they are fetched.
 class Api {
  public:
   /// What it is given outlives it, and it outlives the batcher's work.
@@ -47,13 +48,16 @@ class Api {
 
  private:
   using CallPointer = std::shared_ptr<Call>;
-  enum class Interface { libretranslate, v1 };
+  using MakeAnswer = std::function<Json(const ApiRequest& request, const ApiResult& result)>;
 
   void route(const CallPointer& call);
-  void translate(const CallPointer& call, Interface interface);
-  void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, Interface interface);
+  void admit(const CallPointer& call, const std::string& api_key);
+  void translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer);
+  void translate_file(const CallPointer& call);
+  void download_file(const CallPointer& call);
+  void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, const MakeAnswer& make_answer);
   void check_room_for(const std::vector<Document>& documents) const;
-  void answer(Call& call, const ApiRequest& request, const ApiResult& result, Interface interface);
+  void answer(Call& call, const ApiRequest& request, const ApiResult& result, const MakeAnswer& make_answer);
   void detect(const CallPointer& call);
   void languages(const CallPointer& call);
   void settings(const CallPointer& call);
@@ -69,6 +73,7 @@ class Api {
   const ApiOptions options_;
   const std::string openapi_;
   ClientCounts clients_;
+  FileStore files_;
   std::function<HttpStatistics()> statistics_{};
   std::atomic<bool> draining_{false};
 };

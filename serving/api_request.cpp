@@ -8,7 +8,6 @@
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
 #include <transmute/formats/model_config.h>
-#include <transmute/serving/form.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +56,7 @@ bool is_json(const HttpRequest& request) {
 }
 
 // All parameters, of whichever kind.
-Json read_parameters(const HttpRequest& request) {
+Json read_parameters(const HttpRequest& request, FormFile* file = nullptr) {
   if (const std::string coding = lower_case(request.header("content-encoding"));
       !coding.empty() && coding != "identity")
     throw ApiError(415, "Content-Encoding " + coding.substr(0, 20) + " is not read; send the body as it is");
@@ -72,7 +71,7 @@ Json read_parameters(const HttpRequest& request) {
   try {
     read_form(request.query, parameters);
     if (is_multipart(request)) {
-      read_multipart(request.body, request.header("content-type"), parameters);
+      read_multipart(request.body, request.header("content-type"), parameters, file);
     } else {
       read_form(request.body, parameters);
     }
@@ -359,6 +358,27 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   if (request.stream && request.format != TextFormat::text) refuse("stream needs plain text");
   complete(request, limits);
   return request;
+}
+
+ApiRequest parse_translate_file(const HttpRequest& http, FormFile& file) {
+  const Json json = read_parameters(http, &file);
+  Members members(json, "");
+  ApiRequest request;
+  request.source = members.text("source");
+  request.target = members.text("target");
+  request.api_key = members.text("api_key");
+  if (file.name.empty()) refuse("missing file parameter; send multipart/form-data with a file");
+  if (request.source.empty()) refuse("missing source parameter");
+  if (request.target.empty()) refuse("missing target parameter");
+  return request;
+}
+
+void set_texts(ApiRequest& request, const DocumentFile& file, const ApiLimits& limits) {
+  request.texts = file.texts();
+  request.format = file.text_format();
+  ApiLimits of_files = limits;
+  of_files.texts = request.texts.size();
+  complete(request, of_files);
 }
 
 std::string parameter(const HttpRequest& request, const std::string& name) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <transmute/documents/document.h>
+#include <transmute/documents/document_formats.h>
+#include <transmute/serving/form.h>
 #include <transmute/serving/http.h>
 #include <transmute/text/types.h>
 
@@ -74,6 +76,15 @@ ApiRequest parse_libretranslate(const HttpRequest& request, const ApiLimits& lim
 /// POST /v1/translate, see openapi.json.
 /// @throws ApiError, also for members that it does not know.
 ApiRequest parse_v1(const HttpRequest& request, const ApiLimits& limits);
+
+/// POST /translate_file, as LibreTranslate has it: a form with a file. The request has no texts yet.
+/// @param file gets the file
+/// @throws ApiError
+ApiRequest parse_translate_file(const HttpRequest& request, FormFile& file);
+
+/// Gives a request the texts of its file.
+/// @throws ApiError as check_texts() does, but for the number of texts
+void set_texts(ApiRequest& request, const DocumentFile& file, const ApiLimits& limits);
 
 /// The value of a JSON member, of a form or of the query; empty where there is none. For `q` and `api_key` of the
 /// requests that ask for no translation.

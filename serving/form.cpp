@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -102,7 +103,7 @@ void read_form(std::string_view form, Json& into) {
   }
 }
 
-void read_multipart(std::string_view body, const std::string& content_type, Json& into) {
+void read_multipart(std::string_view body, const std::string& content_type, Json& into, FormFile* file) {
   constexpr size_t kLongestBoundary = 70;  // RFC 2046, section 5.1.1
   constexpr std::string_view kHeadersEnd = "\r\n\r\n";
   const std::string boundary = header_parameter(content_type, "boundary");
@@ -124,9 +125,17 @@ void read_multipart(std::string_view body, const std::string& content_type, Json
     const std::string_view disposition = disposition_of(body.substr(at + 2, headers_end - at));
     const std::string name = header_parameter(disposition, "name");
     if (name.empty()) refuse_multipart("a part has no name");
-    if (!header_parameter(disposition, "filename").empty())
-      throw std::invalid_argument("files are not translated; send the text as the field \"q\"");
-    add_parameter(into, name, std::string(end < text ? std::string_view() : body.substr(text, end - text)));
+    const std::string file_name = header_parameter(disposition, "filename");
+    std::string content(end < text ? std::string_view() : body.substr(text, end - text));
+    if (file_name.empty()) {
+      add_parameter(into, name, std::move(content));
+    } else if (file == nullptr) {
+      throw std::invalid_argument("files go to /translate_file; send the text as the field \"q\"");
+    } else if (name != "file" || !file->name.empty()) {
+      throw std::invalid_argument("one file is translated at a time, the field \"file\"");
+    } else {
+      *file = {file_name, std::move(content)};
+    }
     at = end + delimiter.size();
   }
 }

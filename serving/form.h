@@ -13,9 +13,16 @@ inline namespace v0 {
 /// @throws std::invalid_argument for more than 100 parameters
 void read_form(std::string_view form, Json& into);
 
+/// A file among the fields of a form.
+struct FormFile {
+  std::string name;     ///< as its owner calls it; empty without a file
+  std::string content;  ///< its bytes
+};
+
 /// Reads the fields of a body of multipart/form-data (RFC 7578) likewise. `content_type` names the boundary.
-/// @throws std::invalid_argument for a body that is not well formed, for files, and for more than 100 fields
-void read_multipart(std::string_view body, const std::string& content_type, Json& into);
+/// @param file gets the file of the field "file"; null: files are refused
+/// @throws std::invalid_argument for a body that is not well formed, for other files, and for more than 100 fields
+void read_multipart(std::string_view body, const std::string& content_type, Json& into, FormFile* file = nullptr);
 
 }  // namespace v0
 }  // namespace transmute

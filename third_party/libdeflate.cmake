@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# transmute::libdeflate: checksums, several times faster than zlib's. Releases before 1.15 have no CMake configuration,
-# so pkg-config's is asked.
+# transmute::libdeflate: checksums, several times faster than zlib's, and packed documents. Releases before 1.15 have no
+# CMake configuration, so pkg-config's is asked.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
 if(TARGET transmute::libdeflate)
   return()

@@ -25,10 +25,10 @@ void LoopingLines::add(const Translation& result) {
   if (has_loop(result.hypotheses.front().tokens) && !has_loop(result.source_tokens)) ++count_;
 }
 
-void LoopingLines::report(int64_t lines, const std::string& result) const {
+void LoopingLines::report(const std::string& lines, const std::string& result) const {
   if (count_ == 0) return;
   note(fmt::format("{} of {}: the {} repeats the same words over and over; --no-repeat-ngram 4 prevents that",
-                   format_count(count_), counted(lines, "line"), result));
+                   format_count(count_), lines, result));
 }
 
 void SuspiciousLines::add(const Translation& result) {
@@ -39,13 +39,12 @@ void SuspiciousLines::add(const Translation& result) {
   for (const WarningKind kind : kinds) ++kinds_[kind];
 }
 
-void SuspiciousLines::report(int64_t lines) const {
+void SuspiciousLines::report(const std::string& lines, const std::string& remedy) const {
   if (count_ == 0) return;
   std::string kinds;
   for (const auto& [kind, count] : kinds_)
     kinds += fmt::format("{}{}: {}", kinds.empty() ? "" : ", ", name_of(kind), format_count(count));
-  note(fmt::format("{} of {}: the translation looks wrong ({}); --format json says where", format_count(count_),
-                   counted(lines, "line"), kinds));
+  note(fmt::format("{} of {}: the translation looks wrong ({}){}", format_count(count_), lines, kinds, remedy));
 }
 
 }  // namespace transmute

@@ -32,8 +32,8 @@ class CutLines {
 class LoopingLines {
  public:
   void add(const Translation& result);
-  /// Says how many of so many lines these were, and what helps. `result`: what the program calls it.
-  void report(int64_t lines, const std::string& result) const;
+  /// Says how many of `lines`, such as "7 lines", these were, and what helps. `result`: what the program calls it.
+  void report(const std::string& lines, const std::string& result) const;
 
  private:
   int64_t count_ = 0;
@@ -43,8 +43,8 @@ class LoopingLines {
 class SuspiciousLines {
  public:
   void add(const Translation& result);
-  /// Says how many of so many lines these were, and why.
-  void report(int64_t lines) const;
+  /// Says how many of `lines`, such as "7 lines", these were, and why. `remedy`: after that.
+  void report(const std::string& lines, const std::string& remedy) const;
 
  private:
   int64_t count_ = 0;

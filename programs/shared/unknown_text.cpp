@@ -21,12 +21,12 @@ void UnknownText::add(const Translation& translation) {
   }
 }
 
-void UnknownText::report(int64_t lines) const {
+void UnknownText::report(const std::string& lines) const {
   if (count_ == 0) return;
   note(
       fmt::format("{} of {} had text that the model's vocabulary lacks and the model could not read: {}{}; a model "
                   "trained with tokenizer.byte_fallback: true reads every character",
-                  format_count(count_), counted(lines, "line"), fmt::join(examples_, " "), has_more_ ? " …" : ""));
+                  format_count(count_), lines, fmt::join(examples_, " "), has_more_ ? " …" : ""));
 }
 
 }  // namespace transmute

@@ -14,8 +14,8 @@ namespace transmute {
 class UnknownText {
  public:
   void add(const Translation& translation);
-  /// Notes how many of so many lines these were, and what the vocabulary lacks.
-  void report(int64_t lines) const;
+  /// Notes how many of `lines`, such as "7 lines", these were, and what the vocabulary lacks.
+  void report(const std::string& lines) const;
 
  private:
   int64_t count_ = 0;

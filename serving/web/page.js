@@ -20,9 +20,11 @@ function say(text, isProblem = false) {
 }
 
 async function ask(path, body, signal) {
-  const headers = {'Content-Type': 'application/json'};
+  const isForm = body instanceof FormData;
+  const headers = isForm ? {} : {'Content-Type': 'application/json'};
   if (byId('key').value) headers.Authorization = 'Bearer ' + byId('key').value;
-  const answer = await fetch(path, body === undefined ? {signal} : {method: 'POST', headers, body: JSON.stringify(body), signal});
+  const sent = {method: 'POST', headers, body: isForm ? body : JSON.stringify(body), signal};
+  const answer = await fetch(path, body === undefined ? {signal} : sent);
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
   const error = new Error(problem.error || 'the server answered ' + answer.status);
@@ -351,6 +353,30 @@ async function readFile(file) {
   }
 }
 
+// A document comes back as a file, which the browser saves.
+async function translateFile(file) {
+  const form = new FormData();
+  for (const [name, value] of [['file', file], ['source', from.value], ['target', to.value]]) form.append(name, value);
+  say(`Translating ${file.name} …`);
+  const {translatedFileUrl} = await (await ask('translate_file', form)).json();
+  const link = document.createElement('a');
+  link.href = 'download_file/' + translatedFileUrl.split('/').pop();
+  link.download = '';
+  link.click();
+  say(`${file.name} was translated.`);
+}
+
+async function takeFile(file) {
+  try {
+    const {supportedFilesFormat} = await (await ask('frontend/settings')).json();
+    const name = file.name.toLowerCase();
+    const isDocument = supportedFilesFormat.some((ending) => ending !== '.txt' && name.endsWith(ending));
+    await (isDocument ? translateFile(file) : readFile(file));
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
 function listen() {
   source.addEventListener('input', translateSoon);
   glossary.addEventListener('input', translateSoon);
@@ -375,7 +401,7 @@ function listen() {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
       source.classList.toggle('dropping', kind === 'dragover');
-      if (kind === 'drop' && event.dataTransfer.files[0]) readFile(event.dataTransfer.files[0]);
+      if (kind === 'drop' && event.dataTransfer.files[0]) takeFile(event.dataTransfer.files[0]);
     });
 }
 

@@ -51,6 +51,24 @@ class TrainedModel : public ::testing::Test {
 };
 std::unique_ptr<TemporaryFolder> TrainedModel::folder_;
 
+TEST_F(TrainedModel, TranslatesDocumentsAsItTranslatesTheirTexts) {
+  const std::string catalog = *folder_ / "de.po", translated = *folder_ / "new.po";
+  const std::vector<std::string> texts{"9 hours, 30 minutes", "Monday, March 3, 2025"};
+  std::string entries;
+  for (const std::string& text : texts) entries += "msgid \"" + text + "\"\nmsgstr \"\"\n\n";
+  write_text(catalog, entries);
+  const Outcome outcome = translate("", {"--input", catalog, "--output", translated});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  std::string wanted;
+  const auto lines = split_lines(translate(texts[0] + "\n" + texts[1] + "\n").output);
+  for (size_t i = 0; i < texts.size(); ++i)
+    wanted += "#, fuzzy\nmsgid \"" + texts[i] + "\"\nmsgstr \"" + lines.at(i) + "\"\n\n";
+  EXPECT_EQ(read_text(translated), wanted);
+  EXPECT_EQ(translate("", {"--input", catalog, "--n-best", "2"}).exit_code, 2);
+  EXPECT_EQ(translate("", {"--input", catalog, "--output", catalog}).exit_code, 2);
+  EXPECT_EQ(read_text(catalog), entries);
+}
+
 TEST_F(TrainedModel, TranslatesMostExpressionsThatItHasNeverSeen) {
   const auto wanted = split_lines(read_text(*folder_ / "data/test.de"));
   const auto got = split_lines(translate(read_text(*folder_ / "data/test.en")).output);

@@ -265,7 +265,7 @@ TEST(LibreTranslateRequest, SaysWhatIsWrongWithAMultipartForm) {
       refusal(parse_libretranslate,
               multipart_request("--a B\r\nContent-Disposition: form-data; name=\"q\"; filename=\"x.txt\"\r\n\r\na"
                                 "\r\n--a B--")),
-      HasSubstr("files are not translated"));
+      HasSubstr("files go to /translate_file"));
   std::string many;
   for (int i = 0; i < 200; ++i)
     many += "--a B\r\nContent-Disposition: form-data; name=\"" + std::to_string(i) + "\"\r\n\r\na\r\n";

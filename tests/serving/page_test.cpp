@@ -8,6 +8,7 @@
 #include <transmute/tests/serving/tiny_model_folder.h>
 #include <transmute/translation/translator.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -359,6 +360,23 @@ TEST_F(ServePage, ReadsDroppedFiles) {
     document.querySelector('#source').dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true}));
   })())");
   EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === " + Json(translated("the red house")).dump()));
+}
+
+TEST_F(ServePage, TranslatesDroppedDocuments) {
+  page_->evaluate(R"((() => {
+    window.fetched = [];
+    HTMLAnchorElement.prototype.click = function () { fetched.push(fetch(this.href)); };
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['1\n00:00:01,000 --> 00:00:02,000\nthe red house\n'], 'film.srt'));
+    document.querySelector('#source').dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true}));
+  })())");
+  ASSERT_TRUE(page_->becomes_true("fetched.length === 1"));
+  const std::string film = page_->evaluate("fetched[0].then((answer) => answer.text())").get<std::string>();
+  const std::string times = "1\n00:00:01,000 --> 00:00:02,000\n";
+  ASSERT_THAT(film, StartsWith(times));
+  std::string words = film.substr(times.size());
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  EXPECT_EQ(words, translated("the red house") + " ");
 }
 
 TEST_F(ServePage, TellsScreenReadersWhatEverythingIs) {

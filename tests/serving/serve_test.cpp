@@ -31,8 +31,10 @@ namespace transmute::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -201,6 +203,35 @@ TEST_F(Serve, TakesForms) {
       Client(server_->port())
           .post("/translate", "q=the+old+train+is+here.&source=en&target=de", "", "application/x-www-form-urlencoded");
   EXPECT_EQ(parse_json(answer.body)["translatedText"], translated(kText));
+}
+
+// A form with a file, as curl -F sends it.
+std::string file_form(const std::string& name, const std::string& content) {
+  return "--b\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n--b\r\nContent-Disposition: form-data; "
+         "name=\"target\"\r\n\r\nde\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" +
+         name + "\"\r\n\r\n" + content + "\r\n--b--\r\n";
+}
+
+TEST_F(Serve, TranslatesFiles) {
+  const std::string type = "multipart/form-data; boundary=b", times = "1\n00:00:01,000 --> 00:00:02,000\n";
+  Client client(server_->port());
+  const Answer answer = client.post("/translate_file", file_form("a.srt", times + kText + "\n"), "", type);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const std::string url = parse_json(answer.body)["translatedFileUrl"];
+  ASSERT_THAT(url, MatchesRegex("http://[^/]*/download_file/[0-9a-f]{32}\\.srt"));
+  Answer file = client.get(url.substr(url.find("/download_file/")));
+  EXPECT_THAT(file.body, StartsWith(times));
+  std::string words = file.body.substr(times.size());
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  EXPECT_EQ(words, translated(kText) + " ");
+  EXPECT_EQ(file.headers["content-disposition"], "attachment; filename*=UTF-8''a_de.srt");
+  EXPECT_EQ(client.get("/download_file/0123.srt").status, 404);
+  EXPECT_EQ(client.post("/translate_file", file_form("a.xyz", "a"), "", type).status, 400);
+  EXPECT_EQ(client.post("/translate_file", file_form("a.docx", "PK"), "", type).status, 400);
+  EXPECT_EQ(client.post("/translate", file_form("a.srt", times), "", type).status, 400);
+  const Json settings = get("/frontend/settings");
+  EXPECT_EQ(settings["filesTranslation"], true);
+  EXPECT_THAT(settings["supportedFilesFormat"].get<std::vector<std::string>>(), Contains(".docx"));
 }
 
 TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/documents/document.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How a file is read.
+struct DocumentFileOptions {
+  bool retranslate = false;                 ///< texts that the file has a translation of, as catalogs do, too
+  uint64_t most_bytes = uint64_t{1} << 28;  ///< what the texts of a packed file may take when unpacked
+};
+
+/// A file whose texts are translated. Everything else stays as it is, byte for byte.
+class DocumentFile {
+ public:
+  virtual ~DocumentFile() = default;
+
+  /// The texts to be translated, in order.
+  const std::vector<std::string>& texts() const { return texts_; }
+  /// How the texts are written.
+  virtual TextFormat text_format() const = 0;
+  /// The file with a translation in place of each text. The same texts give the same file.
+  virtual std::string with(const std::vector<std::string>& translations) const = 0;
+
+ protected:
+  std::vector<std::string> texts_;  ///< see texts()
+};
+
+}  // namespace v0
+}  // namespace transmute

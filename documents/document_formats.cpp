@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/document_formats.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/file_formats.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+bool has_name_ending(const std::string& text, const std::string& ending) {
+  return text.size() > ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+}  // namespace
+
+const std::vector<DocumentFormat>& document_formats() {
+  static const std::vector<DocumentFormat> formats{
+      {"txt", ".txt", "text/plain", open_text},
+      {"docx", ".docx .docm .dotx .dotm", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+       open_office},
+      {"pptx", ".pptx .pptm .potx .ppsx", "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+       open_office},
+      {"xlsx", ".xlsx .xlsm .xltx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", open_office},
+      {"odt", ".odt .ott", "application/vnd.oasis.opendocument.text", open_opendocument},
+      {"odp", ".odp .otp", "application/vnd.oasis.opendocument.presentation", open_opendocument},
+      {"ods", ".ods .ots", "application/vnd.oasis.opendocument.spreadsheet", open_opendocument},
+      {"epub", ".epub", "application/epub+zip", open_epub},
+      {"html", ".html .htm .xhtml", "text/html", open_html},
+      {"srt", ".srt", "application/x-subrip", open_srt},
+      {"vtt", ".vtt", "text/vtt", open_vtt},
+      {"ass", ".ass .ssa", "text/x-ass", open_ass},
+      {"po", ".po .pot", "text/x-gettext-translation", open_po}};
+  return formats;
+}
+
+const DocumentFormat* find_document_format(const std::string& name) {
+  const auto& formats = document_formats();
+  const auto found =
+      std::find_if(formats.begin(), formats.end(), [&](const DocumentFormat& format) { return format.name == name; });
+  return found == formats.end() ? nullptr : &*found;
+}
+
+const DocumentFormat* document_format_of(const std::string& path) {
+  const std::string name = lower_case(path);
+  for (const DocumentFormat& format : document_formats()) {
+    std::string endings = format.endings;
+    while (!endings.empty()) {
+      const std::string ending = endings.substr(0, endings.find(' '));
+      if (has_name_ending(name, ending)) return &format;
+      endings.erase(0, ending.size() + 1);
+    }
+  }
+  return nullptr;
+}
+
+std::unique_ptr<DocumentFile> open_document_file(const DocumentFormat& format, const std::string& name,
+                                                 std::string content, const DocumentFileOptions& options) {
+  const bool is_text = content.compare(0, 2, "PK") != 0 && content.compare(0, 2, "\xD0\xCF") != 0;
+  if (is_text && (content.find('\0') != std::string::npos || find_invalid_utf8(content) != std::string::npos)) {
+    const bool is_wide = content.compare(0, 2, "\xFF\xFE") == 0 || content.compare(0, 2, "\xFE\xFF") == 0;
+    throw std::runtime_error(fmt::format("{}: is not UTF-8; convert it, for example: iconv -f {} -t UTF-8", name,
+                                         is_wide ? "UTF-16" : "WINDOWS-1252"));
+  }
+  return format.open(name, std::move(content), options);
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/documents/document_file.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A format of files.
+struct DocumentFormat {
+  const char* name;        ///< as users choose it, such as "docx"
+  const char* endings;     ///< of the names of its files, separated by single spaces, such as ".md .markdown"
+  const char* media_type;  ///< for HTTP
+  /// @param name of the file, for messages
+  std::unique_ptr<DocumentFile> (*open)(const std::string& name, std::string content,
+                                        const DocumentFileOptions& options);
+};
+
+/// All formats, in the order in which they are named to users.
+const std::vector<DocumentFormat>& document_formats();
+
+/// The format of that name; null without one.
+const DocumentFormat* find_document_format(const std::string& name);
+
+/// The format of files whose names end like `path`; null without one.
+const DocumentFormat* document_format_of(const std::string& path);
+
+/// Reads a file.
+/// @param name of the file, for messages
+/// @throws std::runtime_error naming the file, if it is damaged, encrypted or not in this format
+std::unique_ptr<DocumentFile> open_document_file(const DocumentFormat& format, const std::string& name,
+                                                 std::string content, const DocumentFileOptions& options = {});
+
+}  // namespace v0
+}  // namespace transmute

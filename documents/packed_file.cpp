@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/packed_file.h>
+
+#include <libdeflate.h>
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/checksum.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr uint16_t kDeflate = 8, kEncrypted = 1;
+constexpr uint16_t kSizesFollow = 8;  // in a descriptor after the data
+constexpr size_t kNameAt = 46;        // in an entry of the directory
+constexpr uint16_t kZip64Extra = 1;
+
+void put(std::string& bytes, size_t at, uint64_t value, size_t count) {
+  for (size_t i = 0; i < count; ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
+}
+
+size_t number_in(const std::string& bytes, size_t at) {
+  return static_cast<unsigned char>(bytes[at]) | (size_t{static_cast<unsigned char>(bytes[at + 1])} << 8U);
+}
+
+std::string inflated(const char* packed, const ZipRecord& record) {
+  const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> unpacker(
+      libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  if (!unpacker) throw std::bad_alloc();
+  std::string content(record.size, '\0');
+  size_t size = 0;
+  const auto result =
+      libdeflate_deflate_decompress(unpacker.get(), packed, record.packed, content.data(), content.size(), &size);
+  content.resize(result == LIBDEFLATE_SUCCESS ? size : 0);
+  return content;
+}
+
+std::string deflated(const std::string& content) {
+  constexpr int kLevel = 6;
+  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> packer(
+      libdeflate_alloc_compressor(kLevel), libdeflate_free_compressor);
+  if (!packer) throw std::bad_alloc();
+  std::string packed(libdeflate_deflate_compress_bound(packer.get(), content.size()), '\0');
+  packed.resize(
+      libdeflate_deflate_compress(packer.get(), content.data(), content.size(), packed.data(), packed.size()));
+  return packed;
+}
+
+// An entry of the directory without the 64-bit numbers that it may have: the archive is smaller.
+std::string without_zip64(std::string entry) {
+  size_t at = kNameAt + number_in(entry, 28);
+  size_t extra = number_in(entry, 30);
+  for (size_t end = at + extra; at + 4 <= end;) {
+    const size_t field = std::min(4 + number_in(entry, at + 2), end - at);
+    if (number_in(entry, at) == kZip64Extra) {
+      entry.erase(at, field);
+      end -= field;
+      extra -= field;
+    } else {
+      at += field;
+    }
+  }
+  put(entry, 30, extra, 2);
+  return entry;
+}
+
+// The two descriptions that an archive has of a record: before its data, and in the directory.
+struct PackedRecord {
+  std::string local, entry;
+};
+
+// A record with new content, packed as before. Its local header has no extra fields.
+PackedRecord packed_anew(const ZipRecord& record, const std::string& content) {
+  const std::string packed = record.method == kDeflate ? deflated(content) : content;
+  const uint32_t crc = crc32(0, content.data(), content.size());
+  const auto flags = static_cast<uint16_t>(record.flags & ~kSizesFollow);
+  PackedRecord result{std::string(30, '\0'), without_zip64(record.directory_fields)};
+  put(result.local, 0, 0x04034b50, 4);
+  result.local.replace(4, 10, record.directory_fields, 6, 10);  // version, flags, method, time and date
+  put(result.local, 6, flags, 2);
+  put(result.entry, 8, flags, 2);
+  for (const auto& [number, local, entry] :
+       {std::array<uint64_t, 3>{crc, 14, 16}, {packed.size(), 18, 20}, {content.size(), 22, 24}}) {
+    put(result.local, local, number, 4);
+    put(result.entry, entry, number, 4);
+  }
+  put(result.local, 26, record.name.size(), 2);
+  result.local += record.name + packed;
+  return result;
+}
+
+}  // namespace
+
+PackedFile::PackedFile(std::string name, std::string content, uint64_t most_bytes)
+    : name_(std::move(name)), content_(std::move(content)), most_bytes_(most_bytes) {
+  if (content_.compare(0, 4, "\xD0\xCF\x11\xE0") == 0)
+    throw std::runtime_error(name_ +
+                             ": is encrypted, or in the format of Office 97; save it without a password in the current "
+                             "format (.docx, .xlsx, .pptx)");
+  directory_ = read_zip_directory(bytes());
+  for (const ZipRecord& record : directory_.records) {
+    if ((record.flags & kEncrypted) != 0)
+      throw std::runtime_error(name_ + ": is encrypted; save it without a password");
+    if (record.header >= directory_.offset)
+      damaged_archive(name_, fmt::format("'{}' is not where it should be", record.name));
+  }
+}
+
+ZipBytes PackedFile::bytes() const {
+  return {name_, content_.size(), [this](uint64_t offset, void* to, size_t count) {
+            const size_t there =
+                std::min<uint64_t>(count, content_.size() - std::min<uint64_t>(offset, content_.size()));
+            if (there > 0) std::memcpy(to, content_.data() + offset, there);
+            return there;
+          }};
+}
+
+std::vector<std::string> PackedFile::names() const {
+  std::vector<std::string> names;
+  for (const ZipRecord& record : directory_.records) names.push_back(record.name);
+  return names;
+}
+
+std::string PackedFile::read(const std::string& member) {
+  const auto record = std::find_if(directory_.records.begin(), directory_.records.end(),
+                                   [&](const ZipRecord& candidate) { return candidate.name == member; });
+  if (record == directory_.records.end()) damaged_archive(name_, fmt::format("it has no '{}'", member));
+  if (record->size > most_bytes_ - unpacked_)
+    throw std::runtime_error(
+        fmt::format("{}: its texts take more than {} bytes when unpacked; divide the file", name_, most_bytes_));
+  unpacked_ += record->size;
+  const uint64_t begin = zip_data_begin(bytes(), *record);
+  if (!record->is_stored() && record->method != kDeflate)
+    throw std::runtime_error(
+        fmt::format("{}: '{}' is packed by method {}; only deflate is read", name_, member, record->method));
+  // Deflate makes a file at most 1,032 times as large.
+  constexpr uint64_t kMostExpansion = 1032;
+  if (record->size / kMostExpansion > record->packed)
+    damaged_archive(name_, fmt::format("'{}' has a wrong size", member));
+  std::string content =
+      record->is_stored() ? content_.substr(begin, record->size) : inflated(content_.data() + begin, *record);
+  if (content.size() != record->size || crc32(0, content.data(), content.size()) != record->crc)
+    damaged_archive(name_, fmt::format("'{}' does not match its checksum", member));
+  return content;
+}
+
+std::string PackedFile::with(const std::map<std::string, std::string>& members) const {
+  if (members.empty()) return content_;
+  std::vector<const ZipRecord*> by_place;
+  for (const ZipRecord& record : directory_.records) by_place.push_back(&record);
+  std::stable_sort(by_place.begin(), by_place.end(),
+                   [](const ZipRecord* one, const ZipRecord* other) { return one->header < other->header; });
+  std::string archive = content_.substr(0, by_place.empty() ? directory_.offset : by_place.front()->header);
+  std::map<const ZipRecord*, std::string> entries;
+  for (size_t i = 0; i < by_place.size(); ++i) {
+    const ZipRecord& record = *by_place[i];
+    const uint64_t end = i + 1 < by_place.size() ? by_place[i + 1]->header : directory_.offset;
+    const auto changed = members.find(record.name);
+    PackedRecord packed = changed == members.end() ? PackedRecord{content_.substr(record.header, end - record.header),
+                                                                  record.directory_fields}
+                                                   : packed_anew(record, changed->second);
+    if (archive.size() != record.header) put(packed.entry = without_zip64(packed.entry), 42, archive.size(), 4);
+    entries[&record] = std::move(packed.entry);
+    archive += packed.local;
+  }
+  const size_t offset = archive.size();
+  for (const ZipRecord& record : directory_.records) archive += entries[&record];
+  const size_t directory_bytes = archive.size() - offset;
+  if (archive.size() > std::numeric_limits<uint32_t>::max())
+    throw std::runtime_error(name_ + ": is larger than 4 GiB with its translation; divide the file");
+  std::string end(22, '\0');
+  put(end, 0, 0x06054b50, 4);
+  for (const size_t at : {8, 10}) put(end, at, directory_.records.size(), 2);
+  put(end, 12, directory_bytes, 4);
+  put(end, 16, offset, 4);
+  return archive + end;
+}
+
+}  // namespace v0
+}  // namespace transmute

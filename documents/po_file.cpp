@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Catalogs of GNU gettext.
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/documents/file_formats.h>
+#include <transmute/documents/html_references.h>
+#include <transmute/documents/plural_forms.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// A keyword and its string: bytes of the file.
+struct PoField {
+  size_t begin = 0, end = 0;  // of the lines, without the last line end
+  std::string text;           // decoded
+};
+
+struct PoEntry {
+  size_t first_keyword = 0;  // where msgctxt or msgid begins
+  size_t flags = 0;          // where the flags of a line "#, …" begin; 0 without one
+  bool is_fuzzy = false;
+  bool has_id = false, has_plural = false;
+  std::string id, plural;
+  std::vector<PoField> translations;  // msgstr, or msgstr[0], msgstr[1], …
+};
+
+// The string between the quotes of a line, decoded; what follows a backslash is as in C.
+std::string decoded_string(std::string_view line) {
+  constexpr std::string_view kLetters = "ntrabvf", kCharacters = "\n\t\r\a\b\v\f";
+  std::string text;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\\' || i + 1 == line.size()) {
+      text += line[i];
+      continue;
+    }
+    const char c = line[++i];
+    if (const size_t letter = kLetters.find(c); letter != std::string_view::npos) {
+      text += kCharacters[letter];
+    } else if (c >= '0' && c <= '7') {
+      int code = 0;
+      for (size_t digits = 0; digits < 3 && i < line.size() && line[i] >= '0' && line[i] <= '7'; ++digits, ++i)
+        code = code * 8 + (line[i] - '0');
+      --i;
+      text += static_cast<char>(code);
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+std::string encoded_string(std::string_view text) {
+  constexpr std::string_view kLetters = "ntrabvf\"\\", kCharacters = "\n\t\r\a\b\v\f\"\\";
+  std::string line;
+  for (const char c : text) {
+    const size_t letter = kCharacters.find(c);
+    if (letter == std::string_view::npos) {
+      line += c;
+    } else {
+      line += '\\';
+      line += kLetters[letter];
+    }
+  }
+  return line;
+}
+
+class PoReader {
+ public:
+  PoReader(const std::string& name, const std::string& content) : name_(name), content_(content) {}
+
+  std::vector<PoEntry> read() {
+    for (size_t at = 0; at < content_.size();) {
+      const size_t found = std::min(content_.find('\n', at), content_.size());
+      const size_t end = found > at && content_[found - 1] == '\r' ? found - 1 : found;
+      ++line_;
+      read_line(at, end);
+      at = found + 1;
+    }
+    finish_entry();
+    return std::move(entries_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw std::runtime_error(fmt::format("{}:{}: {}; msgfmt --check tells more", name_, line_, why));
+  }
+
+  void finish_entry() {
+    if (entry_.has_id && !entry_.translations.empty()) entries_.push_back(std::move(entry_));
+    entry_ = {};
+    field_ = Field::none;
+  }
+
+  void read_line(size_t begin, size_t end) {
+    const std::string_view whole = std::string_view(content_).substr(begin, end - begin);
+    const size_t first = whole.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return;
+    const std::string_view line = whole.substr(first);
+    if (line.front() == '#') return read_comment(begin + first, line);
+    if (line.front() == '"') return add_string(line, end);
+    read_keyword(begin + first, line, end);
+  }
+
+  void read_comment(size_t begin, std::string_view line) {
+    if (field_ == Field::translation) finish_entry();
+    if (line.compare(0, 2, "#,") != 0) return;
+    entry_.flags = begin + 2;
+    entry_.is_fuzzy = entry_.is_fuzzy || line.find("fuzzy") != std::string_view::npos;
+  }
+
+  void read_keyword(size_t begin, std::string_view line, size_t end) {
+    const size_t length = std::min(line.find_first_of(" \t\""), line.size());
+    const std::string_view keyword = line.substr(0, length);
+    const bool is_first = keyword == "msgctxt" || (keyword == "msgid" && field_ != Field::context);
+    if (is_first) {
+      if (field_ == Field::translation) finish_entry();
+      entry_.first_keyword = begin;
+    }
+    if (keyword == "msgctxt") {
+      field_ = Field::context;
+    } else if (keyword == "msgid") {
+      field_ = Field::id;
+      entry_.has_id = true;
+    } else if (keyword == "msgid_plural") {
+      field_ = Field::plural;
+      entry_.has_plural = true;
+    } else if (keyword.compare(0, 6, "msgstr") == 0 && entry_.has_id) {
+      field_ = Field::translation;
+      entry_.translations.push_back({begin, end, ""});
+    } else {
+      refuse("this line has no keyword of a catalog");
+    }
+    add_string(line.substr(std::min(line.find('"'), line.size())), end);
+  }
+
+  void add_string(std::string_view line, size_t end) {
+    const size_t last = line.rfind('"');
+    if (last == std::string_view::npos || last == 0 || field_ == Field::none)
+      refuse("this line has no string in quotes");
+    const std::string text = decoded_string(line.substr(1, last - 1));
+    if (field_ == Field::id) entry_.id += text;
+    if (field_ == Field::plural) entry_.plural += text;
+    if (field_ != Field::translation) return;
+    entry_.translations.back().text += text;
+    entry_.translations.back().end = end;
+  }
+
+  enum class Field { none, context, id, plural, translation };
+
+  const std::string& name_;
+  const std::string& content_;
+  std::vector<PoEntry> entries_;
+  PoEntry entry_;
+  Field field_ = Field::none;
+  int64_t line_ = 0;
+};
+
+class PoFile : public DocumentFile {
+ public:
+  PoFile(const std::string& name, std::string content, bool retranslate) : content_(std::move(content)) {
+    for (PoEntry& entry : PoReader(name, content_).read()) {
+      if (entry.id.empty()) {
+        read_header(name, entry);
+      } else if (retranslate || is_untranslated(entry)) {
+        const Places places{entry.has_plural ? text_number(entry.plural) : 0, text_number(entry.id)};
+        entries_.emplace_back(std::move(entry), places);
+      }
+    }
+  }
+
+  TextFormat text_format() const override { return TextFormat::tags; }
+
+  std::string with(const std::vector<std::string>& translations) const override {
+    Output output{content_, "", 0};
+    const std::string line_end = content_.find("\r\n") == std::string::npos ? "\n" : "\r\n";
+    if (charset_ > 0 && !entries_.empty()) output.replace(charset_, charset_end_, "UTF-8");
+    for (const auto& [entry, places] : entries_) {
+      if (!entry.is_fuzzy && entry.flags > 0) output.replace(entry.flags, entry.flags, " fuzzy,");
+      if (!entry.is_fuzzy && entry.flags == 0)
+        output.replace(entry.first_keyword, entry.first_keyword, "#, fuzzy" + line_end);
+      output.replace(entry.translations.front().begin, entry.translations.back().end,
+                     translations_of(entry, places, translations, line_end));
+    }
+    return output.rest();
+  }
+
+ private:
+  // The numbers of an entry's texts.
+  struct Places {
+    size_t plural, singular;
+  };
+
+  // The file as it is written: bytes that stay, and others in the place of those that do not.
+  struct Output {
+    const std::string& content;
+    std::string written;
+    size_t at;
+
+    void replace(size_t begin, size_t end, const std::string& text) {
+      written += content.substr(at, begin - at) + text;
+      at = end;
+    }
+    std::string rest() const { return written + content.substr(at); }
+  };
+
+  static bool is_untranslated(const PoEntry& entry) {
+    return std::all_of(entry.translations.begin(), entry.translations.end(),
+                       [](const PoField& field) { return field.text.empty(); });
+  }
+
+  size_t text_number(const std::string& text) {
+    const auto [found, is_new] = numbers_.emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return found->second;
+  }
+
+  void read_header(const std::string& name, const PoEntry& header) {
+    const PoField& field = header.translations.front();
+    plural_forms_ = PluralForms(field.text);
+    constexpr std::string_view kCharset = "charset=";
+    const size_t begin = content_.find(kCharset, field.begin);
+    if (begin == std::string::npos || begin > field.end) return;
+    const size_t first = begin + kCharset.size();
+    const size_t end = std::min(content_.find_first_of("\\\" ;\r\n", first), content_.size());
+    const std::string charset = lower_case(content_.substr(first, end - first));
+    if (charset == "utf-8" || charset == "utf8") return;
+    if (charset != "charset" && charset != "ascii" && charset != "us-ascii")
+      throw std::runtime_error(
+          fmt::format("{}: is in {}; convert it first: msgconv -t UTF-8", name, content_.substr(first, end - first)));
+    charset_ = first;
+    charset_end_ = end;
+  }
+
+  std::string translations_of(const PoEntry& entry, const Places& places, const std::vector<std::string>& translations,
+                              const std::string& line_end) const {
+    if (!entry.has_plural) return field("msgstr", translations[places.singular], line_end);
+    std::string fields;
+    const size_t forms = plural_forms_.count() > 0 ? plural_forms_.count() : entry.translations.size();
+    for (size_t form = 0; form < forms; ++form) {
+      const bool is_singular = forms > 1 && form == plural_forms_.singular();
+      fields +=
+          (form > 0 ? line_end : "") +
+          field(fmt::format("msgstr[{}]", form), translations[is_singular ? places.singular : places.plural], line_end);
+    }
+    return fields;
+  }
+
+  // A keyword and its string. Each line of a text of several has its own.
+  static std::string field(const std::string& keyword, const std::string& text, const std::string& line_end) {
+    const size_t first = text.find('\n');
+    if (first == std::string::npos || first + 1 == text.size())
+      return fmt::format("{} \"{}\"", keyword, encoded_string(text));
+    std::string result = keyword + " \"\"";
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+      result += fmt::format("{}\"{}\"", line_end, encoded_string(std::string_view(text).substr(at, end - at)));
+      at = end;
+    }
+    return result;
+  }
+
+  std::string content_;
+  std::vector<std::pair<PoEntry, Places>> entries_;  // to be translated
+  std::map<std::string, size_t> numbers_;            // of texts
+  PluralForms plural_forms_;
+  size_t charset_ = 0, charset_end_ = 0;  // one that is none, in the header
+};
+
+}  // namespace
+
+std::unique_ptr<DocumentFile> open_po(const std::string& name, std::string content,
+                                      const DocumentFileOptions& options) {
+  return std::make_unique<PoFile>(name, std::move(content), options.retranslate);
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subtitles: SubRip, WebVTT, and SubStation Alpha.
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/documents/file_formats.h>
+#include <transmute/documents/html_references.h>
+#include <transmute/documents/subtitle_text.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// A subtitle: when it is shown, and where its text stands in the file.
+struct Cue {
+  size_t begin, end;
+  int64_t start_ms, end_ms;
+  std::string voice;  // cues of different ones have no sentence in common
+};
+
+// A stretch of the file that is translated as one text: cues, or a line of one.
+struct CueGroup {
+  std::vector<Cue> cues;
+  std::vector<CueText> words;
+};
+
+bool stands_first(std::string_view text, std::string_view beginning) {
+  return text.compare(0, beginning.size(), beginning) == 0;
+}
+
+// The first character that is a letter or a digit; 0 without one.
+UChar32 first_letter(const std::string& html) {
+  const std::string text = with_references_decoded(html);
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    if (c >= 0 && u_isalnum(c) != 0) return c;
+  }
+  return 0;
+}
+
+// True if a text ends as a sentence, a heading or a sound does.
+bool ends_sentence(std::string_view text) {
+  const auto strip = [&](std::string_view mark) {
+    const bool is_there = text.size() >= mark.size() && text.compare(text.size() - mark.size(), mark.size(), mark) == 0;
+    if (is_there) text.remove_suffix(mark.size());
+    return is_there;
+  };
+  while (strip("</b>") || strip("\"") || strip("&quot;") || strip("&#39;") || strip("”") || strip("»") || strip("’") ||
+         strip("'") || strip(" ")) {
+  }
+  for (const char* mark : {".", "!", "?", "…", ":", ";", "。", "！", "？", "♪", ")", "]", "—", "–", "۔", "؟", "।"})
+    if (strip(mark)) return true;
+  return text.empty();
+}
+
+bool begins_with_dash(std::string_view text) {
+  return stands_first(text, "-") || stands_first(text, "–") || stands_first(text, "—") || stands_first(text, ">>");
+}
+
+class Subtitles : public DocumentFile {
+ public:
+  Subtitles(std::string content, const std::vector<Cue>& cues, const SubtitleSyntax& syntax)
+      : content_(std::move(content)), syntax_(syntax) {
+    for (const Cue& cue : cues) add(cue);
+    for (const CueGroup& group : groups_) {
+      std::string text;
+      for (const CueText& words : group.words) text += (text.empty() ? "" : " ") + words.html;
+      texts_.push_back(std::move(text));
+    }
+  }
+
+  TextFormat text_format() const override { return TextFormat::html; }
+
+  std::string with(const std::vector<std::string>& translations) const override {
+    std::string result;
+    size_t at = 0;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const CueGroup& group = groups_[i];
+      if (with_references_decoded(translations[i]) == with_references_decoded(texts_[i])) continue;
+      const std::vector<std::string> parts = divide_among_cues(translations[i], group.words, shares_of(group), syntax_);
+      for (size_t cue = 0; cue < parts.size(); ++cue) {
+        result += content_.substr(at, group.cues[cue].begin - at) + parts[cue];
+        at = group.cues[cue].end;
+      }
+    }
+    return result + content_.substr(at);
+  }
+
+ private:
+  void add(const Cue& cue) {
+    const std::vector<Cue> lines = lines_of_voices(cue);
+    for (const Cue& line : lines) {
+      const std::string text = content_.substr(line.begin, line.end - line.begin);
+      CueText words = read_cue_text(text, syntax_);
+      if (!has_letters(words.html)) continue;
+      const bool has_dash = line.begin > cue.begin;
+      const bool joins = lines.size() == 1 && !has_dash && !groups_.empty() && continues(groups_.back(), line, words);
+      if (joins) {
+        CueGroup& group = groups_.back();
+        size_t tags = 0;
+        for (const CueText& before : group.words) tags += before.opening_tags.size();
+        group.cues.push_back(line);
+        group.words.push_back(read_cue_text(text, syntax_, tags));
+      } else {
+        groups_.push_back({{line}, {std::move(words)}});
+        is_closed_ = lines.size() > 1;
+      }
+    }
+  }
+
+  // True if a sentence that the cues have begun continues in the next one.
+  bool continues(const CueGroup& group, const Cue& next, const CueText& words) const {
+    constexpr size_t kMostCues = 6, kMostBytes = 500;
+    constexpr int64_t kLongestPause = 2000, kShortPause = 500;
+    const Cue& last = group.cues.back();
+    const int64_t pause = next.start_ms - last.end_ms;
+    size_t bytes = words.html.size();
+    for (const CueText& before : group.words) bytes += before.html.size();
+    if (is_closed_ || group.cues.size() == kMostCues || bytes > kMostBytes || last.voice != next.voice) return false;
+    if (pause > kLongestPause || next.start_ms < last.start_ms || ends_sentence(group.words.back().html)) return false;
+    const std::string_view text = words.html;
+    if (begins_with_dash(text) || stands_first(text, "(") || stands_first(text, "[") || stands_first(text, "♪"))
+      return false;
+    return u_isupper(first_letter(words.html)) == 0 || pause <= kShortPause;
+  }
+
+  // The lines of a cue, where each is what another one says; else the whole. Dashes stay where they are.
+  std::vector<Cue> lines_of_voices(const Cue& cue) const {
+    const std::string_view line_break = syntax_.line_break;
+    const std::string text = content_.substr(cue.begin, cue.end - cue.begin);
+    std::vector<Cue> lines;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find(line_break, at), text.size());
+      const std::string line = text.substr(at, end - at);
+      const size_t first = leading_tags(line, syntax_);
+      const size_t words = std::min(line.find_first_not_of("-–—> ", first), line.size());
+      if (!begins_with_dash(std::string_view(line).substr(first))) return {cue};
+      const size_t carriage_return = line.back() == '\r' ? 1 : 0;
+      lines.push_back({cue.begin + at + words, cue.begin + end - carriage_return, cue.start_ms, cue.end_ms, cue.voice});
+      at = end + line_break.size();
+    }
+    return lines;
+  }
+
+  static std::vector<double> shares_of(const CueGroup& group) {
+    int64_t all = 0;
+    for (const Cue& cue : group.cues) all += std::max<int64_t>(1, cue.end_ms - cue.start_ms);
+    std::vector<double> shares;
+    for (const Cue& cue : group.cues)
+      shares.push_back(static_cast<double>(std::max<int64_t>(1, cue.end_ms - cue.start_ms)) / static_cast<double>(all));
+    return shares;
+  }
+
+  std::string content_;
+  SubtitleSyntax syntax_;
+  std::vector<CueGroup> groups_;
+  bool is_closed_ = false;  // the last one
+};
+
+// A line of a file: its bytes without the line end, and where the next one begins.
+struct FileLine {
+  size_t begin, end, next;
+};
+
+FileLine line_at(std::string_view text, size_t at) {
+  const size_t found = std::min(text.find('\n', at), text.size());
+  const size_t end = found > at && text[found - 1] == '\r' ? found - 1 : found;
+  return {at, end, std::min(found + 1, text.size())};
+}
+
+bool is_empty_line(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+const char* line_end_of(const std::string& content) {
+  return content.find("\r\n") == std::string::npos ? "\n" : "\r\n";
+}
+
+// A time such as 01:02:03,400, 02:03.400 or 1:02:03.40, in milliseconds, which the text begins with.
+std::optional<int64_t> read_time(std::string_view& text) {
+  int64_t number = 0, seconds = 0, ms = 0, unit = 1000;
+  bool in_fraction = false;
+  constexpr int64_t kMostInNumber = 1'000'000;
+  size_t digits = 0, colons = 0, at = 0;
+  for (; at < text.size() && at < 20; ++at) {
+    const char c = text[at];
+    if (c >= '0' && c <= '9') {
+      ++digits;
+      if (in_fraction) {
+        unit /= 10;
+        ms += unit * (c - '0');
+      } else {
+        number = number * 10 + (c - '0');
+        if (number > kMostInNumber) return std::nullopt;
+      }
+    } else if (!in_fraction && digits > 0 && (c == ':' || c == ',' || c == '.')) {
+      seconds = (seconds + number) * (c == ':' ? 60 : 1);
+      number = 0;
+      in_fraction = c != ':';
+      if (c == ':' && ++colons > 2) return std::nullopt;
+    } else {
+      break;
+    }
+  }
+  if (digits < 2) return std::nullopt;
+  text.remove_prefix(at);
+  return (seconds + number) * 1000 + ms;
+}
+
+// The times of a line such as 00:00:01,000 --> 00:00:02,500, which some programs follow with more.
+std::optional<std::pair<int64_t, int64_t>> read_times(std::string_view line) {
+  const auto skip_spaces = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+  skip_spaces();
+  const auto start = read_time(line);
+  skip_spaces();
+  if (!start || !stands_first(line, "-->")) return std::nullopt;
+  line.remove_prefix(3);
+  skip_spaces();
+  const auto end = read_time(line);
+  if (!end) return std::nullopt;
+  return std::make_pair(*start, *end);
+}
+
+// The cues of a file with lines of two times, each followed by a text that an empty line ends.
+std::vector<Cue> read_timed_blocks(const std::string& content) {
+  std::vector<Cue> cues;
+  const std::string_view text = content;
+  for (size_t at = 0; at < text.size();) {
+    const FileLine line = line_at(text, at);
+    at = line.next;
+    const auto times = read_times(text.substr(line.begin, line.end - line.begin));
+    if (!times) continue;
+    Cue cue{line.next, line.next, times->first, times->second, ""};
+    while (at < text.size()) {
+      const FileLine words = line_at(text, at);
+      if (is_empty_line(text.substr(words.begin, words.end - words.begin))) break;
+      if (read_times(text.substr(words.begin, words.end - words.begin))) break;  // the empty line is missing
+      cue.end = words.end;
+      at = words.next;
+    }
+    if (cue.end > cue.begin) cues.push_back(cue);
+  }
+  return cues;
+}
+
+// The lines of dialogue of SubStation Alpha. Its fields stand between commas; the last is the text.
+class DialogueReader {
+ public:
+  explicit DialogueReader(std::string_view text) : text_(text) {}
+
+  std::vector<Cue> read() {
+    for (size_t at = 0; at < text_.size();) {
+      const FileLine line = line_at(text_, at);
+      at = line.next;
+      const std::string_view words = text_.substr(line.begin, line.end - line.begin);
+      if (stands_first(words, "[")) in_events_ = lower_case(std::string(words)).find("[events]") == 0;
+      if (in_events_ && stands_first(words, "Format:")) read_format(words);
+      if (in_events_ && stands_first(words, "Dialogue:")) read_dialogue(line, words);
+    }
+    return std::move(cues_);
+  }
+  bool has_events() const { return !fields_.empty(); }
+
+ private:
+  static std::string trimmed(std::string_view text) {
+    const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    return std::string(text.substr(begin, text.find_last_not_of(" \t") + 1 - begin));
+  }
+
+  void read_format(std::string_view line) {
+    fields_.clear();
+    for (size_t at = line.find(':') + 1; at <= line.size();) {
+      const size_t end = std::min(line.find(',', at), line.size());
+      fields_.push_back(trimmed(line.substr(at, end - at)));
+      at = end + 1;
+    }
+  }
+
+  void read_dialogue(const FileLine& line, std::string_view words) {
+    Cue cue{line.end, line.end, 0, 0, ""};
+    size_t at = words.find(':') + 1;
+    for (size_t field = 0; field + 1 < fields_.size(); ++field) {
+      const size_t end = words.find(',', at);
+      if (end == std::string_view::npos) return;
+      const std::string value = trimmed(words.substr(at, end - at));
+      std::string_view time = value;
+      if (fields_[field] == "Start") cue.start_ms = read_time(time).value_or(0);
+      if (fields_[field] == "End") cue.end_ms = read_time(time).value_or(0);
+      if (fields_[field] == "Style" || fields_[field] == "Name" || fields_[field] == "Layer") cue.voice += value + ',';
+      at = end + 1;
+    }
+    cue.begin = line.begin + at;
+    const std::string_view text = words.substr(at);
+    for (const char* unspoken : {"\\p1", "\\p2", "\\p4", "\\k", "\\K"})  // drawings, and syllables of a song
+      if (text.find('{') != std::string_view::npos && text.find(unspoken) != std::string_view::npos) return;
+    cues_.push_back(std::move(cue));
+  }
+
+  std::string_view text_;
+  std::vector<std::string> fields_;
+  std::vector<Cue> cues_;
+  bool in_events_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<DocumentFile> open_srt(const std::string& name, std::string content, const DocumentFileOptions&) {
+  const std::vector<Cue> cues = read_timed_blocks(content);
+  const char* const line_end = line_end_of(content);
+  if (cues.empty() && !is_empty_line(content.substr(0, content.find('\n'))))
+    throw std::runtime_error(name + ": has no subtitles of SubRip (no line such as 00:00:01,000 --> 00:00:02,500)");
+  return std::make_unique<Subtitles>(std::move(content), cues, SubtitleSyntax{line_end, false, false});
+}
+
+std::unique_ptr<DocumentFile> open_vtt(const std::string& name, std::string content, const DocumentFileOptions&) {
+  const bool has_mark = stands_first(content, "\xEF\xBB\xBF");
+  if (content.compare(has_mark ? 3 : 0, 6, "WEBVTT") != 0)
+    throw std::runtime_error(name + ": is no WebVTT file (its first line is not WEBVTT)");
+  const std::vector<Cue> cues = read_timed_blocks(content);
+  const char* const line_end = line_end_of(content);
+  return std::make_unique<Subtitles>(std::move(content), cues, SubtitleSyntax{line_end, true, false});
+}
+
+std::unique_ptr<DocumentFile> open_ass(const std::string& name, std::string content, const DocumentFileOptions&) {
+  DialogueReader reader(content);
+  const std::vector<Cue> cues = reader.read();
+  if (!reader.has_events())
+    throw std::runtime_error(name + ": has no subtitles of SubStation Alpha (no [Events] with a line Format:)");
+  return std::make_unique<Subtitles>(std::move(content), cues, SubtitleSyntax{"\\N", false, true});
+}
+
+}  // namespace v0
+}  // namespace transmute

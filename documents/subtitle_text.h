@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How a format of subtitles writes text.
+struct SubtitleSyntax {
+  const char* line_break = "\n";  ///< as the format writes one within a cue
+  bool has_references = false;    ///< such as &amp;
+  bool has_overrides = false;     ///< markup is {\i1}, not <i>
+};
+
+/// The words of a cue, without what stands around them.
+struct CueText {
+  std::string before, after;              ///< tags and white space around the words, which stay
+  std::string html;                       ///< the words on one line; tags are <b N> and <img N>
+  std::vector<std::string> opening_tags;  ///< by N
+  std::vector<std::string> closing_tags;  ///< of <b N>; empty of <img N>
+  size_t lines = 1;                       ///< that the words take
+  size_t longest_line = 0;                ///< in characters
+};
+
+/// Takes the tags out of a part of a cue. Their numbers begin with `first_tag`.
+CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, size_t first_tag = 0);
+
+/// The bytes of the tags and spaces that a text begins with.
+size_t leading_tags(const std::string& text, const SubtitleSyntax& syntax);
+
+/// Divides a translation among the cues whose words, joined by spaces, are its source. `shares` tells how much of it
+/// each should have, as they add up to 1. Lines are not longer than 42 characters or, where the cue's are, those of the
+/// cue, and not more than the cue's, or two, where the words have room.
+/// @param html of the translation; the tags' numbers continue from cue to cue
+/// @returns the words of each cue, with its tags and line breaks
+std::vector<std::string> divide_among_cues(const std::string& html, const std::vector<CueText>& cues,
+                                           const std::vector<double>& shares, const SubtitleSyntax& syntax);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are one text: HTML and plain text.
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/documents/file_formats.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+class PlainText : public DocumentFile {
+ public:
+  explicit PlainText(std::string content) { texts_.push_back(std::move(content)); }
+  TextFormat text_format() const override { return TextFormat::text; }
+  std::string with(const std::vector<std::string>& translations) const override { return translations.front(); }
+};
+
+bool is_ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+std::string in_ascii(const std::string& html) {
+  std::string result;
+  const auto size = static_cast<int32_t>(html.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 c = 0;
+    U8_NEXT(html.data(), at, size, c);
+    c >= 0x80 ? result += fmt::format("&#{};", c) : result += static_cast<char>(c);
+  }
+  return result;
+}
+
+// A page without other characters than ASCII, and without a word on its encoding, may be taken for another one than
+// UTF-8: its translation is in ASCII too.
+class HtmlPage : public DocumentFile {
+ public:
+  explicit HtmlPage(std::string content)
+      : is_ascii_(is_ascii(content) && lower_case(content).find("utf-8") == std::string::npos) {
+    texts_.push_back(std::move(content));
+  }
+  TextFormat text_format() const override { return TextFormat::html; }
+  std::string with(const std::vector<std::string>& translations) const override {
+    return is_ascii_ ? in_ascii(translations.front()) : translations.front();
+  }
+
+ private:
+  bool is_ascii_;
+};
+
+}  // namespace
+
+std::unique_ptr<DocumentFile> open_html(const std::string& /*name*/, std::string content, const DocumentFileOptions&) {
+  return std::make_unique<HtmlPage>(std::move(content));
+}
+
+std::unique_ptr<DocumentFile> open_text(const std::string& /*name*/, std::string content, const DocumentFileOptions&) {
+  return std::make_unique<PlainText>(std::move(content));
+}
+
+}  // namespace v0
+}  // namespace transmute

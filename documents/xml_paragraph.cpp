@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/xml_paragraph.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/html.h>
+#include <transmute/documents/html_references.h>
+#include <transmute/documents/html_tokens.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using TokenKind = XmlToken::Kind;
+
+// A piece of a paragraph, in order.
+struct Item {
+  enum class Kind { text, open, close, kept, border };
+  Kind kind = Kind::text;
+  std::string text{};  // escaped, as in HTML
+  size_t format = 0;   // of text
+  XmlMark mark{};      // of all others
+  size_t partner = 0;  // of `open` and `close`
+};
+
+// Formatting that a reader does not see: languages, and marks of spelling checkers and of revisions.
+constexpr const char* kUnseenProperties = "lang noProof rsid";
+constexpr const char* kUnseenAttributes = "lang altlang dirty err smtclean noproof bmk";  // in lower case
+
+// Reads the items of a paragraph.
+class ParagraphReader {
+ public:
+  explicit ParagraphReader(const XmlSource& source) : source_(source), formats_(1) {
+    formats_.front().is_format = true;
+  }
+
+  void read(size_t start) {
+    const bool has_runs = *source_.rules.runs != '\0' && holds(start, source_.rules.runs);
+    read_content(start + 1, source_.tokens[start].partner, has_runs);
+    mark_split_wrappers();
+  }
+
+  std::vector<Item>& items() { return items_; }
+  const std::vector<XmlMark>& formats() const { return formats_; }
+
+ private:
+  bool holds(size_t start, const char* names) const {
+    for (size_t i = start + 1; i < source_.tokens[start].partner; i = after(i))
+      if (is_tag(i) &&
+          (source_.is_one_of(i, names) || (source_.is_one_of(i, source_.rules.wrappers) && holds_within(i, names))))
+        return true;
+    return false;
+  }
+  bool holds_within(size_t i, const char* names) const {
+    return source_.tokens[i].kind == TokenKind::start && holds(i, names);
+  }
+
+  bool is_tag(size_t i) const {
+    return source_.tokens[i].kind == TokenKind::start || source_.tokens[i].kind == TokenKind::empty;
+  }
+  size_t after(size_t i) const {
+    return (source_.tokens[i].kind == TokenKind::start ? source_.tokens[i].partner : i) + 1;
+  }
+  size_t element_end(size_t i) const { return source_.tokens[after(i) - 1].end; }
+
+  void add(Item::Kind kind, XmlMark mark) {
+    Item item;
+    item.kind = kind;
+    item.mark = std::move(mark);
+    items_.push_back(std::move(item));
+  }
+  void add_element(Item::Kind kind, size_t i, const XmlMark& around = {}) {
+    add(kind, {around.before, around.after, source_.tokens[i].begin, element_end(i)});
+  }
+
+  // Elements whose names end so are settings of the one around them, which come first, or last.
+  static bool is_properties(const XmlToken& token) {
+    const std::string_view name = token.local_name();
+    return name.size() >= 2 && name.compare(name.size() - 2, 2, "Pr") == 0;
+  }
+
+  void read_content(size_t from, size_t to, bool has_runs) {
+    for (size_t i = from; i < to; i = after(i)) {
+      const XmlToken& token = source_.tokens[i];
+      if (token.kind == TokenKind::text || token.kind == TokenKind::cdata) {
+        if (has_runs) {
+          continue;  // white space between the lines of the file
+        }
+        add_text(i, 0);
+      } else if (has_runs && is_tag(i) && source_.is_one_of(i, source_.rules.runs)) {
+        i = read_field(i, to);
+      } else if (!has_runs && is_tag(i) && *source_.rules.runs != '\0' &&
+                 source_.is_one_of(i, source_.rules.run_text)) {
+        add(Item::Kind::border, {"", "", token.begin, token.end});
+        if (token.kind == TokenKind::empty) continue;
+        read_content(i + 1, token.partner, false);
+        add(Item::Kind::border, {"", "", source_.tokens[token.partner].begin, source_.tokens[token.partner].end});
+      } else if (is_tag(i) && source_.is_one_of(i, source_.rules.wrappers)) {
+        read_wrapper(i, has_runs);
+      } else if (!is_tag(i) || !source_.is_one_of(i, source_.rules.dropped)) {
+        const bool ends = is_tag(i) && (is_properties(token) || source_.is_one_of(i, source_.rules.borders));
+        add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
+      }
+    }
+  }
+
+  void read_wrapper(size_t i, bool has_runs) {
+    const XmlToken& token = source_.tokens[i];
+    if (token.kind == TokenKind::empty || source_.is_for_code(xml_attribute(source_.bytes(i), "style-name")))
+      return add_element(Item::Kind::kept, i);
+    size_t first = i + 1;
+    while (first < token.partner && is_tag(first) && is_properties(source_.tokens[first])) first = after(first);
+    const size_t open = items_.size();
+    const size_t content = source_.tokens[first - 1].end;
+    add(Item::Kind::open, {std::string(source_.between(token.begin, content)), ""});
+    read_content(first, token.partner, has_runs);
+    add(Item::Kind::close, {std::string(source_.bytes(token.partner)), ""});
+    items_[open].partner = items_.size() - 1;
+    items_.back().partner = open;
+  }
+
+  // A run or, where the run begins a field of Word, the field. Returns the last token's element that was read.
+  size_t read_field(size_t i, size_t to) {
+    if (!has_child(i, "fldChar")) {
+      read_run(i);
+      return i;
+    }
+    size_t depth = 0, result = 0, last = 0;
+    bool is_link = false;
+    for (size_t run = i; run < to && last == 0; run = after(run)) {
+      if (source_.tokens[run].kind != TokenKind::start) continue;
+      for (size_t child = run + 1; child < source_.tokens[run].partner; child = after(child)) {
+        if (!is_tag(child)) continue;
+        const std::string_view bytes = source_.between(source_.tokens[child].begin, element_end(child));
+        if (source_.is_one_of(child, "instrText") && depth == 1)
+          is_link = is_link || bytes.find("HYPERLINK") != std::string_view::npos;
+        if (!source_.is_one_of(child, "fldChar")) continue;
+        const std::string_view type = xml_attribute(source_.bytes(child), "fldCharType");
+        if (type == "begin") ++depth;
+        if (type == "separate" && depth == 1) result = after(run);
+        if (type == "end" && --depth == 0) last = run;
+        if (depth == 0) break;
+      }
+      if (depth == 0) break;
+    }
+    if (last == 0) {  // the field has its other parts elsewhere
+      add_element(Item::Kind::border, i);
+      return i;
+    }
+    if (!is_link || result == 0 || result > last) {
+      add(Item::Kind::kept, {"", "", source_.tokens[i].begin, element_end(last)});
+      return last;
+    }
+    const size_t open = items_.size();
+    add(Item::Kind::open, {std::string(source_.between(source_.tokens[i].begin, source_.tokens[result].begin)), ""});
+    read_content(result, last, true);
+    add(Item::Kind::close, {std::string(source_.between(source_.tokens[last].begin, element_end(last))), ""});
+    items_[open].partner = items_.size() - 1;
+    items_.back().partner = open;
+    return last;
+  }
+
+  bool has_child(size_t i, const char* name) const {
+    if (source_.tokens[i].kind != TokenKind::start) return false;
+    for (size_t child = i + 1; child < source_.tokens[i].partner; child = after(child))
+      if (is_tag(child) && source_.is_one_of(child, name)) return true;
+    return false;
+  }
+
+  void read_run(size_t i) {
+    if (source_.tokens[i].kind == TokenKind::empty) return add_element(Item::Kind::kept, i);
+    const size_t end = source_.tokens[i].partner;
+    size_t first = i + 1;
+    while (first < end && (!is_tag(first) || is_properties(source_.tokens[first]))) first = after(first);
+    const size_t content = first < end ? source_.tokens[first].begin : source_.tokens[end].begin;
+    const bool is_code = is_code_run(i, first);
+    if (is_code || !has_child(i, source_.rules.run_text)) {
+      const bool ends = !is_code && has_child(i, source_.rules.borders);
+      const bool is_nothing = !is_code && only_dropped(first, end);
+      if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
+      return;
+    }
+    const XmlMark around{std::string(source_.between(source_.tokens[i].begin, content)),
+                         std::string(source_.bytes(end))};
+    for (size_t child = first; child < end; child = after(child)) read_run_child(i, child, around);
+  }
+
+  bool only_dropped(size_t from, size_t to) const {
+    for (size_t i = from; i < to; i = after(i))
+      if (!is_tag(i) || !source_.is_one_of(i, source_.rules.dropped)) return false;
+    return from < to;
+  }
+
+  bool is_code_run(size_t i, size_t first) const {
+    for (size_t at = i + 1; at < first; ++at)
+      if (is_tag(at) && source_.is_one_of(at, "rStyle") && source_.is_for_code(xml_attribute(source_.bytes(at), "val")))
+        return true;
+    return false;
+  }
+
+  void read_run_child(size_t run, size_t child, const XmlMark& around) {
+    if (!is_tag(child)) return;
+    if (source_.is_one_of(child, source_.rules.run_text)) {
+      if (source_.tokens[child].kind == TokenKind::empty) return;
+      const size_t format = format_of(run, child, around);
+      for (size_t text = child + 1; text < source_.tokens[child].partner; ++text) add_text(text, format);
+    } else if (source_.is_one_of(child, "noBreakHyphen")) {
+      add_plain_text("-", format_of(run, child, around));
+    } else if (!source_.is_one_of(child, source_.rules.dropped)) {
+      add_element(source_.is_one_of(child, source_.rules.borders) ? Item::Kind::border : Item::Kind::kept, child,
+                  around);
+    }
+  }
+
+  // The number of a run's format. Runs that look the same have the same.
+  size_t format_of(size_t run, size_t child, const XmlMark& around) {
+    std::string seen;
+    size_t properties = run + 1;
+    while (properties < source_.tokens[run].partner && !is_tag(properties)) ++properties;
+    if (properties < source_.tokens[run].partner && is_properties(source_.tokens[properties])) {
+      for (size_t i = properties; i < after(properties); ++i) {
+        if (is_tag(i) && source_.is_one_of(i, kUnseenProperties)) {
+          i = after(i) - 1;
+        } else if (i == properties) {
+          seen += seen_attributes(source_.bytes(i));
+        } else if (i + 1 < after(properties)) {
+          seen += source_.bytes(i);
+        }
+      }
+    }
+    const auto found = format_numbers_.find(seen);
+    if (found != format_numbers_.end()) return found->second;
+    const std::string_view tag = source_.tokens[child].name;
+    const bool is_text = source_.is_one_of(child, source_.rules.run_text);
+    const std::string name =
+        is_text ? std::string(tag) : std::string(tag.substr(0, tag.find(':') + 1)) + source_.rules.run_text;
+    const bool has_space_attribute = name.compare(0, 2, "a:") != 0;  // the schema of DrawingML has none
+    XmlMark format{around.before + '<' + name + (has_space_attribute ? " xml:space=\"preserve\">" : ">"),
+                   "</" + name + '>' + around.after};
+    format.is_format = true;
+    formats_.push_back(std::move(format));
+    return format_numbers_[seen] = formats_.size() - 1;
+  }
+
+  static std::string seen_attributes(std::string_view tag) {
+    std::string seen;
+    for (const auto& [name, value] : attributes_of(tag)) {
+      if (!lists(kUnseenAttributes, name)) seen += fmt::format("{}={} ", name, value);
+    }
+    return seen;
+  }
+
+  void add_text(size_t i, size_t format) {
+    const XmlToken& token = source_.tokens[i];
+    constexpr size_t kCdataBegin = 9, kCdataEnd = 3;
+    if (token.kind == TokenKind::text) {
+      add_plain_text(std::string(source_.bytes(i)), format);
+    } else if (token.kind == TokenKind::cdata) {
+      add_plain_text(html_escaped(source_.between(token.begin + kCdataBegin, token.end - kCdataEnd)), format);
+    }
+  }
+
+  void add_plain_text(const std::string& text, size_t format) {
+    if (!source_.rules.keeps_lines) return add_line(text, format);
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      if (end > at) add_line(text.substr(at, end - at), format);
+      if (end < text.size()) add(Item::Kind::border, {formats_[format].before + '\n' + formats_[format].after, ""});
+      at = end + 1;
+    }
+  }
+
+  void add_line(const std::string& text, size_t format) {
+    if (!items_.empty() && items_.back().kind == Item::Kind::text && items_.back().format == format) {
+      items_.back().text += text;
+      return;
+    }
+    Item item;
+    item.text = text;
+    item.format = format;
+    items_.push_back(std::move(item));
+  }
+
+  // The tags of wrappers that hold a border stay where they are, as it does.
+  void mark_split_wrappers() {
+    size_t borders = 0;
+    std::vector<size_t> before(items_.size());
+    for (size_t i = 0; i < items_.size(); ++i) {
+      before[i] = borders;
+      if (items_[i].kind == Item::Kind::border) ++borders;
+    }
+    for (size_t i = 0; i < items_.size(); ++i)
+      if (items_[i].kind == Item::Kind::open && before[i] != before[items_[i].partner])
+        items_[i].kind = items_[items_[i].partner].kind = Item::Kind::border;
+  }
+
+  const XmlSource& source_;
+  std::vector<Item> items_;
+  std::vector<XmlMark> formats_;  // the first is that of text without runs
+  std::map<std::string, size_t> format_numbers_;
+};
+
+bool is_blank_text(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+// Makes texts of a paragraph's items.
+class TextMaker {
+ public:
+  TextMaker(std::vector<Item>& items, const std::vector<XmlMark>& formats, std::vector<std::string>& texts)
+      : items_(items), formats_(formats), texts_(texts) {}
+
+  std::vector<XmlPart> parts() {
+    size_t begin = 0;
+    for (size_t i = 0; i <= items_.size(); ++i) {
+      if (i < items_.size() && items_[i].kind != Item::Kind::border) continue;
+      add_stretch(begin, i);
+      if (i < items_.size()) keep(i);
+      begin = i + 1;
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  void keep(size_t i) {
+    const Item& item = items_[i];
+    XmlPart part;
+    part.kept = item.mark;
+    if (item.kind == Item::Kind::text)
+      part.kept = {formats_[item.format].before + item.text + formats_[item.format].after, ""};
+    parts_.push_back(std::move(part));
+  }
+
+  // Adds the items between two borders. Kept items at the ends, and a wrapper around all, need no tags.
+  void add_stretch(size_t begin, size_t end) {
+    size_t first = begin, last = end;
+    while (first < last) {
+      if (items_[first].kind == Item::Kind::kept) {
+        ++first;
+      } else if (items_[last - 1].kind == Item::Kind::kept) {
+        --last;
+      } else if (items_[first].kind == Item::Kind::open && items_[first].partner + 1 == last) {
+        ++first, --last;
+      } else {
+        break;
+      }
+    }
+    std::string words;
+    for (size_t i = first; i < last; ++i) words += items_[i].text;
+    if (!has_letters(words)) first = last = begin;
+    for (size_t i = begin; i < first; ++i) keep(i);
+    if (first < last) add_text(first, last);
+    for (size_t i = last; i < end; ++i) keep(i);
+  }
+
+  // The format of most of the text, which gets no tags.
+  size_t usual_format(size_t first, size_t last) const {
+    std::vector<size_t> bytes(formats_.size());
+    for (size_t i = first; i < last; ++i) bytes[items_[i].format] += items_[i].text.size();
+    return static_cast<size_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+  }
+
+  void add_text(size_t first, size_t last) {
+    XmlPart part;
+    part.text = texts_.size();
+    const size_t usual = usual_format(first, last);
+    part.format = formats_[usual];
+    std::string html;
+    const auto number = [&](const XmlMark& mark) {
+      part.marks.push_back(mark);
+      return part.marks.size() - 1;
+    };
+    for (size_t i = first; i < last; ++i) {
+      const Item& item = items_[i];
+      if (item.kind == Item::Kind::open) {
+        XmlMark wrapper = item.mark;
+        wrapper.after = items_[item.partner].mark.before;
+        html += fmt::format("<b {}>", number(wrapper));
+      } else if (item.kind == Item::Kind::close) {
+        html += "</b>";
+      } else if (item.kind == Item::Kind::kept) {
+        html += fmt::format("<img {}>", number(item.mark));
+      } else if (item.format == usual || is_blank_text(item.text)) {
+        html += item.text;
+      } else {
+        html += fmt::format("<b {}>{}</b>", number(formats_[item.format]), item.text);
+      }
+    }
+    texts_.push_back(std::move(html));
+    parts_.push_back(std::move(part));
+  }
+
+  std::vector<Item>& items_;
+  const std::vector<XmlMark>& formats_;
+  std::vector<std::string>& texts_;
+  std::vector<XmlPart> parts_;
+};
+
+// True if a paragraph has a style for program code.
+bool is_code_paragraph(const XmlSource& source, size_t start) {
+  if (source.is_for_code(xml_attribute(source.bytes(start), "style-name"))) return true;
+  for (size_t i = start + 1; i < source.tokens[start].partner; ++i) {
+    if (source.is_one_of(i, "pStyle")) return source.is_for_code(xml_attribute(source.bytes(i), "val"));
+    if (source.is_one_of(i, source.rules.runs)) break;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool XmlSource::is_one_of(size_t token, const char* words) const {
+  return !tokens[token].name.empty() && lists(words, std::string(tokens[token].local_name()));
+}
+
+bool XmlSource::is_for_code(std::string_view style) const {
+  constexpr const char* kStyles =
+      "code codeblock htmlcode htmlpreformatted inlinecode preformatted preformatted_20_text source_20_text sourcecode "
+      "verbatim verbatimchar";
+  const std::string name(style);
+  return !name.empty() && (code_styles.count(name) > 0 || lists(kStyles, lower_case(name)));
+}
+
+XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<std::string>& texts) {
+  const size_t begin = source.tokens[start].end, end = source.tokens[source.tokens[start].partner].begin;
+  XmlParagraph paragraph{begin, end, {}};
+  ParagraphReader reader(source);
+  if (!is_code_paragraph(source, start)) reader.read(start);
+  std::string plain;
+  for (const Item& item : reader.items()) plain += item.text;
+  if (!has_letters(plain) || source.rules.kept_texts.count(with_references_decoded(plain)) > 0) {
+    paragraph.parts.emplace_back().kept = {"", "", begin, end};
+  } else {
+    paragraph.parts = TextMaker(reader.items(), reader.formats(), texts).parts();
+  }
+  return paragraph;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/documents/xml_parts.h>
+#include <transmute/documents/xml_tokens.h>
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The document that paragraphs are read from.
+struct XmlSource {
+  std::string_view xml;                      ///< all of it
+  const std::vector<XmlToken>& tokens;       ///< of the document
+  const XmlRules& rules;                     ///< of its format
+  const std::set<std::string>& code_styles;  ///< the names of styles for program code that the document defines
+
+  /// The bytes of a token.
+  std::string_view bytes(size_t token) const { return between(tokens[token].begin, tokens[token].end); }
+  /// The bytes from `begin` to before `end`.
+  std::string_view between(size_t begin, size_t end) const { return xml.substr(begin, end - begin); }
+  /// True if the local name of a tag is one of the words, which are separated by single spaces.
+  bool is_one_of(size_t token, const char* words) const;
+  /// True if a style is for program code.
+  bool is_for_code(std::string_view style) const;
+};
+
+/// Cuts a paragraph into texts and what stays.
+/// @param start the token of its start tag
+/// @param texts gets the paragraph's texts
+XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<std::string>& texts);
+
+}  // namespace v0
+}  // namespace transmute

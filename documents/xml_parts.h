@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The meaning of an XML format's elements for a translation: names without prefixes, separated by single spaces.
+struct XmlRules {
+  const char* paragraphs = "";  ///< hold text that is translated together
+  const char* runs = "";        ///< stretches of a paragraph with one formatting; none: the text stands there directly
+  const char* run_text = "t";   ///< holds the text of a run
+  const char* wrappers = "";    ///< within a paragraph, go with the words that they hold: hyperlinks and the like
+  const char* borders = "";     ///< end the text before them: tabs, line breaks
+  const char* dropped = "";     ///< tell nothing to a reader: marks of a spelling checker
+  const char* skipped = "";     ///< nothing that they hold is translated
+  bool keeps_lines = false;     ///< a line end within text is one to the reader too
+  bool (*skips)(std::string_view name, std::string_view tag) = nullptr;  ///< true for further elements to skip
+  std::set<std::string> kept_texts{};  ///< paragraphs with just this text, which others refer to, stay
+};
+
+/// An inline tag of a text, or an element that is kept: `before`, the bytes from `begin` to before `end`, and
+/// `after`.
+struct XmlMark {
+  std::string before, after;
+  size_t begin = 0, end = 0;  ///< of the document; paragraphs within are translated
+  bool is_format = false;     ///< text within stands between `before` and `after`
+};
+
+/// A stretch of a paragraph: a text to be translated, or bytes that stay.
+struct XmlPart {
+  XmlMark kept;
+  size_t text = std::string::npos;  ///< its number
+  std::vector<XmlMark> marks;       ///< of the text, by the numbers in its tags
+  XmlMark format;                   ///< of the text outside of marks that are formats
+};
+
+/// The content of a paragraph, between its tags.
+struct XmlParagraph {
+  size_t begin = 0, end = 0;
+  std::vector<XmlPart> parts;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of documents: what is read comes back as it was, and any translation can be put into it.
+#include <transmute/common/checksum.h>
+#include <transmute/documents/document_formats.h>
+#include <transmute/documents/packed_file.h>
+#include <transmute/fuzz/fuzz.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace transmute;
+
+namespace {
+
+constexpr uint64_t kMostBytes = 1 << 20;
+
+// Members of archives, which a fuzzer could not pack, are files here.
+const char* const kFormats[] = {"srt", "vtt", "ass", "po", "docx", "odt", "xlsx", "epub", "html"};
+
+std::string little(size_t value, size_t bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+// An archive of one member, and of one that tells the format.
+std::string archive_of(const std::string& name, const std::string& content, const std::string& mark) {
+  std::string archive, directory;
+  for (const auto& [member, bytes] : {std::make_pair(name, content), std::make_pair(mark, std::string("<a/>"))}) {
+    const std::string sizes =
+        little(crc32(0, bytes.data(), bytes.size()), 4) + little(bytes.size(), 4) + little(bytes.size(), 4);
+    const std::string common = little(20, 2) + std::string(8, '\0') + sizes + little(member.size(), 2) + little(0, 2);
+    directory += "PK\1\2" + little(20, 2) + common + std::string(10, '\0') + little(archive.size(), 4) + member;
+    archive += "PK\3\4" + common + member + bytes;
+  }
+  return archive + directory + "PK\5\6" + little(0, 4) + little(2, 2) + little(2, 2) + little(directory.size(), 4) +
+         little(archive.size(), 4) + little(0, 2);
+}
+
+std::string packed(const std::string& format, const std::string& content) {
+  if (format == "docx") return archive_of("word/document.xml", content, "[Content_Types].xml");
+  if (format == "xlsx") return archive_of("xl/sharedStrings.xml", content, "[Content_Types].xml");
+  if (format == "odt") return archive_of("styles.xml", content, "content.xml");
+  if (format == "epub") return archive_of("toc.ncx", content, "META-INF/container.xml");
+  return content;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const size_t kind = input.byte();
+  const std::string translation = input.text(), content = input.rest();
+  fuzz::may_refuse([&] {  // the archive itself, with all that may be wrong with it
+    PackedFile file("x", content, kMostBytes);
+    std::map<std::string, std::string> members;
+    for (const std::string& name : file.names()) fuzz::may_refuse([&] { members[name] = file.read(name) + 'x'; });
+    if (members.size() == file.names().size()) PackedFile("y", file.with(members), kMostBytes);
+  });
+  const std::string format = kFormats[kind % (sizeof(kFormats) / sizeof(*kFormats))];
+  fuzz::may_refuse([&] {
+    const std::string bytes = packed(format, content);
+    const auto file = open_document_file(*find_document_format(format), "x", bytes, {(kind & 128) != 0, kMostBytes});
+    if (format != "po") fuzz::require(file->with(file->texts()) == bytes);
+    std::vector<std::string> texts;
+    for (const std::string& text : file->texts()) {
+      const Document document(text, file->text_format(), false);
+      std::vector<std::string> segments = document.segments();
+      for (std::string& segment : segments) segment = translation + segment;
+      texts.push_back(document.with(segments));
+    }
+    const std::string translated = file->with(texts);
+    // The result is sound: it is read again, with as many texts.
+    if (format == "docx" || format == "odt" || format == "xlsx" || format == "epub")
+      fuzz::require(open_document_file(*find_document_format(format), "x", translated)->texts().size() >=
+                    (file->texts().empty() ? 0U : 1U));
+  });
+  return 0;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/programs/shared/translation_totals.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/progress.h>
+#include <transmute/programs/shared/program.h>
+
+#include <utility>
+
+namespace transmute {
+
+TranslationTotals::TranslationTotals(const TranslationOptions& options, int64_t before, std::string unit)
+    : counts_loops_(options.guard == Guard::off && options.search.constraint == nullptr),
+      cut_lines_(options.max_source_tokens),
+      before_(before),
+      unit_(std::move(unit)) {}
+
+void TranslationTotals::add(const Translation& translation) {
+  ++lines_;
+  if (translation.parts > translation.sentences) cut_lines_.add(translation.parts, translation.source_tokens.size());
+  if (counts_loops_) looping_lines_.add(translation);
+  suspicious_lines_.add(translation);
+  unknown_text_.add(translation);
+}
+
+void TranslationTotals::report() const {
+  const std::string all = counted(lines_, unit_);
+  if (cut_lines_.count() > 0)
+    note(fmt::format("{} of {} {}; translated in parts", format_count(cut_lines_.count()), all, cut_lines_.reason()));
+  looping_lines_.report(all, "translation");
+  suspicious_lines_.report(all, unit_ == "line" ? "; --format json says where" : "");
+  unknown_text_.report(all);
+}
+
+}  // namespace transmute

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/programs/shared/cut_lines.h>
+#include <transmute/programs/shared/unknown_text.h>
+#include <transmute/text/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace transmute {
+
+/// The counts that translate reports at its end.
+class TranslationTotals {
+ public:
+  /// @param before lines that an earlier run has translated
+  /// @param unit what is counted
+  TranslationTotals(const TranslationOptions& options, int64_t before, std::string unit = "line");
+
+  /// In all, those before included.
+  int64_t lines() const { return before_ + lines_; }
+  void add(const Translation& translation);
+  void report() const;
+
+ private:
+  bool counts_loops_;  // the guard does, and labels of trees may loop
+  CutLines cut_lines_;
+  LoopingLines looping_lines_;
+  SuspiciousLines suspicious_lines_;
+  UnknownText unknown_text_;
+  int64_t before_;
+  int64_t lines_ = 0;
+  std::string unit_;
+};
+
+}  // namespace transmute

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Api that translates files.
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/files.h>
+#include <transmute/serving/api.h>
+#include <transmute/serving/routes.h>
+#include <transmute/serving/task.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// "report_de.docx" of "C:\\reports\\report.docx".
+std::string translated_name(const std::string& name, const std::string& target) {
+  const std::string base = name.substr(name.find_last_of("/\\") + 1);
+  const size_t dot = base.rfind('.');
+  return shortened_name(base.substr(0, dot), 100) + '_' + target + base.substr(dot);
+}
+
+// Encodes a text for a parameter of a header (RFC 5987).
+std::string percent_encoded(const std::string& text) {
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = byte < 0x80 && (std::isalnum(byte) != 0 || c == '.' || c == '-' || c == '_');
+    encoded += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return encoded;
+}
+
+std::unique_ptr<DocumentFile> open_file(FormFile& file, const ApiLimits& limits) {
+  const DocumentFormat* const format = document_format_of(file.name);
+  if (format == nullptr)
+    throw ApiError(400,
+                   "Invalid request: files with this ending are not translated; /frontend/settings lists those "
+                   "that are");
+  constexpr uint64_t kBytesPerCharacter = 80;  // of XML; most files have far fewer
+  try {
+    return open_document_file(*format, "the file", std::move(file.content),
+                              {false, kBytesPerCharacter * limits.characters});
+  } catch (const std::runtime_error& error) {
+    throw ApiError(400, std::string("Invalid request: ") + error.what());
+  }
+}
+
+// A file has one language, whatever its shorter texts look like.
+void detect_source(const ModelSet& models, ApiRequest& request) {
+  if (lower_case(request.source) != "auto") return;
+  ApiRequest whole = request;
+  whole.texts = {fmt::format("{}", fmt::join(request.texts, "\n"))};
+  ApiResult detected;
+  routes_of(models, whole, detected);
+  request.source = whole.source;
+}
+
+}  // namespace
+
+void Api::translate_file(const CallPointer& call) {
+  FormFile file;
+  const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), file));
+  admit(call, request->api_key);
+  const std::string name = file.name;
+  const std::shared_ptr<const DocumentFile> document = open_file(file, options_.limits);
+  set_texts(*request, *document, options_.limits);
+  detect_source(*models_.current(), *request);
+  std::string host = call->request().header("host");
+  host.erase(std::remove_if(host.begin(), host.end(),
+                            [](unsigned char c) {
+                              return std::isalnum(c) == 0 && c != '.' && c != ':' && c != '-' && c != '[' && c != ']';
+                            }),
+             host.end());
+  const bool is_secure = options_.behind_proxy && lower_case(call->request().header("x-forwarded-proto")) == "https";
+  const std::string folder = fmt::format("{}://{}/download_file/", is_secure ? "https" : "http", host);
+  begin(call, request, [this, document, name, folder](const ApiRequest& asked, const ApiResult& result) {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < result.documents.size(); ++i)
+      texts.push_back(text_of(result.documents[i], result.translations[i]));
+    const std::string id =
+        files_.add({translated_name(name, asked.target), document_format_of(name)->media_type, document->with(texts)});
+    return Json{{"translatedFileUrl", folder + id + name.substr(name.rfind('.'))}};
+  });
+}
+
+void Api::download_file(const CallPointer& call) {
+  const std::string& path = call->request().path;
+  const size_t begin = path.rfind('/') + 1;
+  const auto file = files_.find(path.substr(begin, path.find('.', begin) - begin));
+  if (!file) throw ApiError(404, "there is no such file any more; translate it again");
+  HttpResponse response;
+  response.content_type = file->media_type;
+  response.body = file->content;
+  response.headers = {{"Content-Disposition", "attachment; filename*=UTF-8''" + percent_encoded(file->name)},
+                      {"Cache-Control", "no-store"}};
+  call->answer(std::move(response));
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/documents/packed_file.h>
+#include <transmute/documents/xml_tokens.h>
+#include <transmute/tests/documents/file_support.h>
+
+#include <stdexcept>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string word_file(const std::string& body) {
+  return archive_of({{"[Content_Types].xml", "<Types/>"},
+                     {"word/document.xml", "<w:document><w:body>" + body + "</w:body></w:document>"}});
+}
+
+// The body of a Word file after its texts were written in capitals.
+std::string shouted_body(const std::string& body) {
+  const std::string xml = member_of(shouted(*opened("a.docx", word_file(body))), "word/document.xml");
+  return xml.substr(20, xml.size() - 42);
+}
+
+std::string run(const std::string& text, const std::string& properties = "") {
+  return "<w:r>" + properties + "<w:t xml:space=\"preserve\">" + text + "</w:t></w:r>";
+}
+
+TEST(WordFile, RunsThatLookTheSameAreOne) {
+  const std::string body =
+      "<w:p><w:pPr><w:jc/></w:pPr><w:r w:rsidR=\"1\"><w:t xml:space=\"preserve\">One </w:t></w:r><w:proofErr/>"
+      "<w:r w:rsidR=\"2\"><w:rPr><w:lang w:val=\"en\"/></w:rPr><w:t>sentence.</w:t></w:r></w:p>";
+  const auto file = opened("a.docx", word_file(body));
+  EXPECT_THAT(file->texts(), ElementsAre("One sentence."));
+  EXPECT_EQ(file->with(file->texts()), word_file(body));
+  EXPECT_EQ(
+      shouted_body(body),
+      "<w:p><w:pPr><w:jc/></w:pPr><w:r w:rsidR=\"1\"><w:t xml:space=\"preserve\">ONE SENTENCE.</w:t></w:r></w:p>");
+}
+
+TEST(WordFile, FormattingMovesWithItsWords) {
+  const std::string bold = "<w:rPr><w:b/></w:rPr>";
+  const auto file = opened("a.docx", word_file("<w:p>" + run("A ") + run("red", bold) + run(" car here") + "</w:p>"));
+  ASSERT_THAT(file->texts(), ElementsAre("A <b 0>red</b> car here"));
+  EXPECT_THAT(member_of(file->with({"Une voiture <b 0>rouge</b> ici"}), "word/document.xml"),
+              HasSubstr("<w:p>" + run("Une voiture ") + run("rouge", bold) + run(" ici") + "</w:p>"));
+}
+
+TEST(WordFile, LinksNotesAndFieldsStay) {
+  const std::string page_number =
+      "<w:r><w:fldChar w:fldCharType=\"begin\"/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r>"
+      "<w:r><w:fldChar w:fldCharType=\"separate\"/></w:r><w:r><w:t>seven</w:t></w:r>"
+      "<w:r><w:fldChar w:fldCharType=\"end\"/></w:r>";
+  const std::string note = "<w:r><w:footnoteReference w:id=\"1\"/></w:r>";
+  const std::string body = "<w:p>" + run("See ") + "<w:hyperlink r:id=\"x\">" + run("the site") + "</w:hyperlink>" +
+                           note + run(" on page ") + page_number + run(" now.") + "</w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(),
+              ElementsAre("See <b 0>the site</b><img 1> on page <img 2> now."));
+  EXPECT_EQ(shouted_body(body), "<w:p>" + run("SEE ") + "<w:hyperlink r:id=\"x\">" + run("THE SITE") +
+                                    "</w:hyperlink>" + note + run(" ON PAGE ") + page_number + run(" NOW.") + "</w:p>");
+}
+
+TEST(WordFile, LineBreaksAndTabsEndATextAndLinksAroundThemStay) {
+  const std::string body = "<w:p><w:hyperlink>" + run("one") + "<w:r><w:tab/></w:r>" + run("two") +
+                           "</w:hyperlink><w:r><w:t xml:space=\"preserve\">a</w:t><w:br/><w:t xml:space=\"preserve\">b"
+                           "</w:t></w:r></w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("one", "two", "a", "b"));
+  EXPECT_EQ(shouted_body(body), "<w:p><w:hyperlink>" + run("ONE") + "<w:r><w:tab/></w:r>" + run("TWO") +
+                                    "</w:hyperlink>" + run("A") + "<w:r><w:br/></w:r>" + run("B") + "</w:p>");
+}
+
+TEST(WordFile, TextBoxesWithinAParagraphAreTranslatedByThemselves) {
+  const std::string box =
+      "<w:r><w:drawing><w:txbxContent><w:p>" + run("in the box") + "</w:p></w:txbxContent></w:drawing></w:r>";
+  const std::string body = "<w:p>" + run("before ") + box + run("after") + "</w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("before <img 0>after", "in the box"));
+  EXPECT_EQ(shouted_body(body), "<w:p>" + run("BEFORE ") + "<w:r><w:drawing><w:txbxContent><w:p>" + run("IN THE BOX") +
+                                    "</w:p></w:txbxContent></w:drawing></w:r>" + run("AFTER") + "</w:p>");
+}
+
+TEST(WordFile, DeletedTextCodeAndNumbersStay) {
+  const std::string body = "<w:p><w:del><w:r><w:delText>old</w:delText></w:r></w:del><w:ins>" + run("new text") +
+                           "</w:ins></w:p>" + "<w:p><w:pPr><w:pStyle w:val=\"SourceCode\"/></w:pPr>" + run("int x") +
+                           "</w:p>" + "<w:p>" + run("Call ") +
+                           run("main()", "<w:rPr><w:rStyle w:val=\"HTMLCode\"/></w:rPr>") + run(" twice.") +
+                           "</w:p><w:p>" + run("12.50") + "</w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("new text", "Call <img 0> twice."));
+}
+
+TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {
+  const std::string strings =
+      "<sst><si><t>Name</t></si><si><t>Two\nlines &amp; more</t></si><si><r><t>plain </t></r><r><rPr><b/></rPr>"
+      "<t>bold</t></r></si><si><t>12</t></si></sst>";
+  const auto file =
+      opened("a.xlsx", archive_of({{"[Content_Types].xml", "<Types/>"},
+                                   {"xl/tables/table1.xml", "<table><tableColumn name=\"Name\"/></table>"},
+                                   {"xl/sharedStrings.xml", strings}}));
+  EXPECT_THAT(file->texts(), ElementsAre("Two", "lines &amp; more", "plain <b 0>bold</b>"));
+  EXPECT_THAT(member_of(shouted(*file), "xl/sharedStrings.xml"),
+              HasSubstr("<si><t>Name</t></si><si><t>TWO\nLINES &amp; MORE</t></si>"));
+}
+
+TEST(OpenDocument, SpansNotesAndNumbers) {
+  const std::string content =
+      "<office:text><style:style style:name=\"P1\" style:parent-style-name=\"Preformatted_20_Text\"/>"
+      "<text:h>A heading</text:h><text:p>Text <text:span text:style-name=\"T1\">bold</text:span> with<text:note>"
+      "<text:note-body><text:p>the note</text:p></text:note-body></text:note> more.<text:tab/>End</text:p>"
+      "<text:p text:style-name=\"P1\">int x</text:p>"
+      "<table:table-cell office:value-type=\"float\"><text:p>one</text:p></table:table-cell></office:text>";
+  const auto file = opened("a.odt", archive_of({{"content.xml", content}}));
+  EXPECT_THAT(file->texts(), ElementsAre("A heading", "Text <b 0>bold</b> with<img 1> more.", "End", "the note"));
+  EXPECT_THAT(member_of(shouted(*file), "content.xml"),
+              HasSubstr("<text:p>TEXT <text:span text:style-name=\"T1\">BOLD</text:span> WITH<text:note>"
+                        "<text:note-body><text:p>THE NOTE</text:p></text:note-body></text:note> MORE.<text:tab/>END"
+                        "</text:p>"));
+}
+
+TEST(Epub, PagesAreHtml) {
+  const auto file =
+      opened("a.epub", archive_of({{"META-INF/container.xml", "<container/>"},
+                                   {"a.xhtml", "<html><body><p>Text &amp; more</p></body></html>"},
+                                   {"toc.ncx", "<!DOCTYPE ncx PUBLIC \"-//x\" \"y\"><ncx><text>One</text></ncx>"}}));
+  const std::string result = shouted(*file);
+  EXPECT_EQ(member_of(result, "a.xhtml"), "<html><body><p>TEXT &amp; MORE</p></body></html>");
+  EXPECT_THAT(member_of(result, "toc.ncx"), HasSubstr("<text>ONE</text>"));
+}
+
+void expect_refusal(const std::string& name, const std::string& content, const std::string& reason,
+                    const DocumentFileOptions& options = {}) {
+  try {
+    opened(name, content, options);
+    FAIL() << reason;
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(reason));
+  }
+}
+
+TEST(PackedFile, DamageBombsAndPasswordsAreRefused) {
+  const std::string sound = word_file("<w:p/>");
+  expect_refusal("a.docx", "PK", "no zip archive");
+  expect_refusal("a.docx", sound.substr(0, sound.size() / 2), "no zip archive");
+  std::string damaged = sound;
+  damaged[damaged.find("<w:p/>") + 1] = 'x';
+  expect_refusal("a.docx", damaged, "does not match its checksum");
+  std::string encrypted = sound;
+  encrypted[encrypted.find("PK\1\2") + 8] = 1;
+  expect_refusal("a.docx", encrypted, "is encrypted");
+  expect_refusal("a.docx", "\xD0\xCF\x11\xE0 and more", "is encrypted");
+  expect_refusal("a.docx", sound, "when unpacked", {false, 10});
+  expect_refusal("a.docx", archive_of({{"content.xml", "<a/>"}}), "is no Office file");
+  std::string deep;
+  for (int i = 0; i < 501; ++i) deep += "<w:p>";
+  expect_refusal("a.docx", word_file(deep), "deep");
+}
+
+TEST(PackedFile, OtherMembersKeepTheirBytes) {
+  const std::string sound = archive_of({{"a", "one"}, {"b", "two"}, {"c", "three"}});
+  const PackedFile file("x", sound, 100);
+  EXPECT_EQ(file.with({}), sound);
+  EXPECT_EQ(file.with({{"b", "another"}}), archive_of({{"a", "one"}, {"b", "another"}, {"c", "three"}}));
+}
+
+TEST(XmlTokens, WhatIsNotWellFormedIsRefused) {
+  for (const char* xml : {"<a>", "</a>", "<a></b>", "<a", "<a b>", "<a b=c/>", "<!-- ", "text", "", "<a><![CDATA[</a>",
+                          "<!DOCTYPE a [<!ENTITY b \"c\">]><a/>", "\xff\xfe<a/>", "<a>\xff</a>"})
+    EXPECT_THROW(xml_tokens(xml, "x"), std::runtime_error) << xml;
+  const std::string xml = "<?xml version=\"1.0\"?><a b='>' c=\"d\"><e:f/>t<!-- > --><![CDATA[<]]></a>";
+  const std::vector<XmlToken> tokens = xml_tokens(xml, "x");
+  ASSERT_EQ(tokens.size(), 7U);
+  EXPECT_EQ(tokens[1].partner, 6U);
+  EXPECT_EQ(tokens[2].local_name(), "f");
+  EXPECT_EQ(xml_attribute(xml.substr(tokens[1].begin, tokens[1].end - tokens[1].begin), "c"), "d");
+}
+
+}  // namespace
+}  // namespace transmute::testing

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/documents/plural_forms.h>
+#include <transmute/tests/documents/file_support.h>
+
+#include <stdexcept>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kHeader =
+    "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n"
+    "\"Plural-Forms: nplurals=3; plural=(n==1 ? 0 : n%10>=2 ? 1 : 2);\\n\"\n\n";
+
+TEST(PoFile, TranslatesWhatHasNoTranslationAndMarksIt) {
+  const std::string catalog = std::string(kHeader) +
+                              "#: a.c:1\n#, c-format\nmsgctxt \"menu\"\nmsgid \"Open %s\"\nmsgstr \"\"\n\n"
+                              "msgid \"Done\"\nmsgstr \"Fertig\"\n\n"
+                              "msgid \"\"\n\"Two\\n\"\n\"lines \\\"here\\\"\\n\"\nmsgstr \"\"\n\n#~ msgid \"old\"\n";
+  const auto file = opened("de.po", catalog);
+  ASSERT_THAT(file->texts(), ElementsAre("Open %s", "Two\nlines \"here\"\n"));
+  EXPECT_EQ(file->with({"%s öffnen", "Zwei\nZeilen \"hier\"\n"}),
+            std::string(kHeader) +
+                "#: a.c:1\n#, fuzzy, c-format\nmsgctxt \"menu\"\nmsgid \"Open %s\"\nmsgstr \"%s öffnen\"\n\n"
+                "msgid \"Done\"\nmsgstr \"Fertig\"\n\n"
+                "#, fuzzy\nmsgid \"\"\n\"Two\\n\"\n\"lines \\\"here\\\"\\n\"\n"
+                "msgstr \"\"\n\"Zwei\\n\"\n\"Zeilen \\\"hier\\\"\\n\"\n\n#~ msgid \"old\"\n");
+  EXPECT_THAT(opened("de.po", catalog, {true})->texts(), ElementsAre("Open %s", "Done", "Two\nlines \"here\"\n"));
+}
+
+TEST(PoFile, FillsAllPluralForms) {
+  const auto file =
+      opened("pl.po", std::string(kHeader) + "msgid \"a file\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\n");
+  EXPECT_THAT(with(*file, {{"a file", "plik"}, {"%d files", "%d pliki"}}),
+              HasSubstr("msgstr[0] \"plik\"\nmsgstr[1] \"%d pliki\"\nmsgstr[2] \"%d pliki\"\n"));
+}
+
+TEST(PoFile, ATemplateBecomesUtf8) {
+  const auto file = opened("a.pot",
+                           "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=CHARSET\\n\"\n\n"
+                           "msgid \"Open\"\nmsgstr \"\"\n");
+  EXPECT_THAT(file->with({"Öffnen"}), HasSubstr("charset=UTF-8\\n\""));
+  EXPECT_THROW(opened("a.po", "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n"),
+               std::runtime_error);
+}
+
+TEST(PoFile, DamageIsNamedWithItsLine) {
+  try {
+    opened("a.po", "msgid \"a\"\nmsgstr \"b\"\nnonsense\n");
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a.po:3: "));
+  }
+}
+
+TEST(PluralForms, TheFormForOneIsThatOfTheExpression) {
+  const auto forms = [](const std::string& rule) { return PluralForms("Plural-Forms: " + rule + "\n"); };
+  EXPECT_EQ(forms("nplurals=2; plural=(n != 1);").singular(), 0U);
+  EXPECT_EQ(forms("nplurals=2; plural=n>1;").singular(), 0U);
+  EXPECT_EQ(forms("nplurals=4; plural=(n%100==1 ? 1 : n%100==2 ? 2 : n%100==3 || n%100==4 ? 3 : 0);").singular(), 1U);
+  EXPECT_EQ(forms("nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : 3;").singular(), 1U);
+  EXPECT_EQ(forms("nplurals=1; plural=0;").count(), 1U);
+  EXPECT_EQ(forms("nplurals=INTEGER; plural=EXPRESSION;").count(), 0U);
+  EXPECT_EQ(forms("nplurals=2; plural=n/0;").count(), 0U);
+  EXPECT_EQ(forms("nplurals=2; plural=" + std::string(100000, '(') + ";").count(), 0U);
+}
+
+}  // namespace
+}  // namespace transmute::testing

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/documents/subtitle_text.h>
+#include <transmute/tests/documents/file_support.h>
+
+#include <sstream>
+#include <stdexcept>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kFilm =
+    "1\r\n00:00:01,000 --> 00:00:03,000\r\nA man in a blue shirt is\r\nstanding on a ladder\r\n\r\n"
+    "2\r\n00:00:03,100 --> 00:00:05,000\r\n<i>cleaning a window</i> of the house.\r\n\r\n"
+    "3\r\n00:00:06,000 --> 00:00:08,000\r\n{\\an8}- Two dogs.\r\n- A girl.\r\n\r\n"
+    "4\r\n00:00:09,000 --> 00:00:10,000\r\n123\r\n";
+
+TEST(SubRip, SentencesAreJoinedAndLinesOfSpeakersAreNot) {
+  const auto film = opened("film.srt", kFilm);
+  EXPECT_THAT(film->texts(),
+              ElementsAre("A man in a blue shirt is standing on a ladder <b 0>cleaning a window</b> of the house.",
+                          "Two dogs.", "A girl."));
+  EXPECT_EQ(film->with(film->texts()), kFilm);
+}
+
+TEST(SubRip, ATranslationIsDividedOverTheSameCues) {
+  const auto film = opened("film.srt", kFilm);
+  EXPECT_EQ(with(*film, {{film->texts()[0],
+                          "Ein Mann in blauem Hemd steht auf einer hohen Leiter, <b 0>putzt Fenster</b> und trinkt."},
+                         {"Two dogs.", "Zwei Hunde."}}),
+            "1\r\n00:00:01,000 --> 00:00:03,000\r\nEin Mann in blauem Hemd\r\nsteht auf einer hohen Leiter,\r\n\r\n"
+            "2\r\n00:00:03,100 --> 00:00:05,000\r\n<i>putzt Fenster</i> und trinkt.\r\n\r\n"
+            "3\r\n00:00:06,000 --> 00:00:08,000\r\n{\\an8}- Zwei Hunde.\r\n- A girl.\r\n\r\n"
+            "4\r\n00:00:09,000 --> 00:00:10,000\r\n123\r\n");
+}
+
+TEST(SubRip, TagsThatACutDividesEndAndBeginAgain) {
+  const auto film = opened("film.srt",
+                           "1\n00:00:01,000 --> 00:00:02,000\none <i>two\n\n2\n00:00:02,000 --> 00:00:03,000\n"
+                           "three</i> four\n");
+  ASSERT_THAT(film->texts(), ElementsAre("one <img 0>two three<img 1> four"));
+  const auto words = opened("film.srt",
+                            "1\n00:00:01,000 --> 00:00:02,000\n<i>one two</i> three\n\n"
+                            "2\n00:00:02,000 --> 00:00:03,000\nfour five six\n");
+  ASSERT_THAT(words->texts(), ElementsAre("<b 0>one two</b> three four five six"));
+  EXPECT_EQ(words->with({"one two <b 0>three four</b> five six"}),
+            "1\n00:00:01,000 --> 00:00:02,000\none two <i>three</i>\n\n"
+            "2\n00:00:02,000 --> 00:00:03,000\n<i>four</i> five six\n");
+}
+
+TEST(SubRip, LinesStayReadable) {
+  std::string text;
+  for (int i = 0; i < 18; ++i) text += "word ";
+  const auto film = opened("film.srt", "1\n00:00:01,000 --> 00:00:05,000\nshort\n");
+  std::istringstream lines(film->with({text.substr(0, 79)}));
+  std::string line;
+  for (int i = 0; i < 2; ++i) std::getline(lines, line);
+  int count = 0;
+  for (; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 42U);
+  EXPECT_EQ(count, 2);
+}
+
+TEST(WebVtt, NotesStylesAndReferencesStay) {
+  const std::string page =
+      "WEBVTT - title\n\nSTYLE\n::cue { color: red }\n\nNOTE a note\n\nintro\n00:01.000 --> 00:02.000 align:left\n"
+      "<v Bob>A dog &amp; a cat.\n\n00:03.000 --> 00:04.000\n<c.red>It runs.</c>\n";
+  const auto file = opened("film.vtt", page);
+  EXPECT_THAT(file->texts(), ElementsAre("A dog &amp; a cat.", "It runs."));
+  EXPECT_EQ(file->with(file->texts()), page);
+  EXPECT_THAT(shouted(*file), HasSubstr("<v Bob>A DOG &amp; A CAT.\n\n00:03.000 --> 00:04.000\n<c.red>IT RUNS.</c>\n"));
+  EXPECT_THROW(opened("film.vtt", "1\n00:01.000 --> 00:02.000\na\n"), std::runtime_error);
+}
+
+TEST(SubStationAlpha, DialogueIsTranslatedAndDrawingsAndSongsStay) {
+  const std::string script =
+      "[Script Info]\nTitle: a\n[V4+ Styles]\nFormat: Name\nStyle: Default\n[Events]\n"
+      "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+      "Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,a comment\n"
+      "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\\pos(1,2)}A {\\i1}red{\\i0} dog,\\Na cat.\n"
+      "Dialogue: 0,0:00:03.00,0:00:04.00,Default,,0,0,0,,{\\p1}m 0 0 l 1 1\n"
+      "Dialogue: 0,0:00:05.00,0:00:06.00,Default,,0,0,0,,{\\k20}la {\\k30}la\n";
+  const auto file = opened("film.ass", script);
+  EXPECT_THAT(file->texts(), ElementsAre("A <b 0>red</b> dog, a cat."));
+  EXPECT_EQ(file->with(file->texts()), script);
+  EXPECT_THAT(file->with({"Ein <b 0>roter</b> Hund und eine Katze."}),
+              HasSubstr(",,{\\pos(1,2)}Ein {\\i1}roter{\\i0} Hund und eine Katze.\n"));
+}
+
+TEST(Subtitles, WhatIsNoneIsRefused) {
+  EXPECT_THROW(opened("a.srt", "some text\n"), std::runtime_error);
+  EXPECT_THROW(opened("a.ass", "some text\n"), std::runtime_error);
+  EXPECT_THROW(opened("a.srt", "1\n00:00:01,000 --> 00:00:02,000\ncaf\xe9\n"), std::runtime_error);
+  EXPECT_THAT(opened("a.srt", "")->texts(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace transmute::testing
