@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/benchmarks/translation_work.h>
 
+#include <transmute/device/tensor_logits.h>
 #include <transmute/kernels/cpu/packed_linear.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/search/search.h>
@@ -17,14 +18,20 @@ namespace {
 class FixedLengthBatch : public DecodingBatch {
  public:
   FixedLengthBatch(std::unique_ptr<DecodingBatch> batch, int64_t length) : batch_(std::move(batch)), length_(length) {}
-  NextToken step(const torch::Tensor& ids) override {
+  NextToken step(const Ids& ids) override {
     NextToken next = batch_->step(ids);
-    // The end, and only the end, at the length wanted.
-    const double shift = steps_++ < length_ ? -1e9 : 1e9;
-    next.logits.select(2, special_ids::kEnd).fill_(shift);
+    // Each hypothesis ends at the length wanted, and not before.
+    const float end = steps_++ < length_ ? -1e9F : 1e9F;
+    if (const auto* on_device = dynamic_cast<const TensorLogits*>(next.on_device.get())) {
+      on_device->tensor().select(2, special_ids::kEnd).fill_(end);
+    } else {
+      auto* logits = const_cast<float*>(next.logits);  // the batch's own, which it fills anew in each step
+      for (size_t row = 0; row < ids.size(); ++row)
+        logits[row * static_cast<size_t>(next.columns) + special_ids::kEnd] = end;
+    }
     return next;
   }
-  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
     batch_->select(sentences, parents);
   }
 

@@ -91,7 +91,11 @@ if(TRANSMUTE_BUILD_PROGRAMS)
   set_target_properties(${_transmute_programs} ${_transmute_torch_programs} PROPERTIES
     BUILD_RPATH "${PROJECT_BINARY_DIR}"
     INSTALL_RPATH "$ORIGIN/${_transmute_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS ${_transmute_programs} RUNTIME_DEPENDENCY_SET transmute_needs
+  set(_transmute_dependency_set "")
+  if(TRANSMUTE_PORTABLE)
+    set(_transmute_dependency_set RUNTIME_DEPENDENCY_SET transmute_needs)
+  endif()
+  install(TARGETS ${_transmute_programs} ${_transmute_dependency_set}
     RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
   if(TRANSMUTE_PORTABLE)
     # Libraries that other libraries need are found by the programs' RPATH, and not by their RUNPATH.

@@ -21,6 +21,8 @@ class TensorLogits : public search::DeviceLogits {
   /// logits: [B,N,V], or [B,T,V] for positions.
   TensorLogits(torch::Tensor logits, LogitsRows rows) : logits_(std::move(logits)), rows_(rows) {}
 
+  const torch::Tensor& tensor() const { return logits_; }
+
   std::unique_ptr<search::NextScores> scores(int64_t position, const std::vector<search::SentenceSearch>& sentences,
                                              size_t count) const override;
 

@@ -51,6 +51,11 @@ for program in "${programs[@]}"; do ldd "$build/bin/$program"; done |
   grep -Ev "/($of_the_system)\.so" |
   while read -r library; do strip -o "$output/lib/$(basename "$library")" "$(readlink -f "$library")"; done
 
+# translate loads it when it is asked for a GPU.
+library=$(find "$build" -maxdepth 1 -name 'libtransmute_torch.so.*.*.*')
+[[ -f $library ]] || fail "$build has no libtransmute_torch.so; build first, see --help"
+strip -o "$output/lib/$(basename "${library%.*}")" "$library"
+
 gzip --best "$output"/lib/* # ICU's data alone have 30 MiB
 cp "$root/configs/multi30k_en_de_small.yaml" "$output/configs/"
 cp "${texts[@]}" "$output/text/"

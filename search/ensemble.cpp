@@ -99,12 +99,13 @@ class EnsembleBatch : public DecodingBatch {
     for (size_t m = 1; m < all.size(); ++m)
       for (size_t i = 0; i < mean.attention.size(); ++i) mean.attention[i] += all[m].attention[i];
     for (float& weight : mean.attention) weight /= static_cast<float>(all.size());
-    // As wide as the longest list: when a sentence has left, some models still have its columns, others do not.
+    // The result is as wide as the longest list: when a sentence has left, some models still have its columns, others
+    // do not.
     mean.columns = columns_.empty() ? all.front().columns : *std::max_element(columns_.begin(), columns_.end());
     const auto width = static_cast<size_t>(mean.columns);
     logits_.assign(rows * width, kNoProbability);
     for (size_t row = 0; row < rows; ++row) {
-      // A sentence's own columns alone: the order of a sum must not depend on how many its neighbors have.
+      // Sums go over a sentence's own columns: their order must not depend on how many its neighbors have.
       const int64_t count = columns_.empty() ? mean.columns : columns_[row / (rows / sentences_)];
       average_row(all, static_cast<int64_t>(row), count, &logits_[row * width]);
     }

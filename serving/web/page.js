@@ -360,7 +360,7 @@ async function translateFile(file) {
   say(`Translating ${file.name} …`);
   const {translatedFileUrl} = await (await ask('translate_file', form)).json();
   const link = document.createElement('a');
-  link.href = 'download_file/' + translatedFileUrl.split('/').pop();
+  link.href = 'download_file/' + translatedFileUrl.match(/[^/]+$/)[0];
   link.download = '';
   link.click();
   say(`${file.name} was translated.`);
