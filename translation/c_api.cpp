@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/no_cancellation.h>
-#include <transmute/common/without_control.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/c_calls.h>
 #include <transmute/translation/c_results.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <exception>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-struct transmute_translator {
-  transmute::Translator translator;
-};
 
 struct transmute_language_model {
   transmute::LanguageModel model;
@@ -29,78 +21,11 @@ struct transmute_language_model {
 
 namespace {
 
-constexpr const char* kNoMemory = "there is not enough memory";
-
-// Messages may quote control characters of damaged files.
-void report(char** error, const char* message) {
-  if (error == nullptr) return;
-  try {
-    *error = strdup(transmute::without_control(message).c_str());
-  } catch (const std::bad_alloc&) {
-    *error = strdup(kNoMemory);
-  }
-}
-
-// Runs `body`; nothing thrown gets past it.
-template <typename Body>
-auto guarded(char** error, const Body& body) -> decltype(body()) {
-  if (error != nullptr) *error = nullptr;
-  const transmute::NoCancellation until_the_end;  // unwinding may not end in a catch (...)
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    report(error, kNoMemory);
-  } catch (const std::exception& exception) {
-    report(error, exception.what());
-  } catch (...) {
-    report(error, "unknown error");
-  }
-  return nullptr;
-}
-
-// The caller's struct may be of an older, shorter version: what it lacks keeps its default.
-template <typename Options>
-Options read_options(const Options* given, void (*init)(Options*, size_t)) {
-  Options options;
-  init(&options, sizeof(options));
-  if (given == nullptr) return options;
-  if (given->struct_size < sizeof(size_t) || given->struct_size > sizeof(options))
-    throw std::invalid_argument(
-        "the options were not filled by their default function, or are those of a newer version of transmute");
-  std::memcpy(&options, given, given->struct_size);
-  return options;
-}
-
-template <typename Options>
-void write_options(const Options& defaults, Options* options, size_t struct_size) {
-  if (options == nullptr || struct_size < sizeof(options->struct_size)) return;
-  const size_t size = std::min(struct_size, sizeof(defaults));
-  std::memcpy(options, &defaults, size);
-  options->struct_size = size;
-}
-
-std::vector<std::string> read_strings(const char* const* strings, size_t count, const std::string& what) {
-  if (strings == nullptr && count > 0) throw std::invalid_argument("the array of each " + what + " is NULL");
-  std::vector<std::string> read;
-  for (size_t i = 0; i < count; ++i) {
-    if (strings[i] == nullptr) throw std::invalid_argument(what + " " + std::to_string(i) + " is NULL");
-    read.emplace_back(strings[i]);
-  }
-  return read;
-}
-
-transmute::TranslatorOptions translator_options(const transmute_translator_options& given) {
-  transmute::TranslatorOptions ours;
-  if (given.device != nullptr) ours.device = given.device;
-  ours.threads = given.threads;
-  if (given.precision != nullptr) ours.precision = transmute::precision_from_name(given.precision);
-  ours.ensemble = read_strings(given.ensemble, given.ensemble_size, "model of the ensemble");
-  if (given.shortlist != nullptr) ours.shortlist.table = given.shortlist;
-  ours.shortlist.best = given.shortlist_best;
-  ours.shortlist.frequent = given.shortlist_frequent;
-  if (given.reverse_model != nullptr) ours.reverse_model = given.reverse_model;
-  return ours;
-}
+using transmute::c::guarded;
+using transmute::c::read_options;
+using transmute::c::read_strings;
+using transmute::c::translator_options;
+using transmute::c::write_options;
 
 transmute::TranslationHooks hooks_of(const transmute_translation_options& given) {
   transmute::TranslationHooks hooks;
@@ -148,6 +73,18 @@ transmute::Protection protection_of(const std::string& name) {
   throw std::invalid_argument("protect must be \"auto\", \"all\" or \"none\", not \"" + name + "\"");
 }
 
+transmute::LongTexts long_texts_of(const std::string& name) {
+  if (name == "split") return transmute::LongTexts::split;
+  if (name == "fail") return transmute::LongTexts::refused;
+  throw std::invalid_argument("long_texts must be \"split\" or \"fail\", not \"" + name + "\"");
+}
+
+transmute::LetterCase letter_case_of(const std::string& name) {
+  if (name == "adapt") return transmute::LetterCase::adapted;
+  if (name == "keep") return transmute::LetterCase::kept;
+  throw std::invalid_argument("letter_case must be \"adapt\" or \"keep\", not \"" + name + "\"");
+}
+
 // All but the target prefixes, whose number the texts have.
 transmute::TranslationOptions translation_options(const transmute_translation_options& given) {
   transmute::TranslationOptions ours;
@@ -180,6 +117,9 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   if (given.rerank_target_language != nullptr) ours.rerank.target_language = given.rerank_target_language;
   if (given.guard != nullptr) ours.guard = guard_of(given.guard);
   if (given.protect != nullptr) ours.protect = protection_of(given.protect);
+  if (given.long_texts != nullptr) ours.long_texts = long_texts_of(given.long_texts);
+  if (given.letter_case != nullptr) ours.letter_case = letter_case_of(given.letter_case);
+  ours.word_alignments = given.word_alignments != 0;
   if (given.glossary_size > SIZE_MAX / 2)
     throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
@@ -216,10 +156,12 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
       given.split_sentences != TRANSMUTE_SPLIT_NEVER || given.text_language != nullptr ||
       given.source_language != nullptr || given.target_language != nullptr || given.mbr_candidates != 0 ||
-      given.rerank_candidates != 0 || given.guard != nullptr || given.protect != nullptr)
+      given.rerank_candidates != 0 || given.guard != nullptr || given.protect != nullptr ||
+      given.long_texts != nullptr || given.letter_case != nullptr || given.word_alignments != 0)
     throw std::invalid_argument(
         "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates, "
-        "rerank_candidates, guard and protect are for translators, not for language models");
+        "rerank_candidates, guard, protect, long_texts, letter_case and word_alignments are for translators, not for "
+        "language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;
@@ -269,6 +211,14 @@ void transmute_translation_options_of(const transmute_translator* translator, tr
 
 const char* transmute_version(void) {
   return TRANSMUTE_VERSION;
+}
+
+int transmute_error_kind(void) {
+  return transmute::c::error_kind();
+}
+
+int transmute_is_set(void* flag) {
+  return __atomic_load_n(static_cast<const int*>(flag), __ATOMIC_RELAXED);
 }
 
 transmute_translator* transmute_open(const char* model, const transmute_translator_options* options, char** error) {

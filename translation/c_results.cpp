@@ -117,4 +117,25 @@ transmute_word transmute_result_word(const transmute_result* result, size_t text
   return {word.place.first, word.place.second, word.confidence};
 }
 
+size_t transmute_result_links(const transmute_result* result, size_t text, size_t hypothesis) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found == nullptr || !found->word_alignment ? 0 : found->word_alignment->size();
+}
+
+transmute_link transmute_result_link(const transmute_result* result, size_t text, size_t hypothesis, size_t index) {
+  if (index >= transmute_result_links(result, text, hypothesis)) return {};
+  const auto& [source, target] = (*find_hypothesis(result, text, hypothesis)->word_alignment)[index];
+  return {source, target};
+}
+
+size_t transmute_result_unknowns(const transmute_result* result, size_t text) {
+  const auto* translation = find_text(result, text);
+  return translation == nullptr ? 0 : translation->unknown.size();
+}
+
+const char* transmute_result_unknown(const transmute_result* result, size_t text, size_t index) {
+  const auto* translation = find_text(result, text);
+  return translation == nullptr || index >= translation->unknown.size() ? nullptr : translation->unknown[index].c_str();
+}
+
 }  // extern "C"

@@ -36,6 +36,14 @@ typedef struct transmute_language_model transmute_language_model;
 /* The result of a call: translations, continuations or scores. */
 typedef struct transmute_result transmute_result;
 
+/* What went wrong in a call. */
+enum {
+  TRANSMUTE_ERROR_OTHER = 0,            /* a file is missing or damaged, a device fails, … */
+  TRANSMUTE_ERROR_INVALID_ARGUMENT = 1, /* a mistake of the caller */
+  TRANSMUTE_ERROR_NO_MEMORY = 2,        /* there is not enough memory */
+  TRANSMUTE_ERROR_CANCELLED = 3         /* should_stop has ended the call */
+};
+
 /* Options for opening a model. Start from transmute_translator_options_default(). */
 typedef struct transmute_translator_options {
   size_t struct_size;    /* set by the default function, so that the struct can grow in later versions */
@@ -119,6 +127,13 @@ typedef struct transmute_translation_options {
    * vocabulary lacks: "auto" and "all" return each as it is, once, "auto" but for those that the model learned to write
    * from its training text; "none" gives them to the model. NULL: auto. */
   const char* protect;
+
+  /* Texts of more than max_source_tokens: "split" translates them in parts, "fail" is an error. NULL: split. */
+  const char* long_texts;
+  /* Sentences in capitals or In Title Case that the vocabulary falls apart on: "adapt" translates them in ordinary case
+   * and gives the translation the case of the source, "keep" translates them as they are. NULL: adapt. */
+  const char* letter_case;
+  int word_alignments; /* nonzero: fill transmute_result_links */
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */
@@ -143,6 +158,12 @@ static inline transmute_translation_options transmute_translation_options_defaul
 
 /* The version, such as "0.1.0". The string lives as long as the program. */
 TRANSMUTE_API const char* transmute_version(void);
+
+/* The kind of the last error in the calling thread: TRANSMUTE_ERROR_… */
+TRANSMUTE_API int transmute_error_kind(void);
+
+/* A ready should_stop: its `user` points to an int, and whichever thread makes that nonzero ends the call. */
+TRANSMUTE_API int transmute_is_set(void* flag);
 
 /* Opens a model. `options` may be NULL for the defaults. */
 TRANSMUTE_API transmute_translator* transmute_open(const char* model, const transmute_translator_options* options,
@@ -180,8 +201,8 @@ TRANSMUTE_API void transmute_close_language_model(transmute_language_model* mode
 
 /* Fills the first struct_size bytes of `options` with the defaults for generating text: one sample. max_extra_length
  * limits the number of tokens added to the prompt. Options that need a source (target_prefixes, glossary, inline_tags,
- * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates, guard, protect) are not
- * available. */
+ * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates, guard, protect, long_texts,
+ * letter_case, word_alignments) are not available. */
 TRANSMUTE_API void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for generating text. */
@@ -285,7 +306,141 @@ TRANSMUTE_API size_t transmute_result_words(const transmute_result* result, size
 TRANSMUTE_API transmute_word transmute_result_word(const transmute_result* result, size_t text, size_t hypothesis,
                                                    size_t index);
 
-/* Frees an error message. */
+/* A link between a word of a text and one of its translation, both counted from 0. Words are separated by whitespace.
+ */
+typedef struct transmute_link {
+  size_t source; /* word of the text */
+  size_t target; /* word of the hypothesis */
+} transmute_link;
+
+/* Number of links of a hypothesis; none unless word_alignments requested them. */
+TRANSMUTE_API size_t transmute_result_links(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* Link `index` of a hypothesis, in the order of the target; without such a link, zeros. */
+TRANSMUTE_API transmute_link transmute_result_link(const transmute_result* result, size_t text, size_t hypothesis,
+                                                   size_t index);
+
+/* Number of different words or characters of a text that the vocabulary lacks, at most 100. */
+TRANSMUTE_API size_t transmute_result_unknowns(const transmute_result* result, size_t text);
+
+/* Word or character `index` of a text that the vocabulary lacks. */
+TRANSMUTE_API const char* transmute_result_unknown(const transmute_result* result, size_t text, size_t index);
+
+/* The tokenizer of a model. */
+typedef struct transmute_tokenizer transmute_tokenizer;
+
+/* Tokens, sentences or languages. */
+typedef struct transmute_segments transmute_segments;
+
+/* The vocabulary of the source or of the target, which may be one. */
+enum { TRANSMUTE_SOURCE = 0, TRANSMUTE_TARGET = 1 };
+
+/* Opens the tokenizer of a model. */
+TRANSMUTE_API transmute_tokenizer* transmute_open_tokenizer(const char* model, char** error);
+
+/* The tokenizer of an open model, which it may outlive. */
+TRANSMUTE_API transmute_tokenizer* transmute_tokenizer_of(const transmute_translator* translator, char** error);
+
+/* Closes a tokenizer. */
+TRANSMUTE_API void transmute_close_tokenizer(transmute_tokenizer* tokenizer);
+
+/* The tokens of a text, without begin and end. `side`: TRANSMUTE_SOURCE or TRANSMUTE_TARGET. */
+TRANSMUTE_API transmute_segments* transmute_tokenize(const transmute_tokenizer* tokenizer, int side, const char* text,
+                                                     char** error);
+
+/* The text of token ids, to be freed with transmute_string_free. */
+TRANSMUTE_API char* transmute_detokenize(const transmute_tokenizer* tokenizer, int side, const int64_t* ids,
+                                         size_t count, char** error);
+
+/* All tokens of a vocabulary, in the order of their ids. */
+TRANSMUTE_API transmute_segments* transmute_vocabulary(const transmute_tokenizer* tokenizer, int side, char** error);
+
+/* The languages of a multilingual vocabulary, as source_language and target_language name them. */
+TRANSMUTE_API transmute_segments* transmute_languages(const transmute_tokenizer* tokenizer, char** error);
+
+/* The sentences of a text. `translator`, whose way of cutting is taken, and `language` may be NULL. */
+TRANSMUTE_API transmute_segments* transmute_sentences(const transmute_translator* translator, const char* text,
+                                                      const char* language, char** error);
+
+/* A token, a sentence or a language. */
+typedef struct transmute_segment {
+  const char* text; /* belongs to the segments */
+  int64_t id;       /* id of a token; otherwise the index */
+  size_t begin;     /* first byte in the text; 0 where there was none */
+  size_t end;       /* the byte after the last */
+} transmute_segment;
+
+/* Number of segments. */
+TRANSMUTE_API size_t transmute_segments_count(const transmute_segments* segments);
+
+/* Segment `index`; without such a segment, zeros. */
+TRANSMUTE_API transmute_segment transmute_segments_get(const transmute_segments* segments, size_t index);
+
+/* Frees segments. */
+TRANSMUTE_API void transmute_segments_free(transmute_segments* segments);
+
+/* The encoder of a translation model, opened by transmute_open_encoder. */
+typedef struct transmute_encoder transmute_encoder;
+
+/* Vectors of texts and of their tokens. */
+typedef struct transmute_vectors transmute_vectors;
+
+/* Opens a model for encoding texts. Of `options`, which may be NULL, device, threads and precision count. */
+TRANSMUTE_API transmute_encoder* transmute_open_encoder(const char* model, const transmute_translator_options* options,
+                                                        char** error);
+
+/* Closes an encoder. No call may be in progress. */
+TRANSMUTE_API void transmute_close_encoder(transmute_encoder* encoder);
+
+/* Number of elements of a vector. */
+TRANSMUTE_API size_t transmute_encoder_width(const transmute_encoder* encoder);
+
+/* Encodes `count` texts. Of `options`, which may be NULL, batch_size, batch_tokens, max_source_tokens and the languages
+ * count. `token_vectors`: 0 for the means alone. */
+TRANSMUTE_API transmute_vectors* transmute_encode(const transmute_encoder* encoder, const char* const* texts,
+                                                  size_t count, const transmute_translation_options* options,
+                                                  int token_vectors, char** error);
+
+/* The mean of the vectors of a text's tokens, which represents the text. Arrays belong to the vectors. */
+TRANSMUTE_API const float* transmute_vectors_mean(const transmute_vectors* vectors, size_t text);
+
+/* Number of tokens of a text. */
+TRANSMUTE_API size_t transmute_vectors_length(const transmute_vectors* vectors, size_t text);
+
+/* A token of a text. */
+TRANSMUTE_API const char* transmute_vectors_token(const transmute_vectors* vectors, size_t text, size_t position);
+
+/* The vectors of a text's tokens, one after the other; NULL if they were not requested. */
+TRANSMUTE_API const float* transmute_vectors_tokens(const transmute_vectors* vectors, size_t text);
+
+/* Frees vectors. */
+TRANSMUTE_API void transmute_vectors_free(transmute_vectors* vectors);
+
+/* Options of transmute_evaluate, as the program evaluate has them. */
+typedef struct transmute_metric_options {
+  size_t struct_size;     /* set by transmute_metric_options_init */
+  const char* tokenize;   /* BLEU: "13a", "intl", "zh", "char" or "none"; NULL: 13a */
+  const char* smooth;     /* BLEU: "exp", "floor", "add-k" or "none"; NULL: exp */
+  double smooth_value;    /* BLEU: parameter of floor or add-k; negative: its default */
+  int effective_order;    /* BLEU: nonzero for single sentences */
+  int lowercase;          /* nonzero: ignore case, as TER does unless case_sensitive */
+  int case_sensitive;     /* TER: nonzero: upper and lower case differ */
+  int ter_normalize;      /* TER: nonzero: separate punctuation from words */
+  int ter_no_punctuation; /* TER: nonzero: ignore punctuation */
+  int ter_asian_support;  /* TER: nonzero: treat each Chinese or Japanese character as a word */
+} transmute_metric_options;
+
+/* Fills the first struct_size bytes of `options` with the defaults. */
+TRANSMUTE_API void transmute_metric_options_init(transmute_metric_options* options, size_t struct_size);
+
+/* Scores `count` translations with "bleu", "chrf", "chrf++" or "ter". `references` has reference_sets * count texts:
+ * the first reference of each translation, then the second of each, and so on. Stores the score in *score, and returns
+ * the metric's signature, to be freed with transmute_string_free. `options` may be NULL for the defaults. */
+TRANSMUTE_API char* transmute_evaluate(const char* metric, const char* const* hypotheses, size_t count,
+                                       const char* const* references, size_t reference_sets,
+                                       const transmute_metric_options* options, double* score, char** error);
+
+/* Frees a string that a function has returned or stored as an error. */
 TRANSMUTE_API void transmute_string_free(char* string);
 
 #ifdef __cplusplus
