@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that can be interrupted, streamed and awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import queue
+import threading
+from typing import Any, Callable, Iterator, List, Optional, TypeVar
+
+from ._library import LIBRARY, ON_PROGRESS, ON_TEXT, CallOptions, text_of
+
+T = TypeVar("T")
+
+
+class Call:
+    """A call of the library in progress: its callbacks, and what stops it."""
+
+    def __init__(
+        self,
+        on_text: Optional[Callable[[int, str], None]] = None,
+        on_progress: Optional[Callable[[int, int], None]] = None,
+    ) -> None:
+        self._stop = ctypes.c_int(0)
+        self._raised: Optional[BaseException] = None
+        self._on_text = ON_TEXT()
+        self._on_progress = ON_PROGRESS()
+        if on_text is not None:
+            self._on_text = ON_TEXT(self._caught(lambda _, text, so_far: on_text(text, text_of(so_far))))
+        if on_progress is not None:
+            self._on_progress = ON_PROGRESS(self._caught(lambda _, done, total: on_progress(done, total)))
+
+    def _caught(self, callback: Callable[..., None]) -> Callable[..., None]:
+        def run(*arguments: Any) -> None:
+            try:
+                if self._raised is None:
+                    callback(*arguments)
+            except BaseException as error:  # an exception ends the call
+                self._raised = error
+                self.stop()
+
+        return run
+
+    def attach(self, options: CallOptions) -> None:
+        options.on_text, options.on_progress = self._on_text, self._on_progress
+        options.should_stop = LIBRARY.is_set.value
+        options.user = ctypes.addressof(self._stop)
+
+    def stop(self) -> None:
+        """Ends the call within one decoding step."""
+        self._stop.value = 1
+
+    def run(self, body: Callable[[], T]) -> T:
+        """Runs the body, which calls the library. The main thread remains able to receive signals such as Ctrl-C."""
+        if threading.current_thread() is threading.main_thread():
+            return self._run_beside(body)
+        return self._checked(body)
+
+    def _checked(self, body: Callable[[], T]) -> T:
+        try:
+            return body()
+        except RuntimeError:
+            if self._raised is not None:
+                raise self._raised from None
+            raise
+
+    def _run_beside(self, body: Callable[[], T]) -> T:
+        results: List[T] = []
+        errors: List[BaseException] = []
+        finished = threading.Lock()
+        finished.acquire()
+
+        def work() -> None:
+            try:
+                results.append(self._checked(body))
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                finished.release()
+
+        threading.Thread(target=work, name="transmute", daemon=True).start()
+        try:
+            finished.acquire()
+        except BaseException:
+            self.stop()
+            finished.acquire(timeout=1)  # some calls cannot be stopped
+            raise
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    async def run_async(self, body: Callable[[], T]) -> T:
+        """The same without blocking the event loop. Cancelling the task stops the call."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(None, self._checked, body)
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+
+
+def stream(run: Callable[[Call], str]) -> Iterator[str]:
+    """The parts of the text that `run` computes, as soon as each can no longer change."""
+    news: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    call = Call(on_text=lambda _, so_far: news.put((so_far, False)))
+
+    def work() -> None:
+        try:
+            news.put((run(call), True))
+        except BaseException as error:
+            news.put((error, True))
+
+    thread = threading.Thread(target=work, name="transmute", daemon=True)
+    thread.start()
+    sent = 0
+    try:
+        is_last = False
+        while not is_last:
+            so_far, is_last = news.get()
+            if isinstance(so_far, BaseException):
+                raise so_far
+            if len(so_far) > sent:
+                yield so_far[sent:]
+                sent = len(so_far)
+    finally:
+        call.stop()
+        thread.join()
