@@ -18,7 +18,6 @@ from setuptools.command.build_py import build_py
 from wheel.bdist_wheel import bdist_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = ["", "-convert", "-embed", "-evaluate", "-generate", "-score", "-sentences", "-serve", "-translate"]
 
 
 def version() -> str:
@@ -37,10 +36,10 @@ class BuildWithCMake(build_py):
         build = Path(os.environ.get("TRANSMUTE_WHEEL_BUILD", ROOT / "build" / "wheel"))
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         cmake("-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DTRANSMUTE_WITH_TORCH=OFF",
-              "-DTRANSMUTE_BUILD_TESTS=OFF", "-DCMAKE_INSTALL_LIBDIR=lib", "-DCMAKE_MESSAGE_LOG_LEVEL=WARNING")  # fmt: skip
-        cmake("--build", build, "--parallel", os.cpu_count() or 1)
+              "-DTRANSMUTE_BUILD_TESTS=OFF", "-DTRANSMUTE_BUILD_WHEEL=ON", "-DCMAKE_MESSAGE_LOG_LEVEL=WARNING")  # fmt: skip
+        cmake("--build", build, "--parallel", os.cpu_count() or 1, "--target", "transmute", "transmute_in_one")
         with tempfile.TemporaryDirectory() as installed:
-            cmake("--install", build, "--prefix", installed, "--component", "runtime", "--strip")
+            cmake("--install", build, "--prefix", installed, "--component", "wheel", "--strip")
             self.take(Path(installed), Path(self.build_lib) / "transmute")
 
     @staticmethod
@@ -48,14 +47,11 @@ class BuildWithCMake(build_py):
         for folder in ("lib", "bin"):
             shutil.rmtree(package / folder, ignore_errors=True)
             (package / folder).mkdir()
-        for library in (installed / "lib").glob("lib*.so*"):
-            if library.name.startswith("libtransmute_"):  # the copies of SentencePiece
+        shutil.copy2(installed / "bin" / "transmute_in_one", package / "bin" / "transmute")
+        for library in (installed / "lib").iterdir():
+            if library.name.startswith("libtransmute_spm"):  # copies of SentencePiece
                 shutil.copy2(library, package / "lib")
-        shutil.copy2(next((installed / "lib").glob("libtransmute.so.*.*.*")), package / "lib" / "libtransmute.so")
-        for program in PROGRAMS:
-            source = installed / "bin" / ("transmute" + program)
-            if source.exists() or program != "-serve":  # which needs libraries that may be missing
-                shutil.copy2(source, package / "bin")
+        shutil.copy2(installed / "lib" / "libtransmute.so", package / "lib" / "libtransmute.so")
 
 
 class BinaryDistribution(Distribution):

@@ -7,7 +7,7 @@ import ctypes
 import os
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
-from ._library import LIBRARY, SOURCE, TARGET, Handle, call, take_segments, take_string, text_of, to_bytes, to_path
+from ._library import LIBRARY, SOURCE, TARGET, Handle, call, take_string, text_of, to_bytes, to_path
 from ._results import _Characters
 
 Span = Tuple[int, int]

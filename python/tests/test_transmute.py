@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the package: python3 -m unittest discover python/tests
+
+TRANSMUTE_LIBRARY   the library; by default the package's own
+TRANSMUTE_PROGRAMS  folder of the programs that results are compared with; without it those tests are skipped
+TRANSMUTE_MODEL     a translation model with better translations than the tiny one of tests/data; may be left out
+TRANSMUTE_TEXT      lines in its source language, plain or gzipped
+"""
+
+import asyncio
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import transmute
+
+DATA = Path(__file__).resolve().parents[2] / "tests" / "data" / "formats"
+TINY = DATA / "marian_ctranslate2"
+MULTILINGUAL = DATA / "nllb"
+LANGUAGES = {"source_language": "eng_Latn", "target_language": "deu_Latn"}
+PROGRAMS = os.environ.get("TRANSMUTE_PROGRAMS")
+MODEL = os.environ.get("TRANSMUTE_MODEL", str(TINY))
+LINES = ["the blue train is near.", "", "two dogs — 😀 — play with 15 balls.", "ÄÖÜ are letters & <b>signs</b>, a %s."]
+
+
+def text_lines():
+    path = os.environ.get("TRANSMUTE_TEXT")
+    if path is None:
+        return LINES
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8")
+    with opened as file:
+        return [line.rstrip("\n") for line in file][:500]
+
+
+def program(name, *arguments, lines=()):
+    """The lines that a program writes."""
+    done = subprocess.run(
+        [os.path.join(PROGRAMS, name), *arguments], input="".join(line + "\n" for line in lines).encode(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    return done.stdout.decode().split("\n")[:-1]
+
+
+def resident_kib():
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+
+
+class WithModel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.translator = transmute.Translator(MODEL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.translator.close()
+
+
+class Translating(WithModel):
+    def test_a_str_gives_a_str_and_a_list_a_list(self):
+        alone = [self.translator.translate(line) for line in LINES]
+        self.assertEqual(alone, self.translator.translate(LINES))
+        self.assertEqual(alone, self.translator.translate(line for line in LINES))
+        self.assertEqual(alone, list(self.translator.translate_iterable(iter(LINES), block=3)))
+        self.assertEqual(alone[1], "")
+        self.assertEqual(self.translator.translate([]), [])
+
+    def test_results_are_complete(self):
+        found = self.translator.translate_batch(LINES, n_best=3, alignment="both")
+        for line, translation in zip(LINES, found):
+            self.assertEqual(translation.text, translation.best.text)
+            self.assertEqual(str(translation), translation.text)
+            scores = [hypothesis.score for hypothesis in translation.hypotheses]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            for hypothesis in translation.hypotheses:
+                self.assertEqual(len(hypothesis.tokens), len(hypothesis.token_scores))
+                self.assertGreaterEqual(sum(hypothesis.token_scores) + 1e-6, hypothesis.log_probability)
+                self.assertEqual(len(hypothesis.alignment), len(hypothesis.tokens))
+                for row in hypothesis.alignment:
+                    self.assertEqual(len(row), len(translation.source_tokens))
+                    self.assertTrue(all(weight >= 0 for weight in row) and sum(row) <= 1.0001)
+            self.assertEqual(len(set(h.text for h in translation.hypotheses)), len(translation.hypotheses))
+            self.assertEqual(line == "", not translation.source_tokens)
+
+    def test_places_are_characters(self):
+        source = "ÄÖÜ — 😀 — see www.example.org/äöü now."
+        warnings = self.translator.translate_batch([source], protect="none", guard="warn")[0].warnings
+        places = {source[slice(*warning.source)] for warning in warnings if warning.kind in ("address", "emoji")}
+        self.assertTrue(places)
+        self.assertTrue(places <= {"😀", "www.example.org/äöü"}, places)
+
+    def test_options_have_effect(self):
+        source = "the blue train is near."
+        prefix = "Der rote"
+        prefixed = self.translator.translate(source, target_prefix=prefix)
+        tokenizer = self.translator.tokenizer
+        written = tokenizer.decode(tokenizer.encode(prefix, "target"), "target")
+        self.assertTrue(prefixed.startswith(written), prefixed)
+        self.assertEqual(self.translator.translate([source, source], target_prefix=[prefix, ""])[1],
+                         self.translator.translate(source))  # fmt: skip
+        self.assertIn("Bahn", self.translator.translate(source, glossary={"train": "Bahn"}))
+        self.assertIn("<b>", self.translator.translate("the <b>blue</b> train is near.", inline_tags=True))
+        self.assertIn("%s", self.translator.translate("the %s train is near.", protect="all"))
+        samples = [self.translator.translate(source, sample=True, seed=seed) for seed in (1, 1, 2, 3, 4, 5)]
+        self.assertEqual(samples[0], samples[1])
+        self.assertGreater(len(set(samples)), 1)
+
+    def test_a_stream_joined_is_the_translation(self):
+        for line in LINES:
+            with self.subTest(line):
+                parts = list(self.translator.stream(line, protect="none", guard="off"))
+                self.assertEqual("".join(parts), self.translator.translate(line, protect="none", guard="off"))
+        abandoned = self.translator.stream("the blue train is near.")
+        next(abandoned)
+        abandoned.close()
+
+    def test_scores_are_those_of_the_search(self):
+        found = self.translator.translate_batch([LINES[0]], protect="none", case="keep", split_sentences="never")[0]
+        scored = self.translator.score(LINES[0], found.text)
+        if scored.tokens == found.best.tokens:
+            self.assertAlmostEqual(scored.log_probability, found.best.log_probability, places=3)
+        self.assertEqual([scored], self.translator.score([LINES[0]], [found.text]))
+
+    def test_languages(self):
+        with transmute.Translator(MULTILINGUAL) as translator:
+            german = translator.translate(LINES[0], **LANGUAGES)
+            others = [translator.translate(LINES[0], source_language="eng_Latn", target_language=language)
+                      for language in translator.tokenizer.languages()]  # fmt: skip
+            self.assertIn(german, others)
+            self.assertIn("deu_Latn", translator.tokenizer.languages())
+            with self.assertRaisesRegex(ValueError, "source_language|source language"):
+                translator.translate(LINES[0])
+
+
+class Errors(WithModel):
+    def test_kinds(self):
+        translate = self.translator.translate
+        with self.assertRaisesRegex(TypeError, "did you mean 'beam_size'"):
+            translate("a", beam_sise=2)
+        for options in ({"beam_size": 0}, {"guard": "no"}, {"alignment": "x"}, {"split_sentences": "no"},
+                        {"case": "x"}, {"long_lines": "x"}, {"length_penalty": "x"}, {"rerank_candidates": 2}):  # fmt: skip
+            with self.subTest(options), self.assertRaises(ValueError):
+                translate("a", **options)
+        with self.assertRaisesRegex(ValueError, "text 2 has a NUL"):
+            translate(["a", "b\0"])
+        with self.assertRaisesRegex(ValueError, "surrogate at character 1"):
+            translate("a\udc80")
+        with self.assertRaises(TypeError):
+            translate(3)
+        with self.assertRaises(TypeError):
+            self.translator.translate_batch("a")
+        with self.assertRaises(ValueError):
+            translate("word " * 300, long_lines="fail")
+
+    def test_models(self):
+        with self.assertRaisesRegex(FileNotFoundError, "/no/such"):
+            transmute.Translator("/no/such")
+        with self.assertRaises(RuntimeError):
+            transmute.Translator(Path(__file__).parent)  # a folder, but no model
+        with self.assertRaises(ValueError):
+            transmute.Translator(TINY, precision="float3")
+        with self.assertRaises(ValueError):
+            transmute.Translator([])
+        closed = transmute.Translator(TINY)
+        closed.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            closed.translate("a")
+
+    def test_an_exception_of_a_callback_ends_the_call(self):
+        def fail(done, total):
+            raise LookupError(f"{done} of {total}")
+
+        for thread in (False, True):
+            raised = []
+
+            def body():
+                try:
+                    self.translator.translate(LINES * 50, on_progress=fail, batch_size=1)
+                except LookupError as error:
+                    raised.append(str(error))
+
+            if thread:
+                beside = threading.Thread(target=body)
+                beside.start()
+                beside.join()
+            else:
+                body()
+            self.assertEqual(len(raised), 1)
+
+    def test_a_forked_process_is_told(self):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                self.translator.translate("a")
+            except RuntimeError as error:
+                os.write(writer, str(error).encode())
+            del self.translator
+            os._exit(0)
+        os.close(writer)
+        self.assertIn("forked", os.read(reader, 1000).decode())
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_interrupting_returns_at_once(self):
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        lines = [f"the blue train {n} is near the red house of the old man." for n in range(200000)]
+        timer.start()
+        begin = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            self.translator.translate(lines, beam_size=20)
+        self.assertLess(time.monotonic() - begin, 3)
+        self.assertEqual(self.translator.translate(""), "")
+
+
+class Threads(WithModel):
+    def test_threads_get_their_own_results(self):
+        lines = text_lines()[:40]
+        expected = self.translator.translate(lines)
+        failures = []
+
+        def work(first):
+            for line, translation in list(zip(lines, expected))[first::4]:
+                if self.translator.translate(line) != translation:
+                    failures.append(line)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_asyncio(self):
+        lines = text_lines()[:40]
+        expected = self.translator.translate(lines)
+
+        async def all_at_once():
+            ticks = 0
+            tasks = [asyncio.ensure_future(self.translator.atranslate(line)) for line in lines]
+            while not all(task.done() for task in tasks):
+                await asyncio.sleep(0.001)
+                ticks += 1
+            cancelled = asyncio.ensure_future(self.translator.atranslate(lines * 1000, beam_size=20))
+            await asyncio.sleep(0.05)
+            cancelled.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await cancelled
+            return [task.result() for task in tasks], ticks
+
+        found, ticks = asyncio.run(all_at_once())
+        self.assertEqual(found, expected)
+        self.assertGreater(ticks, 0)
+
+    def test_memory_is_flat(self):
+        def work(count):
+            for _ in range(count):
+                self.translator.translate_batch(LINES, n_best=3, alignment="both")
+                list(self.translator.stream(LINES[0]))
+                self.translator.tokenizer.encode(LINES[0])
+
+        work(100)
+        before = resident_kib()
+        work(400)
+        self.assertLess(resident_kib() - before, 4096)
+
+
+class Tools(WithModel):
+    def test_tokenizer(self):
+        opened, own = transmute.Tokenizer(MODEL), self.translator.tokenizer
+        for line in LINES:
+            pieces, ids = opened.encode(line), opened.encode_ids(line)
+            self.assertEqual(pieces, own.encode(line))
+            self.assertEqual([opened.vocabulary()[number] for number in ids], pieces)
+            self.assertEqual(opened.decode(ids), opened.decode(ids))
+            self.assertEqual(len(opened.spans(line)), len(ids))
+        with self.assertRaises(ValueError):
+            opened.id("no such piece")
+        with self.assertRaises(ValueError):
+            opened.decode([10**9])
+        with self.assertRaises(FileNotFoundError):
+            transmute.Tokenizer("/no/such")
+
+    def test_sentences(self):
+        text = "Dr. Müller arrived on Jan. 3.  He left at once."
+        self.assertEqual(transmute.sentences(text, "en"), ["Dr. Müller arrived on Jan. 3.", "He left at once."])
+        self.assertEqual(transmute.sentences(""), [])
+        spans = self.translator.sentence_spans(text, "en")
+        self.assertEqual([text[a:b] for a, b in spans], transmute.sentences(text, "en"))
+        with self.assertRaises(ValueError):
+            transmute.sentences(text, "no such language")
+
+    def test_embeddings(self):
+        encoder = transmute.TextEncoder(MODEL)
+        vectors = encoder.embed(LINES)
+        self.assertEqual((vectors.format, vectors.shape), ("f", (len(LINES), encoder.width)))
+        rows = vectors.tolist()
+        self.assertEqual(encoder.embed(LINES[0]).tolist(), rows[0])
+        self.assertEqual(set(rows[1]), {0.0})  # a text without tokens
+        unit = encoder.embed(LINES, normalize=True).tolist()
+        self.assertAlmostEqual(sum(value * value for value in unit[0]), 1, places=5)
+        tokens, of_tokens = encoder.embed_tokens(LINES[:1])[0]
+        self.assertEqual(of_tokens.shape, (len(tokens), encoder.width))
+        for column, mean in zip(zip(*of_tokens.tolist()), rows[0]):
+            self.assertAlmostEqual(sum(column) / len(tokens), mean, places=4)
+        self.assertEqual(encoder.embed([]).shape, (0,))
+
+    def test_metrics(self):
+        """Values by sacreBLEU 2.6 of the same texts."""
+        translations, references = ["the cat sat on mat", "a dog"], ["the cat sat on the mat", "the dog ran"]
+        self.assertEqual(transmute.evaluate(references, references).score, 100)
+        self.assertEqual(transmute.evaluate(references, references, "ter").score, 0)
+        for metric, score in SACREBLEU.items():
+            found = transmute.evaluate(translations, references, metric)
+            self.assertAlmostEqual(found.score, score, places=4)
+        both = transmute.evaluate(translations, [references, translations])
+        self.assertEqual(both.score, 100)
+        self.assertIn("nrefs:2", both.signature)
+        for wrong in (([], []), (["a"], ["a", "b"]), (["a"], ["a"], "wer")):
+            with self.assertRaises(ValueError):
+                transmute.evaluate(*wrong)
+
+
+SACREBLEU = {"bleu": 48.35447404743731, "chrf": 52.950478379074454, "chrf++": 54.16164875390368, "ter": 33.33333333333333}
+
+
+@unittest.skipUnless(PROGRAMS, "TRANSMUTE_PROGRAMS is not set")
+class SameAsThePrograms(unittest.TestCase):
+    def test_translate_in_each_precision(self):
+        lines = text_lines()
+        for precision in ("float32", "bfloat16", "int8"):
+            with self.subTest(precision), transmute.Translator(MODEL, precision=precision) as translator:
+                expected = program("translate", "-m", MODEL, "--precision", precision, lines=lines)
+                self.assertEqual(translator.translate(lines), expected)
+
+    def test_json(self):
+        lines = text_lines()[:50]
+        written = program("translate", "-m", MODEL, "--n-best", "2", "--alignment", "--format", "json", lines=lines)
+        with transmute.Translator(MODEL) as translator:
+            found = translator.translate_batch(lines, n_best=2, alignment="both")
+        for line, translation in zip(written, found):
+            expected = json.loads(line)
+            self.assertEqual(translation.source_tokens, expected["source_tokens"])
+            self.assertEqual([h.text for h in translation.hypotheses], [h["text"] for h in expected["hypotheses"]])
+            for hypothesis, other in zip(translation.hypotheses, expected["hypotheses"]):
+                self.assertEqual(hypothesis.tokens, other["tokens"])
+                self.assertAlmostEqual(hypothesis.log_probability, other["log_probability"], places=4)
+
+    def test_sentences(self):
+        text = "Dr. Müller arrived on Jan. 3. He left at once. Was it 3 p.m.? Yes!"
+        self.assertEqual(transmute.sentences(text, "en"), program("sentences", "--language", "en", lines=[text]))
+
+
+class Importing(unittest.TestCase):
+    def test_import_is_fast_and_light(self):
+        code = (
+            "import sys, time; begin = time.perf_counter(); import transmute; took = time.perf_counter() - begin; "
+            "print(took, 'numpy' in sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+        took, numpy = done.stdout.decode().split()
+        self.assertLess(float(took), 2)
+        self.assertEqual(numpy, "False")
+
+
+if __name__ == "__main__":
+    unittest.main()
