@@ -21,9 +21,9 @@ data=$(basename "$icu" | sed 's/.*\.so\.\([0-9]*\)/icudt\1/')
 if [[ -n $icu ]] && command -v icupkg >/dev/null; then
   objcopy --dump-section .rodata="$work/${data}l.dat" "$icu" /dev/null
   icupkg --list "$work/${data}l.dat" |
-    grep -E '^(coll|curr|zone|unit|translit)/|\.(cnv|dict|lstm)$|^(unames|nfkc|uts46|confusables|cnvalias)' >"$work/drop"
+    grep -E '^(coll|curr|zone|unit|translit)/|\.(cnv|dict|lstm)$|^(unames|nfkc|uts46|confusables|cnvalias)' >"$work/drop.txt"
   mkdir "$work/icu"
-  icupkg --ignore-deps --remove "$work/drop" "$work/${data}l.dat" "$work/icu/${data}l.dat"
+  icupkg --ignore-deps --remove "$work/drop.txt" "$work/${data}l.dat" "$work/icu/${data}l.dat"
   printf '.section .rodata\n.balign 16\n.global %s_dat\n.type %s_dat, @object\n%s_dat: .incbin "%s"\n.size %s_dat, . - %s_dat\n.section .note.GNU-stack,"",@progbits\n' \
     "$data" "$data" "$data" "$work/icu/${data}l.dat" "$data" "$data" >"$work/data.s"
   cc -shared -nostdlib -Wl,-soname,"$(basename "$icu")" -o "$work/icu/$(basename "$icu")" "$work/data.s"

@@ -99,14 +99,15 @@ class Translating(WithModel):
 
     def test_options_have_effect(self):
         source = "the blue train is near."
-        prefix = "Der rote"
-        prefixed = self.translator.translate(source, target_prefix=prefix)
+        prefix, term = ("the", "mat") if MODEL == str(TINY) else ("Der rote", "Bahn")  # of the vocabulary
+        prefixed = self.translator.translate(source, target_prefix=prefix, protect="none")
         tokenizer = self.translator.tokenizer
         written = tokenizer.decode(tokenizer.encode(prefix, "target"), "target")
         self.assertTrue(prefixed.startswith(written), prefixed)
         self.assertEqual(self.translator.translate([source, source], target_prefix=[prefix, ""])[1],
                          self.translator.translate(source))  # fmt: skip
-        self.assertIn("Bahn", self.translator.translate(source, glossary={"train": "Bahn"}))
+        self.assertIn(term, self.translator.translate(source, glossary={"train": term}))
+        self.assertIn(term, self.translator.translate(source, glossary=[("train", term)]))
         self.assertIn("<b>", self.translator.translate("the <b>blue</b> train is near.", inline_tags=True))
         self.assertIn("%s", self.translator.translate("the %s train is near.", protect="all"))
         samples = [self.translator.translate(source, sample=True, seed=seed) for seed in (1, 1, 2, 3, 4, 5)]
@@ -203,7 +204,7 @@ class Errors(WithModel):
                 self.translator.translate("a")
             except RuntimeError as error:
                 os.write(writer, str(error).encode())
-            del self.translator
+            type(self).translator = None
             os._exit(0)
         os.close(writer)
         self.assertIn("forked", os.read(reader, 1000).decode())
@@ -211,7 +212,7 @@ class Errors(WithModel):
 
     def test_interrupting_returns_at_once(self):
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        lines = [f"the blue train {n} is near the red house of the old man." for n in range(200000)]
+        lines = [f"the blue train {n} is near the red house of the old man." for n in range(5000)]
         timer.start()
         begin = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
@@ -260,16 +261,27 @@ class Threads(WithModel):
         self.assertGreater(ticks, 0)
 
     def test_memory_is_flat(self):
-        def work(count):
-            for _ in range(count):
-                self.translator.translate_batch(LINES, n_best=3, alignment="both")
-                list(self.translator.stream(LINES[0]))
-                self.translator.tokenizer.encode(LINES[0])
+        done = subprocess.run(
+            [sys.executable, "-c", "import test_transmute; test_transmute.print_growth()"],
+            cwd=Path(__file__).parent, stdout=subprocess.PIPE, check=True,
+        )  # fmt: skip
+        self.assertLess(int(done.stdout), 4096)
 
-        work(100)
-        before = resident_kib()
-        work(400)
-        self.assertLess(resident_kib() - before, 4096)
+
+def print_growth():
+    """By how many KiB memory grows with many calls."""
+
+    def work(count):
+        for _ in range(count):
+            translator.translate_batch(LINES, n_best=3, alignment="both")
+            list(translator.stream(LINES[0]))
+            translator.tokenizer.encode(LINES[0])
+
+    translator = transmute.Translator(MODEL)
+    work(100)
+    before = resident_kib()
+    work(400)
+    print(resident_kib() - before)
 
 
 class Tools(WithModel):
@@ -315,13 +327,13 @@ class Tools(WithModel):
     def test_metrics(self):
         """Values by sacreBLEU 2.6 of the same texts."""
         translations, references = ["the cat sat on mat", "a dog"], ["the cat sat on the mat", "the dog ran"]
-        self.assertEqual(transmute.evaluate(references, references).score, 100)
+        self.assertAlmostEqual(transmute.evaluate(references, references).score, 100)
         self.assertEqual(transmute.evaluate(references, references, "ter").score, 0)
         for metric, score in SACREBLEU.items():
             found = transmute.evaluate(translations, references, metric)
             self.assertAlmostEqual(found.score, score, places=4)
         both = transmute.evaluate(translations, [references, translations])
-        self.assertEqual(both.score, 100)
+        self.assertAlmostEqual(both.score, 100)
         self.assertIn("nrefs:2", both.signature)
         for wrong in (([], []), (["a"], ["a", "b"]), (["a"], ["a"], "wer")):
             with self.assertRaises(ValueError):

@@ -131,5 +131,6 @@ def _normalized(row: array[float]) -> array[float]:
 
 
 def _shaped(rows: array[float], shape: List[int]) -> memoryview:
-    view = memoryview(rows).cast("B")
-    return cast(memoryview, view.cast("f", shape if 0 not in shape else [0]))  # no rows have no shape
+    if 0 in shape:
+        return cast(memoryview, memoryview(rows))  # without rows it cannot have the shape
+    return cast(memoryview, memoryview(rows).cast("B").cast("f", shape))
