@@ -12,5 +12,5 @@ fi
 mode=(--dry-run --Werror)
 [[ ${1:-} == --fix ]] && mode=(-i)
 find common tokenizer metrics network kernels text documents libtorch model formats search engine device translation \
-  export training serving examples programs tests benchmarks fuzz \
+  export training serving examples programs python tests benchmarks fuzz \
   -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort | xargs "$formatter" "${mode[@]}"
