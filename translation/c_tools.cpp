@@ -127,9 +127,10 @@ transmute_segments* transmute_tokenize(const transmute_tokenizer* tokenizer, int
   return guarded(error, [&] {
     check_side(side);
     const auto& model = existing(tokenizer, "tokenizer").model(side);
-    auto segmented = model.segment(text_of(text, "text"));
+    const std::string given = text_of(text, "text");
+    auto segmented = model.segment(given);
     auto segments = std::make_unique<transmute_segments>();
-    for (const int64_t id : segmented.ids) segments->texts.push_back(model.piece(id));
+    segments->texts = model.encode_as_pieces(given);
     segments->ids = std::move(segmented.ids);
     segments->places = std::move(segmented.spans);
     return segments.release();

@@ -344,7 +344,7 @@ TRANSMUTE_API transmute_tokenizer* transmute_tokenizer_of(const transmute_transl
 /* Closes a tokenizer. */
 TRANSMUTE_API void transmute_close_tokenizer(transmute_tokenizer* tokenizer);
 
-/* The tokens of a text, without begin and end. `side`: TRANSMUTE_SOURCE or TRANSMUTE_TARGET. */
+/* The tokens of a text on one side, without begin and end. An unknown token has the text that it stands for. */
 TRANSMUTE_API transmute_segments* transmute_tokenize(const transmute_tokenizer* tokenizer, int side, const char* text,
                                                      char** error);
 

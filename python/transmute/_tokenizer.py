@@ -46,7 +46,7 @@ class Tokenizer:
         return tokenizer
 
     def encode(self, text: str, side: str = "source") -> List[str]:
-        """The pieces of a text."""
+        """The pieces of a text. One that the vocabulary lacks is the text itself, as with SentencePiece."""
         return [text_of(token.text) for token in self._tokens(text, side)]
 
     def encode_ids(self, text: str, side: str = "source") -> List[int]:
@@ -62,6 +62,10 @@ class Tokenizer:
         """The text of pieces or ids."""
         if isinstance(pieces, str):
             raise TypeError("pieces must be a list of str or int, not a single str")
+        if any(isinstance(piece, str) and self._known(side).get(piece) is None for piece in pieces):
+            names = self.vocabulary(side)
+            written = "".join(piece if isinstance(piece, str) else names[piece] for piece in pieces)
+            return written.replace("\u2581", " ").strip()
         ids = [self.id(piece, side) if isinstance(piece, str) else piece for piece in pieces]
         array = (ctypes.c_int64 * len(ids))(*ids)
         return take_string(call(LIBRARY.detokenize, self._handle.address, _number(side), array, len(ids)))
@@ -75,12 +79,15 @@ class Tokenizer:
 
     def id(self, piece: str, side: str = "source") -> int:
         """The id of a piece."""
-        if side not in self._ids:
-            self._ids[side] = {known: number for number, known in enumerate(self.vocabulary(side))}
-        found = self._ids[side].get(piece)
+        found = self._known(side).get(piece)
         if found is None:
             raise ValueError(f"the vocabulary has no piece {piece!r}")
         return found
+
+    def _known(self, side: str) -> Dict[str, int]:
+        if side not in self._ids:
+            self._ids[side] = {piece: number for number, piece in enumerate(self.vocabulary(side))}
+        return self._ids[side]
 
     def languages(self) -> List[str]:
         """The languages of a multilingual vocabulary, as source_language and target_language name them."""

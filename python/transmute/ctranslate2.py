@@ -311,11 +311,9 @@ class Translator:
         language = self._language(tokens)
         plain = [token for token in tokens if token not in _SPECIAL and token not in (language, f"__{language}__")]
         known = self._vocabularies[side]
-        unknown = [token for token in plain if token not in known]
-        text = "".join(plain).replace("\u2581", " ").strip() if unknown else self._tokenizer.decode(plain, side)
-        text = text.replace("<unk>", "\ue000")  # which no vocabulary has
+        text = self._tokenizer.decode(plain, side).replace("<unk>", "\ue000")  # which no vocabulary has
         again = self._tokenizer.encode(text, side)
-        if again != [token if token in known else "<unk>" for token in plain]:
+        if [token in known and token for token in again] != [token in known and token for token in plain]:
             raise ValueError(
                 f"the model's own tokenizer cuts {text!r} into {again}, not into {plain}; transmute takes no other tokens"
             )
