@@ -2,6 +2,7 @@
 #include <transmute/programs/shared/document_run.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/documents/document.h>
@@ -44,13 +45,15 @@ class DocumentProgress {
 }  // namespace
 
 CLI::Option* DocumentFlags::add_to(CLI::App& app) {
-  std::vector<std::string> names{kByName, kLines};
-  for (const DocumentFormat& known : document_formats()) names.emplace_back(known.name);
+  std::vector<std::string> names{kByName, kLines}, formats;
+  for (const DocumentFormat& known : document_formats()) formats.emplace_back(known.name);
+  names.insert(names.end(), formats.begin(), formats.end());
   CLI::Option* const flag =
       app.add_option("--document-format", format,
-                     "format of the input, of which all but the text stays as it is. auto: by the "
-                     "ending of --input; .txt and unknown ones are read line by line, as lines is");
-  flag->check(one_of(names))->capture_default_str();
+                     fmt::format("format of the input, of which all but the text stays as it is: {}; auto: by the "
+                                 "ending of --input; .txt and unknown ones are read line by line, as lines is",
+                                 fmt::join(formats, ", ")));
+  flag->check(one_of(names).description(""))->type_name("FORMAT")->capture_default_str();
   app.add_flag("--retranslate", retranslate, "also translate the entries of a catalog (po) that have a translation");
   return flag;
 }

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -49,6 +50,22 @@ std::vector<std::string> all_programs() {
   names.emplace_back("serve");
 #endif
   return names;
+}
+
+// All others load nothing of it.
+const std::set<std::string>& programs_with_libtorch() {
+  static const std::set<std::string> names{"average_checkpoints", "export_torchscript", "train", "visualize"};
+  return names;
+}
+
+TEST(Programs, LoadLibTorchOnlyWhereTheyNeedIt) {
+  for (const std::string& name : all_programs()) {
+    const Outcome libraries = run_program_with({"ldd", std::string(TRANSMUTE_PROGRAMS) + "/" + name});
+    EXPECT_EQ(libraries.output.find("libtorch") != std::string::npos, programs_with_libtorch().count(name) > 0) << name;
+    if (programs_with_libtorch().count(name) > 0) continue;
+    EXPECT_LE(split_lines(libraries.output).size(), 20U) << name;
+    EXPECT_THAT(libraries.output, AllOf(Not(HasSubstr("gomp")), Not(HasSubstr("blas")), Not(HasSubstr("dnnl"))));
+  }
 }
 
 size_t width_of(const std::string& line) {
@@ -111,8 +128,9 @@ TEST_F(CommandLine, EveryProgramSaysItsVersionAndHelpThatFitsTheTerminalWithAnEx
   for (const std::string& name : all_programs()) {
     const Outcome version = run(name, {"--version"});
     EXPECT_EQ(version.exit_code, 0);
-    EXPECT_THAT(version.output,
-                AllOf(StartsWith(name + " (transmute) "), HasSubstr("\nLibTorch "), HasSubstr("\nCPU kernels: ")));
+    EXPECT_THAT(version.output, AllOf(StartsWith(name + " (transmute) "), HasSubstr("\nCPU kernels: ")));
+    const bool links_libtorch = programs_with_libtorch().count(name) > 0;
+    EXPECT_EQ(version.output.find("\nLibTorch ") != std::string::npos, links_libtorch) << name;
     for (const int columns : {60, 100}) {
       const Outcome help = run_program_with({"env", "COLUMNS=" + std::to_string(columns), program(name), "--help"});
       EXPECT_EQ(help.exit_code, 0);
@@ -143,7 +161,7 @@ TEST_F(CommandLine, TransmuteListsAndRunsThePrograms) {
   const std::string text = "the red house is near.\n";
   EXPECT_EQ(run("transmute", {"translate", "-m", model()}, text).output,
             run("translate", {"-m", model()}, text).output);
-  EXPECT_THAT(run("transmute", {"--version"}).output, MatchesRegex("transmute [0-9.]+[^\n]*\nLibTorch .*\n.*\n"));
+  EXPECT_THAT(run("transmute", {"--version"}).output, MatchesRegex("transmute [0-9.]+[^\n]*\nCPU kernels: .*\n"));
   EXPECT_EQ(run("transmute", {"export-torchscript", "--version"}).output,
             run("export_torchscript", {"--version"}).output);
   EXPECT_THAT(refusal("transmute", {"tranlsate"}), HasSubstr("no command 'tranlsate'; did you mean translate?"));
