@@ -170,6 +170,8 @@ class Errors(WithModel):
             transmute.Translator(TINY, precision="float3")
         with self.assertRaises(ValueError):
             transmute.Translator([])
+        with self.assertRaises(ValueError):
+            transmute.LanguageModel(TINY)  # which translates
         closed = transmute.Translator(TINY)
         closed.close()
         with self.assertRaisesRegex(ValueError, "closed"):
