@@ -280,9 +280,9 @@ def print_growth():
             translator.tokenizer.encode(LINES[0])
 
     translator = transmute.Translator(MODEL)
-    work(100)
+    work(20)
     before = resident_kib()
-    work(400)
+    work(80)
     print(resident_kib() - before)
 
 
