@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import queue
 import threading
@@ -92,6 +91,8 @@ class Call:
 
     async def run_async(self, body: Callable[[], T]) -> T:
         """The same without blocking the event loop. Cancelling the task stops the call."""
+        import asyncio  # half of the time that importing this package would take
+
         try:
             return await asyncio.get_running_loop().run_in_executor(None, self._checked, body)
         except asyncio.CancelledError:
