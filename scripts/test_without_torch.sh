@@ -32,8 +32,9 @@ for name in "$suite" "$other"; do
 done
 
 root=$folder/$suite
-trap 'umount "$root/proc" "$root/dev" 2>/dev/null || true' EXIT
+trap 'umount "$root/proc" "$root/dev" "$folder/$other/proc" 2>/dev/null || true' EXIT
 mount -t proc proc "$root/proc"
+mount -t proc proc "$folder/$other/proc" # the loader finds libraries beside a program by it
 mount --bind /dev "$root/dev"
 cp /etc/resolv.conf "$root/etc/"
 cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/"
