@@ -10,8 +10,8 @@ inline namespace v0 {
 /// model is as much as the weights, after learning a vocabulary far more than what follows.
 void return_freed_memory();
 
-/// For programs, which own their process: keeps freed memory in the process instead of handing large blocks back to the
-/// system, whose page faults cost more than the work in them.
+/// Keeps freed memory in the process instead of handing large blocks back to the system, whose page faults cost more
+/// than the work in them. Only programs call it, because they own their process.
 void keep_freed_memory();
 
 /// Has the system back a large block with huge pages (2 MB with x86-64) when it is first touched, where it leaves that

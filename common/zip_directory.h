@@ -44,7 +44,7 @@ struct ZipDirectory {
 /// @throws std::runtime_error naming the archive, if it is damaged or no zip archive
 ZipDirectory read_zip_directory(const ZipBytes& archive);
 
-/// Where the packed bytes of a record begin, all of which are in the archive.
+/// The place of a record's first packed byte; all of them are in the archive.
 /// @throws std::runtime_error as read_zip_directory() does
 uint64_t zip_data_begin(const ZipBytes& archive, const ZipRecord& record);
 

@@ -37,7 +37,7 @@ bool counts_up(const std::vector<int64_t>& numbers) {
   return true;
 }
 
-// What one of the transformers predicts.
+// The prediction of one of the transformers.
 struct Prediction {
   torch::Tensor logits;     // float32 [B,N,V] or [B,N,L] on the device
   torch::Tensor attention;  // float32 [B,N,S] on the CPU, if requested

@@ -26,7 +26,7 @@ class TRANSMUTE_API TransformerStepModel : public NetworkModel {
   void check(AttentionChoice attention) const override;
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;
-  /// By the first of the transformers.
+  /// The first of the transformers encodes.
   std::vector<std::vector<float>> encode(const std::vector<Ids>& sources) const override;
 
  private:

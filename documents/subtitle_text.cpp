@@ -111,7 +111,7 @@ bool is_blank_piece(const CuePiece& piece) {
   return piece.kind == CuePiece::Kind::words && std::all_of(piece.text.begin(), piece.text.end(), is_cue_space);
 }
 
-// Where the words begin and end that need tags: those around all of them do not.
+// The bounds of the words that need tags: those around all of them do not.
 std::pair<size_t, size_t> within_tags(const std::vector<CuePiece>& pieces) {
   size_t first = 0, last = pieces.size();
   while (first < last) {

@@ -85,7 +85,7 @@ class XmlReader {
     return add(XmlToken::Kind::start, at, last + 1, name);
   }
 
-  // Where the '>' or "/>" of the tag stands that begins at `tag`.
+  // The place of the '>' or "/>" of the tag that begins at `tag`.
   size_t read_attributes(size_t at, size_t tag) const {
     while (true) {
       at = std::min(xml_.find_first_not_of(kXmlSpace, at), xml_.size());

@@ -28,10 +28,10 @@ class DeviceBackend {
   /// One network, or several with one vocabulary, whose probabilities are averaged.
   virtual std::shared_ptr<const NetworkModel> make(const std::vector<Weights>& weights, const Device& device,
                                                    Precision precision) const = 0;
-  /// For programs that run such networks on the CPU, with a pool of threads of their own: has LibTorch and its BLAS use
-  /// one thread for each operation.
+  /// Has LibTorch and its BLAS use one thread for each operation, for programs that run such networks on the CPU with a
+  /// pool of threads of their own.
   virtual void configure_process() const = 0;
-  /// What to tell users whose CPU could run these networks faster; empty if nothing.
+  /// A warning for users whose CPU could run these networks faster; empty if there is none.
   virtual std::string slow_blas_warning() const = 0;
 };
 

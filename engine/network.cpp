@@ -29,7 +29,7 @@ class Packer {
   Packer(Weights& weights, Precision precision, kernels::Simd simd, WeightUse use)
       : weights_(weights), precision_(precision), simd_(simd), use_(use) {}
 
-  /// In float32; of weights that stay as they are, a copy.
+  /// The parameter in float32; a copy if the weights stay as they are.
   Array own(const std::string& name) const {
     const Array array = weights_.float32(name);
     return use_ == WeightUse::taken ? array : array.copy();

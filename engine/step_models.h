@@ -23,7 +23,7 @@ struct ReadyModel {
   Architecture architecture = Architecture::encoder_decoder;
   /// Why LibTorch's operations run it on the CPU, several times slower; empty where they do not.
   std::string slow_reason;
-  /// What a source or a target can have, where positions are learned; the end, or begin, takes one too.
+  /// The most tokens of a source or a target, where positions are learned; the end, or begin, takes one too.
   int64_t most_tokens = std::numeric_limits<int64_t>::max();
 };
 

@@ -34,7 +34,7 @@ int worker_count(int threads, torch::Device device) {
 }  // namespace v0
 }  // namespace transmute
 
-/// For --version.
+/// The version of LibTorch, for --version.
 extern "C" const char* transmute_libtorch_version() {
   return TORCH_VERSION;
 }

@@ -57,7 +57,7 @@ class TRANSMUTE_API Array {
   int8_t* int8s();  ///< likewise
   const int8_t* int8s() const;
 
-  /// As float32: the array itself if it is, else a converted copy. Integers are converted too.
+  /// The numbers in float32: the array itself if it has that type, else a converted copy. Integers are converted too.
   Array to_float32() const;
   /// The same numbers in another shape.
   Array reshaped(std::vector<int64_t> shape) const;

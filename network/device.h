@@ -6,7 +6,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What runs a network.
+/// A device that runs networks.
 struct Device {
   /// Kinds of devices.
   enum class Kind {

@@ -33,7 +33,7 @@ class SentenceSearch;
 class DeviceLogits {
  public:
   virtual ~DeviceLogits() = default;
-  /// What position `position` of the call says of the sentences' next tokens; see make_next_scores().
+  /// The scores of the sentences' next tokens at one position of the call; see make_next_scores().
   virtual std::unique_ptr<NextScores> scores(int64_t position, const std::vector<SentenceSearch>& sentences,
                                              size_t count) const = 0;
 };

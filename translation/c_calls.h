@@ -18,7 +18,7 @@ struct transmute_translator {
   transmute::Translator translator;  ///< the model
 };
 
-/// What the functions of transmute.h have in common.
+/// The common part of the functions of transmute.h.
 namespace transmute::c {
 
 /// The kind of the calling thread's last error: TRANSMUTE_ERROR_…

@@ -20,7 +20,7 @@ bool same(const SubwordModel& a, const SubwordModel& b) {
   return a.serialized() == b.serialized();
 }
 
-// As it is stored, where that is what the device is made for.
+// The stored precision, where the device is made for it.
 Precision own_precision(const LoadedModel& model, const Device& device) {
   const Precision stored = model.weights.stored();
   if (!precision_error(stored, device, model.options).empty()) return Precision::float32;
@@ -30,7 +30,7 @@ Precision own_precision(const LoadedModel& model, const Device& device) {
   return is_fast ? stored : Precision::float32;
 }
 
-// What all of them have, else float32, which is exact for each.
+// The precision that all of them have, else float32, which is exact for each.
 Precision common_precision(const std::vector<LoadedModel>& models, const Device& device) {
   const Precision first = own_precision(models.front(), device);
   const bool is_common = std::all_of(models.begin(), models.end(),

@@ -20,7 +20,7 @@
 #include <new>
 #include <stdexcept>
 
-/// Of programs that link LibTorch (libtorch/device.cpp).
+/// The version of LibTorch, in programs that link it (libtorch/device.cpp).
 extern "C" __attribute__((weak)) const char* transmute_libtorch_version();
 
 namespace transmute {
