@@ -288,15 +288,14 @@ class GlooConnection : public Connection {
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
     }
-    while (true) {
+    while (!work->isCompleted()) {
       try {
         work->wait(std::chrono::milliseconds(500));
-        return;
       } catch (const std::exception&) {
-        if (work->isCompleted()) throw;
+        if (!work->isCompleted()) watch_->check();
       }
-      watch_->check();
     }
+    work->wait();  // The work's own outcome counts: it may have ended just after a limit had passed.
   }
 
   // NCCL says the reason on lines of its own.

@@ -175,6 +175,22 @@ TEST(ProcessGroup, BelievesNobodyWithoutTheSecret) {
   }
 }
 
+// A wait looks for a verdict every half second: a rank that comes at that very moment is not lost.
+TEST(ProcessGroup, WaitsForWhoComesJustThen) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(2,
+                                [](ProcessGroup& group) {
+                                  for (int i = 0; i < 10; ++i) {
+                                    group.wait_for_all();
+                                    if (!group.is_first())
+                                      std::this_thread::sleep_for(std::chrono::microseconds(499500 + 100 * i));
+                                    EXPECT_EQ(group.gather(i), (std::vector<int64_t>{i, i}));
+                                  }
+                                },
+                                {5});
+  EXPECT_THAT(errors, Each(""));
+}
+
 TEST(ProcessGroup, AGroupOfOneNeedsNobody) {
   ProcessGroup group({}, torch::kCPU);
   torch::Tensor values = torch::ones({3});
