@@ -264,8 +264,7 @@ void measure(const Arguments& arguments, const Subject& subject, const Engine& e
 void measure_on_device(const Arguments& arguments, const Subject& subject, transmute::ThreadPool& pool) {
   const torch::Device device = transmute::parse_device(arguments.device);
   for (const auto& name : arguments.precisions) {
-    const auto transformer =
-        transmute::make_transformer(subject.options, subject.load(Precision::float32, pool.parallel_for()), device);
+    const auto transformer = transmute::make_transformer(subject.load(Precision::float32, pool.parallel_for()), device);
     const auto ready =
         transmute::make_step_model(transformer, device, transmute::precision_from_name(name), pool.parallel_for());
     measure(arguments, subject, {name, *ready.model, nullptr, 0}, pool);
@@ -290,9 +289,7 @@ void measure(const Arguments& arguments, const Subject& subject) {
   if (arguments.device != "cpu") return measure_on_device(arguments, subject, pool);
   if (arguments.plain) {
     const transmute::TransformerStepModel model(
-        transmute::make_transformer(subject.options, subject.load(Precision::float32, pool.parallel_for()),
-                                    torch::kCPU),
-        torch::kCPU);
+        transmute::make_transformer(subject.load(Precision::float32, pool.parallel_for()), torch::kCPU), torch::kCPU);
     measure(arguments, subject, {"plain", model, nullptr, 0}, pool);
   }
   for (const auto& name : arguments.precisions) {

@@ -186,6 +186,10 @@ std::string path_in(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
 }
 
+bool ends_in(const std::string& name, const std::string& ending) {
+  return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
 std::string shortened_name(const std::string& name, size_t most) {
   if (name.size() <= most) return name;
   while (most > 0 && (static_cast<unsigned char>(name[most]) & 0xC0) == 0x80) --most;

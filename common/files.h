@@ -13,6 +13,9 @@ inline namespace v0 {
 /// `folder/name`; an absolute name stays as it is.
 std::string path_in(const std::string& folder, const std::string& name);
 
+/// True if a name has this ending and something before it.
+bool ends_in(const std::string& name, const std::string& ending);
+
 /// The beginning of a name, of at most `most` bytes, that ends between characters.
 std::string shortened_name(const std::string& name, size_t most);
 

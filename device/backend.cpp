@@ -34,8 +34,7 @@ class TorchBackend : public DeviceBackend {
                                            Precision precision) const override {
     return with_plain_errors([&] {
       std::vector<Transformer> transformers;
-      for (const Weights& of_one : weights)
-        transformers.push_back(make_transformer(of_one.options(), of_one, torch_device(device)));
+      for (const Weights& of_one : weights) transformers.push_back(make_transformer(of_one, torch_device(device)));
       return make_device_model(transformers, torch_device(device), precision);
     });
   }

@@ -26,20 +26,14 @@ std::shared_ptr<const NetworkModel> make_device_model(const std::vector<Transfor
 ReadyModel make_step_model(const Transformer& transformer, torch::Device device, Precision precision,
                            const ParallelFor& parallel_for) {
   const TransformerOptions& options = transformer->options;
+  const std::string slow_reason = device.is_cpu() ? InferenceModel::slow_reason(options) : "";
+  if (device.is_cpu() && slow_reason.empty())
+    return make_step_model(std::vector<Weights>{weights_of(transformer)}, Device(), precision, parallel_for,
+                           WeightUse::copied);
   const Device plain{device.is_cpu() ? Device::Kind::cpu : Device::Kind::gpu};
   const std::string refusal = precision_error(precision, plain, options);
   if (!refusal.empty()) throw std::invalid_argument(refusal);
-  ReadyModel ready;
-  ready.architecture = options.architecture;
-  ready.most_tokens = most_tokens(options);
-  ready.slow_reason = device.is_cpu() ? InferenceModel::slow_reason(options) : "";
-  if (device.is_cpu() && ready.slow_reason.empty()) {
-    ready.model = std::make_shared<InferenceModel>(weights_of(transformer), precision, kernels::best_simd(),
-                                                   parallel_for, WeightUse::copied);
-  } else {
-    ready.model = make_device_model({transformer}, device, precision);
-  }
-  return ready;
+  return {make_device_model({transformer}, device, precision), options.architecture, slow_reason, most_tokens(options)};
 }
 
 }  // namespace v0

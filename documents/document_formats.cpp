@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/files.h>
 #include <transmute/common/text_file.h>
 #include <transmute/documents/file_formats.h>
 
@@ -12,14 +13,6 @@
 
 namespace transmute {
 inline namespace v0 {
-
-namespace {
-
-bool has_name_ending(const std::string& text, const std::string& ending) {
-  return text.size() > ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
-
-}  // namespace
 
 const std::vector<DocumentFormat>& document_formats() {
   static const std::vector<DocumentFormat> formats{
@@ -54,7 +47,7 @@ const DocumentFormat* document_format_of(const std::string& path) {
     std::string endings = format.endings;
     while (!endings.empty()) {
       const std::string ending = endings.substr(0, endings.find(' '));
-      if (has_name_ending(name, ending)) return &format;
+      if (ends_in(name, ending)) return &format;
       endings.erase(0, ending.size() + 1);
     }
   }

@@ -4,7 +4,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What becomes of the weights of a network that is made ready.
+/// The fate of the weights of a network that is made ready.
 enum class WeightUse {
   copied,  ///< they stay, and may change or go
   taken    ///< nobody else has or changes them: each is let go of once it is packed, so that none is in memory twice

@@ -83,7 +83,7 @@ ScriptedModel script_model(const std::string& model_path, const TorchScriptOptio
         fmt::format("{}: its decoder must be told the target language, which --forward translate and --triton cannot "
                     "do; use serve, or export without them and call decode_step",
                     model_path));
-  const Transformer transformer = make_transformer(model.options, model.weights, torch::kCPU);
+  const Transformer transformer = make_transformer(model.weights, torch::kCPU);
   torch::jit::Module module = torchscript::script_transformer(transformer, dtype_of(options.precision),
                                                               &model.tokenizer.target(), options.forward_search);
   return {std::move(model), std::move(module)};

@@ -70,11 +70,11 @@ Weights weights_of(const Transformer& transformer) {
   return {transformer->options, to_arrays(parameters_of(transformer)), "the network"};
 }
 
-Transformer make_transformer(const TransformerOptions& options, const Weights& weights, torch::Device device) {
+Transformer make_transformer(const Weights& weights, torch::Device device) {
   const c10::InferenceMode normal(false);  // tensors that are made in it can be used in it only
   const torch::NoGradGuard no_grad;
   const UndrawnWeights undrawn;
-  Transformer transformer(options);
+  Transformer transformer(weights.options());
   for (auto& [name, parameter] : parameters_of(transformer)) parameter.set_data(to_tensor(weights.float32(name)));
   transformer->to(device);
   transformer->eval();

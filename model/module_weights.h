@@ -38,8 +38,7 @@ TRANSMUTE_API Weights weights_of(const Transformer& transformer);
 
 /// A network as modules, in eval mode on the device, with parameters in float32 that need no gradient. Weights that are
 /// stored in float32 share their memory with parameters on the CPU.
-TRANSMUTE_API Transformer make_transformer(const TransformerOptions& options, const Weights& weights,
-                                           torch::Device device);
+TRANSMUTE_API Transformer make_transformer(const Weights& weights, torch::Device device);
 
 /// Copies values, stored in any type, into the module's parameters.
 /// @throws std::runtime_error naming `path` and the first name or shape that does not fit.

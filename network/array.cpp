@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/memory.h>
+#include <transmute/kernels/simd/vector_math.h>
 
 #include <algorithm>
 #include <cmath>
@@ -52,10 +53,6 @@ uint32_t bits_of(float value) {
   return bits;
 }
 
-float widened_bfloat16(uint16_t bits) {
-  return of_bits(uint32_t{bits} << 16);
-}
-
 // The exponent's bias is 15 in half and 127 in float; subnormal numbers are multiples of 2^-24.
 float widened_half(uint16_t bits) {
   const uint32_t sign = uint32_t{bits & 0x8000U} << 16;
@@ -68,11 +65,9 @@ float widened_half(uint16_t bits) {
   return of_bits(sign | wide << 23 | fraction << 13);
 }
 
-// Adding just less than half of the last bit, and that bit, rounds to the nearest, ties to even.
+// Every NaN stays one here, whatever its bits.
 uint16_t rounded_bfloat16(float value) {
-  const uint32_t bits = bits_of(value);
-  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40U);
-  return static_cast<uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+  return std::isnan(value) ? static_cast<uint16_t>(bits_of(value) >> 16 | 0x40U) : kernels::float_to_bfloat16(value);
 }
 
 uint16_t rounded_half(float value) {
@@ -231,7 +226,7 @@ Array Array::to_float32() const {
       cast_all<double>(data(), count_, to);
       break;
     case NumberType::bfloat16:
-      convert_all<uint16_t>(data(), count_, to, widened_bfloat16);
+      convert_all<uint16_t>(data(), count_, to, kernels::bfloat16_to_float);
       break;
     case NumberType::float16:
       convert_all<uint16_t>(data(), count_, to, widened_half);

@@ -36,7 +36,7 @@ std::string settings_of(transmute::TransformerOptions options) {
 }
 
 transmute::Transformer network_of(const transmute::LoadedModel& model) {
-  return transmute::make_transformer(model.options, model.weights, torch::kCPU);
+  return transmute::make_transformer(model.weights, torch::kCPU);
 }
 
 // Networks that were trained apart have different meanings in the same place, and their mean has none. Measured: 0.98

@@ -164,7 +164,6 @@ void TranslationEngine::check_options(const TranslationOptions& given) const {
         "a shortlist cannot be combined with a constraint (on trees, for one), which may allow other tokens");
   if (given.rerank.candidates > 0 && !reverse_)
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
-  language_tokens(languages_of(given), tokenizer_);
   model_->check({search.alignments || search.coverage_beta > 0, search.alignment_layer, search.alignment_head});
   if (given.rerank.candidates > 0) reverse_->check_options(reversed(given, reverse_->tokenizer()));
 }

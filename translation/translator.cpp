@@ -3,7 +3,6 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/engine/device_backend.h>
-#include <transmute/text/glossary.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/open_models.h>
 
@@ -77,8 +76,7 @@ std::vector<Translation> Translator::translate_batch(const std::vector<std::stri
 }
 
 void Translator::check(const TranslationOptions& options) const {
-  state_->engine->check_options(options);
-  const Glossary glossary(options.glossary);  // says what is wrong with it
+  state_->engine->translate({}, options);  // checks the languages and the glossary too
 }
 
 std::vector<Hypothesis> Translator::score_batch(const std::vector<std::string>& sources,

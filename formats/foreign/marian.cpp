@@ -235,10 +235,6 @@ std::vector<std::string> listed_files(const std::string& decoder, std::vector<st
   return files;
 }
 
-bool ends_in(const std::string& name, const std::string& end) {
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
-
 std::vector<std::string> files_that_end_in(const std::string& folder, const std::string& end) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {

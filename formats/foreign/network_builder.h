@@ -34,7 +34,7 @@ class TensorTable {
   int64_t rows_of(const std::string& name) const;
   /// The first of the names that there is. @throws std::runtime_error where there is none.
   const std::string& first_of(const std::vector<std::string>& names) const;
-  /// Whether two tensors that there are have the same type, shape and bits.
+  /// True if the two tensors have the same type, shape and bits; both must exist.
   bool are_equal(const std::string& one, const std::string& other) const;
   /// As float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is another.
   Array take(const std::string& name, const std::vector<int64_t>& shape);

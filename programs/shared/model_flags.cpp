@@ -29,7 +29,7 @@ OpenModel ModelFlags::open() const {
   if (device.is_cpu() && precision == Precision::half)
     throw std::invalid_argument("--precision half is for GPUs; on a CPU take bfloat16 or float32");
   LoadedModel model = load_model(path_, Architecture::encoder_decoder);
-  Transformer network = make_transformer(model.options, model.weights, device);
+  Transformer network = make_transformer(model.weights, device);
   if (precision != Precision::float32) {
     network = twin_of(network, torch::TensorOptions(device).dtype(dtype_of(precision)));
     network->eval();

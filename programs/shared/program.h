@@ -21,8 +21,8 @@ const std::string& program_name();
 /// Writes a line to standard error after the program's name, with control characters escaped as by without_control().
 void note(const std::string& text);
 
-/// What --version prints of a program: its name, transmute's version and revision, LibTorch's if it links that, and the
-/// instruction set.
+/// The answer of a program to --version: its name, transmute's version and revision, LibTorch's if it links that, and
+/// the instruction set.
 std::string version_text(const std::string& program);
 
 }  // namespace transmute

@@ -17,7 +17,7 @@ class TranslationTotals {
   /// @param unit what is counted
   TranslationTotals(const TranslationOptions& options, int64_t before, std::string unit = "line");
 
-  /// In all, those before included.
+  /// The number of all, those before included.
   int64_t lines() const { return before_ + lines_; }
   void add(const Translation& translation);
   void report() const;

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   }
   const torch::NoGradGuard no_grad;
   const transmute::LoadedModel model = transmute::load_model_folder(argv[1]);
-  transmute::Transformer network = transmute::make_transformer(model.options, model.weights, torch::kCPU);
+  transmute::Transformer network = transmute::make_transformer(model.weights, torch::kCPU);
 
   const transmute::Ids source = model.tokenizer.source().encode(argv[2]);
   const transmute::TransformerStepModel steps(network, torch::kCPU);

@@ -178,7 +178,7 @@ TEST(ModuleWeights, MakeTheSameNetworkAgain) {
   for (const TransformerOptions& options : every_kind_of_network()) {
     const Transformer original(options);
     const Weights weights = weights_of(original);
-    const Transformer made = make_transformer(options, weights, torch::kCPU);
+    const Transformer made = make_transformer(weights, torch::kCPU);
     Transformer assigned(options);
     assign_parameters(assigned, weights.arrays(), "file");
     EXPECT_FALSE(made->is_training());

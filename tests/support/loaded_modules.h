@@ -9,7 +9,7 @@ namespace transmute::testing {
 
 /// A loaded model's network as modules on the CPU.
 inline Transformer modules_of(const LoadedModel& model) {
-  return make_transformer(model.options, model.weights, torch::kCPU);
+  return make_transformer(model.weights, torch::kCPU);
 }
 
 }  // namespace transmute::testing
