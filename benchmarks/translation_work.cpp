@@ -118,10 +118,12 @@ RunResult translate(const StepModel& model, const std::vector<Ids>& sources, con
   const auto decode = [&](size_t b) {
     const auto start = Clock::now();
     const double cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-    TargetDemands demands;
-    if (run.shortlist_of)
-      for (const Ids& source : batches[b]) demands.shortlists.push_back(run.shortlist_of(source));
-    for (const auto& found : beam_search(model, batches[b], search, {}, demands)) {
+    std::vector<SearchRequest> requests;
+    for (const Ids& source : batches[b]) {
+      requests.push_back({source});
+      if (run.shortlist_of) requests.back().shortlist = run.shortlist_of(source);
+    }
+    for (const auto& found : beam_search(model, requests, search)) {
       const auto length = static_cast<int64_t>(found.front().ids.size()) + 1;
       results[b].tokens += length;
       results[b].decoded_rows += 1 + (length - 1) * run.beam_size;

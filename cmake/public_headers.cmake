@@ -8,8 +8,8 @@ set(TRANSMUTE_PUBLIC_HEADERS
   network/options.h network/precision.h network/search_options.h
   text/types.h
   formats/model_config.h formats/model_folder.h
-  search/hypothesis.h search/network_model.h search/next_token_constraint.h search/search.h search/step_model.h
-  search/target_demands.h
+  search/hypothesis.h search/network_model.h search/next_token_constraint.h search/search.h search/search_request.h
+  search/step_model.h
   translation/language_model.h translation/text_encoder.h translation/translator.h translation/transmute.h)
 
 # What those include.

@@ -26,15 +26,11 @@ std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vecto
   const auto batches = batches_by_length(lengths, batch_size, batch_tokens);
   std::vector<IdHypothesis> scored(targets.size());
   parallel_for(batches.size(), [&](size_t b) {
-    std::vector<Ids> batch_sources;
-    TargetDemands demands;
-    demands.prefixes_are_complete = true;
-    for (const size_t i : batches[b]) {
-      batch_sources.push_back(sources[i]);
-      demands.prefixes.push_back(targets[i]);
-      demands.given_tokens.push_back(static_cast<int64_t>(given_tokens));
-    }
-    auto found = beam_search(model, batch_sources, search, {}, demands);
+    std::vector<SearchRequest> requests;
+    for (const size_t i : batches[b]) requests.push_back({sources[i], targets[i], static_cast<int64_t>(given_tokens)});
+    SearchContext context;
+    context.prefixes_are_complete = true;
+    auto found = beam_search(model, requests, search, {}, context);
     for (size_t i = 0; i < found.size(); ++i) scored[batches[b][i]] = std::move(found[i].front());
   });
   return scored;

@@ -79,15 +79,16 @@ void require_between(int64_t value, int64_t least, int64_t most, const char* nam
 class BatchSearch {
  public:
   /// What it is given outlives it.
-  BatchSearch(const StepModel& model, const std::vector<Ids>& sources, const SearchOptions& options,
-              const SearchHooks& hooks, const TargetDemands& demands)
-      : options_(options),
-        hooks_(hooks),
-        shortlists_(search::completed_shortlists(demands)),
-        nothing_is_free_(demands.prefixes_are_complete),
-        results_(sources.size()) {
-    for (size_t i = 0; i < sources.size(); ++i)
-      searching_.emplace_back(i, sources[i], options, demands, shortlists_.empty() ? nullptr : &shortlists_[i],
+  BatchSearch(const StepModel& model, const std::vector<SearchRequest>& requests, const SearchOptions& options,
+              const SearchHooks& hooks, const SearchContext& context)
+      : options_(options), hooks_(hooks), nothing_is_free_(context.prefixes_are_complete), results_(requests.size()) {
+    std::vector<Ids> sources;
+    for (const SearchRequest& request : requests) {
+      sources.push_back(request.source);
+      if (request.shortlist) shortlists_.push_back(search::completed_shortlist(request, context.excluded));
+    }
+    for (size_t i = 0; i < requests.size(); ++i)
+      searching_.emplace_back(i, requests[i], options, context, shortlists_.empty() ? nullptr : &shortlists_[i],
                               &hooks_.text_of);
     batch_ = model.start(
         sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
@@ -171,7 +172,7 @@ class BatchSearch {
 
   const SearchOptions& options_;
   const SearchHooks& hooks_;
-  std::vector<Ids> shortlists_;
+  std::vector<Ids> shortlists_;  // of each sentence, or of none
   bool nothing_is_free_;
   std::vector<std::vector<IdHypothesis>> results_;
   std::vector<SentenceSearch> searching_;
@@ -214,19 +215,22 @@ void check_search_options(const SearchOptions& options) {
           fmt::format("top_p must be more than 0 and at most 1, not {}", sampling.top_p));
 }
 
-std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
+std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<SearchRequest>& requests,
                                                    const SearchOptions& given, const SearchHooks& hooks,
-                                                   const TargetDemands& demands) {
+                                                   const SearchContext& context) {
   check_search_options(given);
   SearchOptions options = given;
   if (!search::is_search(options)) options.beam_size = options.num_hypotheses;
-  search::check(demands, sources.size(), search::is_search(options));
-  if (options.constraint && !demands.terms.empty())
-    throw std::invalid_argument("terms that a translation must contain cannot be combined with a constraint");
-  if (options.constraint && !demands.shortlists.empty())
-    throw std::invalid_argument("a shortlist cannot be combined with a constraint, which may allow other tokens");
-  if (sources.empty()) return {};
-  return BatchSearch(model, sources, options, hooks, demands).run();
+  search::check(requests, context.excluded, options);
+  if (requests.empty()) return {};
+  return BatchSearch(model, requests, options, hooks, context).run();
+}
+
+std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
+                                                   const SearchOptions& options, const SearchHooks& hooks) {
+  std::vector<SearchRequest> requests;
+  for (const Ids& source : sources) requests.push_back({source});
+  return beam_search(model, requests, options, hooks, SearchContext());
 }
 
 }  // namespace v0

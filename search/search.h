@@ -4,8 +4,8 @@
 #include <transmute/common/export.h>
 #include <transmute/network/search_options.h>
 #include <transmute/search/hypothesis.h>
+#include <transmute/search/search_request.h>
 #include <transmute/search/step_model.h>
-#include <transmute/search/target_demands.h>
 
 #include <functional>
 #include <string>
@@ -46,10 +46,16 @@ TRANSMUTE_API void check_search_options(const SearchOptions& options);
 /// them.
 /// @throws std::invalid_argument if an option is out of range; Cancelled if a hook stopped the search.
 TRANSMUTE_API std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model,
-                                                                 const std::vector<Ids>& sources,
+                                                                 const std::vector<SearchRequest>& requests,
                                                                  const SearchOptions& options,
                                                                  const SearchHooks& hooks = {},
-                                                                 const TargetDemands& demands = {});
+                                                                 const SearchContext& context = {});
+
+/// The same for sources without requirements on their translations.
+TRANSMUTE_API std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model,
+                                                                 const std::vector<Ids>& sources,
+                                                                 const SearchOptions& options,
+                                                                 const SearchHooks& hooks = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -17,33 +17,29 @@ const Ids kNone;
 
 }  // namespace
 
-SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOptions& options,
-                               const TargetDemands& demands, const Ids* shortlist,
+SentenceSearch::SentenceSearch(size_t index, const SearchRequest& request, const SearchOptions& options,
+                               const SearchContext& context, const Ids* shortlist,
                                const std::function<std::string(const Ids&)>* text_of)
     : index_(index),
-      source_length_(static_cast<int64_t>(source.size())),
+      request_(&request),
       options_(options),
       shortlist_(shortlist),
-      excluded_(shortlist == nullptr ? &demands.excluded : &kNone),
+      excluded_(shortlist == nullptr ? &context.excluded : &kNone),
       live_(1),
       text_of_(text_of) {
-  if (!demands.prefixes.empty()) prefix_ = demands.prefixes[index];
-  if (!demands.given_tokens.empty()) given_tokens_ = demands.given_tokens[index];
-  max_length_ = std::min(source_length_ + options.max_extra_length, demands.most_tokens);
+  max_length_ = std::min(source_length() + options.max_extra_length, context.most_tokens);
   max_length_ = std::max(max_length_, prefix_length());
-  if (demands.prefixes_are_complete) max_length_ = prefix_length();
-  if (!demands.terms.empty() && !demands.terms[index].empty()) {
-    live_.front().terms = TermsSoFar(demands.terms[index], &demands.is_inside_word);
-    for (const Ids& term : demands.terms[index]) term_tokens_ += term.size();
-    options_.beam_size += hypotheses_for_terms(demands.terms[index]);
+  if (context.prefixes_are_complete) max_length_ = prefix_length();
+  if (!request.terms.empty()) {
+    live_.front().terms = TermsSoFar(request.terms, &context.is_inside_word);
+    for (const Ids& term : request.terms) term_tokens_ += term.size();
+    options_.beam_size += hypotheses_for_terms(request.terms);
     max_length_ = std::max(max_length_, prefix_length() + static_cast<int64_t>(term_tokens_));
   }
-  if (options.constraint)
-    live_.front().constraint =
-        options.constraint->begin(source, demands.source_texts.empty() ? "" : demands.source_texts[index]);
+  if (options.constraint) live_.front().constraint = options.constraint->begin(request.source, request.text);
   if (options.sampling) {
     key_ = options.sampling->seed;
-    for (const int64_t id : source) key_ = combine_keys(key_, static_cast<uint64_t>(id));
+    for (const int64_t id : request.source) key_ = combine_keys(key_, static_cast<uint64_t>(id));
   }
 }
 
@@ -59,7 +55,7 @@ void SentenceSearch::find_banned(int64_t length) {
   banned_.resize(live_.size());
   for (auto& tokens : banned_) tokens.clear();
   for (size_t n = 0; n < live_.size(); ++n) {
-    if (length - given_tokens_ < options_.min_length) banned_[n].push_back(special_ids::kEnd);
+    if (length - request_->given_tokens < options_.min_length) banned_[n].push_back(special_ids::kEnd);
     if (options_.no_repeat_ngram > 0) ban_repetition(ids_of(live_[n].last.get()), banned_[n]);
     most_banned_ += banned_[n].size();
   }
@@ -110,7 +106,7 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t f
     std::vector<float> weights;  // over this sentence's source and its end
     if (attention != nullptr) {
       const float* own = attention + candidate.parent * source_width;
-      weights.assign(own, own + source_length_ + 1);
+      weights.assign(own, own + source_length() + 1);
     }
     auto last = std::make_shared<TokenNode>(candidate.token, log_probability - parent.log_probability,
                                             std::move(weights), parent.last);

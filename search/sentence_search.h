@@ -4,7 +4,8 @@
 #include <transmute/common/random.h>
 #include <transmute/search/hypothesis.h>
 #include <transmute/search/next_token_constraint.h>
-#include <transmute/search/target_demands.h>
+#include <transmute/search/required_terms.h>
+#include <transmute/search/search_request.h>
 #include <transmute/search/top_candidates.h>
 
 #include <cstddef>
@@ -39,9 +40,8 @@ struct LiveHypothesis {
 /// One sentence's part of the search.
 class SentenceSearch {
  public:
-  /// `demands`, the shortlist, null where there is none and else without the tokens excluded, and `text_of`
-  /// (SearchHooks, may be null) outlive it.
-  SentenceSearch(size_t index, const Ids& source, const SearchOptions& options, const TargetDemands& demands,
+  /// All arguments outlive it. The completed shortlist and `text_of` (SearchHooks) may be null.
+  SentenceSearch(size_t index, const SearchRequest& request, const SearchOptions& options, const SearchContext& context,
                  const Ids* shortlist, const std::function<std::string(const Ids&)>* text_of = nullptr);
 
   size_t index() const { return index_; }
@@ -61,12 +61,12 @@ class SentenceSearch {
   size_t candidates() const { return static_cast<size_t>(2 * beam()); }
   bool has_terms() const { return term_tokens_ > 0; }
   const std::vector<LiveHypothesis>& live() const { return live_; }
-  int64_t prefix_length() const { return static_cast<int64_t>(prefix_.size()); }
+  int64_t prefix_length() const { return static_cast<int64_t>(request_->prefix.size()); }
   /// Steps whose tokens are known beforehand.
   int64_t forced_steps() const { return prefix_length() + (max_length_ == prefix_length() ? 1 : 0); }
-  int64_t prefix_token(int64_t position) const { return prefix_[static_cast<size_t>(position)]; }
+  int64_t prefix_token(int64_t position) const { return request_->prefix[static_cast<size_t>(position)]; }
   /// Whether the token at this position is part of the request, such as the language, and not of the translation.
-  bool is_given(int64_t position) const { return position < given_tokens_; }
+  bool is_given(int64_t position) const { return position < request_->given_tokens; }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
   double random(int64_t length, size_t n) const {
     return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));
@@ -113,6 +113,7 @@ class SentenceSearch {
 
  private:
   void finish(const TokenNode& end, double log_probability);
+  int64_t source_length() const { return static_cast<int64_t>(request_->source.size()); }
   // Makes room for a hypothesis with this text, which replaces a worse one; false where there is one as good.
   bool is_best_with(const std::string& text, double score);
 
@@ -125,10 +126,8 @@ class SentenceSearch {
   void ban_repetition(const Ids& ids, std::vector<int64_t>& tokens) const;
 
   size_t index_;
-  int64_t source_length_;
-  Ids prefix_;
-  int64_t given_tokens_ = 0;  // of the prefix, whose probabilities count as 1
-  int64_t length_ = 0;        // of the live hypotheses
+  const SearchRequest* request_;
+  int64_t length_ = 0;  // of the live hypotheses
   int64_t max_length_ = 0;
   SearchOptions options_;  // with this sentence's beam size
   const Ids* shortlist_;

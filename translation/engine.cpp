@@ -4,10 +4,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/search/batches.h>
+#include <transmute/search/required_terms.h>
 #include <transmute/search/score_targets.h>
 #include <transmute/search/search.h>
 #include <transmute/search/sentence_search.h>
-#include <transmute/search/target_demands.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/minimum_risk.h>
 #include <transmute/text/source_case.h>
@@ -285,28 +285,26 @@ std::vector<Translation> TranslationEngine::translate_parts(
 void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                                      const TranslationOptions& options, const SearchHooks& hooks,
                                      std::vector<Translation>& translations) const {
-  std::vector<Ids> sources;
   SearchOptions search = with_head(search_of(options));
-  TargetDemands demands;
-  demands.excluded = tokenizer_.target().line_breaks();
-  demands.most_tokens = most_tokens_;
-  demands.is_inside_word = [this](int64_t before, int64_t after) {
+  SearchContext context;
+  context.excluded = tokenizer_.target().line_breaks();
+  context.most_tokens = most_tokens_;
+  context.is_inside_word = [this](int64_t before, int64_t after) {
     return continues_word(tokenizer_.target(), before, after);
   };
-  for (const size_t part : batch) {
-    sources.push_back(parts[part].ids);
-    search.alignments |= parts[part].has_tags;
-    demands.prefixes.push_back(parts[part].prefix);
-    demands.given_tokens.push_back(static_cast<int64_t>(parts[part].given.target));
-    if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
-    if (options.search.constraint) demands.source_texts.push_back(parts[part].plain);
-    if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
+  std::vector<SearchRequest> requests;
+  for (const size_t number : batch) {
+    const SourcePart& part = parts[number];
+    search.alignments |= part.has_tags;
+    requests.push_back({part.ids, part.prefix, static_cast<int64_t>(part.given.target), part.terms});
+    if (shortlist_) requests.back().shortlist = shortlist_->tokens_for(part.ids);
+    if (search.constraint) requests.back().text = part.plain;
   }
   SearchHooks distinct = hooks;
   // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
     distinct.text_of = [this](const Ids& ids) { return tokenizer_.target().decode(ids); };
-  auto found = beam_search(*model_, sources, search, distinct, demands);
+  auto found = beam_search(*model_, requests, search, distinct, context);
   for (size_t i = 0; i < found.size(); ++i) {
     Translation& translation = translations[batch[i]];
     const GivenTokens given = parts[batch[i]].given;
@@ -316,8 +314,8 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));
     translation.unknown = parts[batch[i]].unknown;
-    for (size_t token = given.source; token < sources[i].size(); ++token)
-      translation.source_tokens.push_back(tokenizer_.source().piece(sources[i][token]));
+    for (size_t token = given.source; token < requests[i].source.size(); ++token)
+      translation.source_tokens.push_back(tokenizer_.source().piece(requests[i].source[token]));
   }
   if (options.rerank.candidates > 0) rerank(parts, batch, options, translations);
 }

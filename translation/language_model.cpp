@@ -124,18 +124,18 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
   std::vector<Translation> results(prompts.size());
   const auto continue_batch = [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
-    std::vector<Ids> sources;
-    for (const size_t text : batch) sources.push_back(encoded[text]);
-    TargetDemands demands;
-    demands.prefixes = sources;
-    demands.excluded = tokenizer.line_breaks();
-    if (options.search.constraint)
-      for (const size_t text : batch) demands.source_texts.push_back(prompts[text]);
+    std::vector<SearchRequest> requests;
+    for (const size_t text : batch) {
+      requests.push_back({encoded[text], encoded[text]});
+      if (options.search.constraint) requests.back().text = prompts[text];
+    }
+    SearchContext context;
+    context.excluded = tokenizer.line_breaks();
     const auto text_of_sentence = [&](size_t sentence) { return batch[sentence]; };
     SearchHooks search_hooks = call_hooks.search_hooks(text_of_sentence, so_far);
     if (options.search.num_hypotheses > 1 && !options.search.sampling)
       search_hooks.text_of = [&](const Ids& ids) { return tokenizer.decode(ids); };
-    auto found = beam_search(*state_->model().model, sources, options.search, search_hooks, demands);
+    auto found = beam_search(*state_->model().model, requests, options.search, search_hooks, context);
     for (size_t i = 0; i < batch.size(); ++i) {
       const size_t text = batch[i];
       for (const int64_t id : encoded[text]) results[text].source_tokens.push_back(tokenizer.piece(id));

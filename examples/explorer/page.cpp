@@ -122,12 +122,12 @@ void translate(Encoded& sentence, const LoadedModel& model, const Transformer& n
                const ExplorerOptions& options) {
   const TransformerStepModel step_model(network, network->parameters().front().device());
   SearchOptions search = options.search;
-  TargetDemands demands;
-  demands.prefixes = {languages_of(model, options).target};
-  demands.given_tokens = {static_cast<int64_t>(demands.prefixes.front().size())};
-  demands.most_tokens = most_own_tokens(model, options) + demands.given_tokens.front();
-  demands.excluded = model.tokenizer.target().line_breaks();
-  const auto found = beam_search(step_model, {sentence.source}, search, {}, demands);
+  SearchRequest request{sentence.source, languages_of(model, options).target};
+  request.given_tokens = static_cast<int64_t>(request.prefix.size());
+  SearchContext context;
+  context.most_tokens = most_own_tokens(model, options) + request.given_tokens;
+  context.excluded = model.tokenizer.target().line_breaks();
+  const auto found = beam_search(step_model, {request}, search, {}, context);
   sentence.target = found.front().front().ids;
   sentence.target_text = model.tokenizer.target().decode(sentence.target);
   for (const int64_t id : sentence.target) sentence.target_pieces.push_back(model.tokenizer.target().piece(id));

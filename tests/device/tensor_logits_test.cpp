@@ -79,20 +79,27 @@ TEST(TensorLogits, LeadToTheSameHypotheses) {
   ways[3].second.min_length = 2;
   ways[5].second.alternatives = true;
   ways[5].second.num_hypotheses = 3;
-  TargetDemands none, prefixes, terms, lists, complete;
-  prefixes.prefixes = {{kB}, {}, {kC, kA}, {kE}};
-  terms.terms = {{{kB, kC}}, {}, {{kA}, {kD}}, {{kE}}};
-  lists.shortlists = {{kA, kA + 6}, {kB}, {kC, kD, kE}, {kA + 5}};
-  complete.prefixes = {{kB, kC}, {kD}, {}, {kA, kA, kA}};
-  complete.prefixes_are_complete = true;
+  const std::vector<Ids> some_prefixes{{kB}, {}, {kC, kA}, {kE}}, whole_targets{{kB, kC}, {kD}, {}, {kA, kA, kA}};
+  const std::vector<std::vector<Ids>> some_terms{{{kB, kC}}, {}, {{kA}, {kD}}, {{kE}}};
+  const std::vector<Ids> some_lists{{kA, kA + 6}, {kB}, {kC, kD, kE}, {kA + 5}};
+  std::vector<SearchRequest> none, prefixes, terms, lists, complete;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    none.push_back({sources[i]});
+    prefixes.push_back({sources[i], some_prefixes[i]});
+    terms.push_back({sources[i], {}, 0, some_terms[i]});
+    lists.push_back({sources[i], {}, 0, {}, some_lists[i]});
+    complete.push_back({sources[i], whole_targets[i]});
+  }
   for (uint64_t key = 0; key < 5; ++key)
     for (auto [name, options] : ways)
-      for (const TargetDemands* demands : {&none, &prefixes, &terms, &lists, &complete}) {
-        if (demands == &terms && (options.sampling || options.alternatives)) continue;  // nothing to search with
+      for (const auto* requests : {&none, &prefixes, &terms, &lists, &complete}) {
+        if (requests == &terms && (options.sampling || options.alternatives)) continue;  // nothing to search with
         options.max_extra_length = 3;
+        SearchContext context;
+        context.prefixes_are_complete = requests == &complete;
         const TableModel model(random_table(11000 + key, kWords), kWords);
-        const auto expected = beam_search(model, sources, options, {}, *demands);
-        const auto found = beam_search(TensorModel(model), sources, options, {}, *demands);
+        const auto expected = beam_search(model, *requests, options, {}, context);
+        const auto found = beam_search(TensorModel(model), *requests, options, {}, context);
         for (size_t i = 0; i < sources.size(); ++i) {
           ASSERT_EQ(found[i].size(), expected[i].size()) << name;
           for (size_t k = 0; k < expected[i].size(); ++k) {
@@ -111,8 +118,8 @@ TEST(TensorLogits, AreRefusedWhereTheyAreNone) {
   alternatives.alternatives = true;
   const TableModel model(damaged, 3);
   for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives}) {
-    EXPECT_THROW(beam_search(model, {{kA}}, options), std::runtime_error);
-    EXPECT_THROW(beam_search(TensorModel(model), {{kA}}, options), std::runtime_error);
+    EXPECT_THROW(beam_search(model, {Ids{kA}}, options), std::runtime_error);
+    EXPECT_THROW(beam_search(TensorModel(model), {Ids{kA}}, options), std::runtime_error);
   }
 }
 
@@ -122,20 +129,19 @@ TEST(TensorLogits, NeverMakeATranslationOfWhatIsExcluded) {
     next[prefix.size() < 3 ? static_cast<int64_t>(kC) : testing::kEnd] = 0.1;
     return next;
   };
-  TargetDemands demands;
-  demands.excluded = {kA, kB};
-  TargetDemands lists = demands;
-  lists.shortlists = {{kA, kB, kC, kD}};
+  SearchContext context;
+  context.excluded = {kA, kB};
+  const SearchRequest free{{kA}}, listed{{kA}, {}, 0, {}, Ids{kA, kB, kC, kD}};
   SearchOptions alternatives = options_of(1);
   alternatives.alternatives = true;
   const TableModel model(table, 4);
   for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives})
-    for (const TargetDemands* with : {&demands, &lists}) {
-      EXPECT_EQ(beam_search(model, {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
-      EXPECT_EQ(beam_search(TensorModel(model), {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
+    for (const SearchRequest& request : {free, listed}) {
+      EXPECT_EQ(beam_search(model, {request}, options, {}, context).at(0).at(0).ids, (Ids{kC, kC, kC}));
+      EXPECT_EQ(beam_search(TensorModel(model), {request}, options, {}, context).at(0).at(0).ids, (Ids{kC, kC, kC}));
     }
-  demands.prefixes = {{kC, kA}};
-  EXPECT_THROW(beam_search(model, {{kA}}, options_of(1), {}, demands), std::invalid_argument);
+  const SearchRequest excluded{{kA}, {kC, kA}};
+  EXPECT_THROW(beam_search(model, {excluded}, options_of(1), {}, context), std::invalid_argument);
 }
 
 }  // namespace

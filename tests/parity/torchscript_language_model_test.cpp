@@ -145,9 +145,9 @@ TEST_P(TorchScriptLanguageModel, FindsTheTextsOfTheNativeGreedySearch) {
   SearchOptions search;
   search.beam_size = 1;
   search.max_extra_length = 12;
-  TargetDemands demands;
-  demands.prefixes = prompts;
-  const auto native = beam_search(TransformerStepModel(transformer, torch::kCPU), prompts, search, {}, demands);
+  std::vector<SearchRequest> requests;
+  for (const Ids& prompt : prompts) requests.push_back({prompt, prompt});
+  const auto native = beam_search(TransformerStepModel(transformer, torch::kCPU), requests, search);
   for (const int64_t batch_size : {64, 1, 4}) {
     const auto found =
         generate(module, prompts, {{"max_new_tokens", 12}, {"temperature", 0.0}, {"batch_size", batch_size}});

@@ -155,7 +155,8 @@ TEST(TargetPrefix, IsWhatTheTranslationBeginsWithAndItsProbabilityCounts) {
   for (uint64_t key = 0; key < 20; ++key) {
     const Table table = random_table(6000 + key, 3);
     const Ids prefix{kC, kA};
-    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, {{prefix}}).at(0).at(0);
+    const auto found =
+        beam_search(TableModel(table, 3), {SearchRequest{{kA, kB}, prefix}}, whole_space(0.6)).at(0).at(0);
     expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
                    return ids.size() >= 2 && Ids(ids.begin(), ids.begin() + 2) == prefix;
                  }));
@@ -165,10 +166,11 @@ TEST(TargetPrefix, IsWhatTheTranslationBeginsWithAndItsProbabilityCounts) {
 TEST(TargetPrefix, MayBeTheWholeTranslationWhoseProbabilityIsThenKnown) {
   const Table table = random_table(7, 5);
   const std::vector<Ids> sources{{kA}, {kA, kB, kC}, {}}, targets{{kB, kC, kD, kE, kA, kA}, {}, {kA}};
-  TargetDemands demands;
-  demands.prefixes = targets;
-  demands.prefixes_are_complete = true;
-  const auto found = beam_search(TableModel(table, 5), sources, options_of(1), {}, demands);
+  std::vector<SearchRequest> requests;
+  for (size_t i = 0; i < sources.size(); ++i) requests.push_back({sources[i], targets[i]});
+  SearchContext context;
+  context.prefixes_are_complete = true;
+  const auto found = beam_search(TableModel(table, 5), requests, options_of(1), {}, context);
   for (size_t i = 0; i < sources.size(); ++i) {
     EXPECT_EQ(found.at(i).at(0).ids, targets[i]);
     EXPECT_NEAR(found[i][0].log_probability, log_probability(table, sources[i], targets[i]), kTolerance);
@@ -181,9 +183,8 @@ TEST(Terms, AreInTheBestTranslationThatHasThem) {
   for (uint64_t key = 0; key < 40; ++key) {
     const Table table = random_table(8000 + key, 3);
     const Ids without = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6)).at(0).at(0).ids;
-    TargetDemands demands;
-    demands.terms = {terms};
-    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, demands).at(0).at(0);
+    const SearchRequest request{{kA, kB}, {}, 0, terms};
+    const auto found = beam_search(TableModel(table, 3), {request}, whole_space(0.6)).at(0).at(0);
     expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
                    return contains(ids, terms[0]) && contains(ids, terms[1]);
                  }));
@@ -208,11 +209,11 @@ TEST(Terms, AreWholeWordsInTheBestTranslationThatHasThem) {
   int changed = 0;
   for (uint64_t key = 0; key < 60; ++key) {
     const Table table = random_table(8500 + key, 3);
-    TargetDemands demands;
-    demands.terms = {terms};
-    const auto part = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, demands).at(0).at(0);
-    demands.is_inside_word = [](int64_t, int64_t after) { return after == kC; };
-    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, demands).at(0).at(0);
+    const SearchRequest request{{kA, kB}, {}, 0, terms};
+    const auto part = beam_search(TableModel(table, 3), {request}, whole_space(0.6)).at(0).at(0);
+    SearchContext context;
+    context.is_inside_word = [](int64_t, int64_t after) { return after == kC; };
+    const auto found = beam_search(TableModel(table, 3), {request}, whole_space(0.6), {}, context).at(0).at(0);
     expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
                    return is_word_of(ids, terms[0]) && is_word_of(ids, terms[1]);
                  }));
@@ -231,10 +232,10 @@ TEST(Terms, AreWholeWordsThoughTheModelWouldRatherContinueThem) {
   for (int64_t beam = 1; beam <= 4; ++beam) {
     SearchOptions options = options_of(beam, 0.6);
     options.max_extra_length = 6;
-    TargetDemands demands;
-    demands.terms = {{{kD, kB}}};
-    demands.is_inside_word = [](int64_t, int64_t after) { return after == kC; };
-    const Ids ids = beam_search(TableModel(table), {{kA, kB}}, options, {}, demands).at(0).at(0).ids;
+    const SearchRequest request{{kA, kB}, {}, 0, {{kD, kB}}};
+    SearchContext context;
+    context.is_inside_word = [](int64_t, int64_t after) { return after == kC; };
+    const Ids ids = beam_search(TableModel(table), {request}, options, {}, context).at(0).at(0).ids;
     EXPECT_TRUE(is_word_of(ids, {kD, kB})) << ::testing::PrintToString(ids);
   }
 }
@@ -246,14 +247,13 @@ TEST(Terms, AreMetWithNarrowBeamsAndWithoutAnEffectOnOtherSentences) {
     SearchOptions options = options_of(static_cast<int64_t>(1 + key % 4), 0.6);
     options.max_extra_length = 8;
     const auto free = beam_search(model, sources, options);
-    TargetDemands demands;
-    demands.terms = {{}, {{kE, kD, kE}, {kA, kB}}, {}};
-    const auto bound = beam_search(model, sources, options, {}, demands);
+    const std::vector<Ids> terms{{kE, kD, kE}, {kA, kB}};
+    const auto bound = beam_search(model, {{sources[0]}, {sources[1], {}, 0, terms}, {sources[2]}}, options);
     EXPECT_EQ(bound[0][0].ids, free[0][0].ids);
     EXPECT_EQ(bound[2][0].ids, free[2][0].ids);
     EXPECT_EQ(bound[2][0].log_probability, free[2][0].log_probability);
-    EXPECT_TRUE(contains(bound[1][0].ids, demands.terms[1][0]));
-    EXPECT_TRUE(contains(bound[1][0].ids, demands.terms[1][1]));
+    EXPECT_TRUE(contains(bound[1][0].ids, terms[0]));
+    EXPECT_TRUE(contains(bound[1][0].ids, terms[1]));
     EXPECT_NEAR(bound[1][0].log_probability, log_probability(random_table(9000 + key, 5), sources[1], bound[1][0].ids),
                 kTolerance);
   }

@@ -73,11 +73,15 @@ TEST(Ensemble, OfTransformersIsTheSameByPlainLoopsAndByLibTorch) {
   EXPECT_TRUE(torch::allclose(found.attention, expected.attention, 0, 1e-6));
   SearchOptions search = testing::options_of(4, 0.6, 3);
   search.max_extra_length = 5;
-  TargetDemands lists;
-  lists.shortlists = {{kA, kB, 20, 30, 40}, {kB, kC}, {kA, 21, 22}};
-  for (const TargetDemands& demands : {TargetDemands(), lists}) {
-    const auto by_loops = beam_search(plain, sources, search, {}, demands);
-    const auto by_libtorch = beam_search(on_device, sources, search, {}, demands);
+  const std::vector<Ids> lists{{kA, kB, 20, 30, 40}, {kB, kC}, {kA, 21, 22}};
+  std::vector<SearchRequest> free, listed;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    free.push_back({sources[i]});
+    listed.push_back({sources[i], {}, 0, {}, lists[i]});
+  }
+  for (const auto& requests : {free, listed}) {
+    const auto by_loops = beam_search(plain, requests, search);
+    const auto by_libtorch = beam_search(on_device, requests, search);
     for (size_t b = 0; b < sources.size(); ++b)
       for (size_t n = 0; n < 3; ++n) expect_equal(by_loops[b].at(n), by_libtorch[b].at(n));
   }
@@ -90,18 +94,15 @@ TEST(Ensemble, GoesOnWithShorterShortlistsWhereItsModelsAreRunInDifferentWays) {
   const Transformer first = random_network(small_network(), 3), second = random_network(additive, 3);
   const EnsembleStepModel both({std::make_shared<InferenceModel>(weights_of(first), Precision::float32),
                                 std::make_shared<TransformerStepModel>(second, torch::kCPU)});
-  const std::vector<Ids> sources{{kA}, {kB, kC, kA, kB}};
-  const std::vector<Ids> lists{{kA, kB, kC, 20, 30, 40}, {kB, kC}};
+  const std::vector<SearchRequest> requests{{{kA}, {}, 0, {}, Ids{kA, kB, kC, 20, 30, 40}},
+                                            {{kB, kC, kA, kB}, {}, 0, {}, Ids{kB, kC}}};
   SearchOptions search = testing::options_of(2, 0.6);
   search.max_extra_length = 0;
   search.min_length = 4;  // the first may have one token, the second has four
-  TargetDemands demands;
-  demands.shortlists = lists;
-  const auto found = beam_search(both, sources, search, {}, demands);
-  for (size_t i = 0; i < sources.size(); ++i) {
-    EXPECT_EQ(found[i].at(0).ids.size(), sources[i].size());
-    demands.shortlists = {lists[i]};
-    expect_equal(found[i].at(0), beam_search(both, {sources[i]}, search, {}, demands).at(0).at(0));
+  const auto found = beam_search(both, requests, search);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(found[i].at(0).ids.size(), requests[i].source.size());
+    expect_equal(found[i].at(0), beam_search(both, {requests[i]}, search).at(0).at(0));
   }
 }
 

@@ -63,58 +63,53 @@ class CountingModel : public StepModel {
 
 TEST(KnownTokens, GoThroughTheModelTogether) {
   const Table table = random_table(9, 5);
-  const std::vector<Ids> sources = {{kA}, {kB, kC}, {kD}};
-  TargetDemands demands;
-  demands.prefixes = {{kA, kB, kC}, {kC, kC, kA, kB, kD}, {kB, kA, kA}};
+  std::vector<SearchRequest> requests{{{kA}, {kA, kB, kC}}, {{kB, kC}, {kC, kC, kA, kB, kD}}, {{kD}, {kB, kA, kA}}};
   SearchOptions options = options_of(3, 0.6, 3);
   options.max_extra_length = 6;
 
   CountingModel begun(table);
-  const auto together = beam_search(begun, sources, options, {}, demands);
+  const auto together = beam_search(begun, requests, options);
   EXPECT_THAT(begun.extensions, ElementsAre(3)) << "the tokens of the shortest prefix";
   EXPECT_GT(begun.steps, 0);
-  for (size_t i = 0; i < sources.size(); ++i) {
-    TargetDemands own;
-    own.prefixes = {demands.prefixes[i]};
-    const auto alone = beam_search(TableModel(table), {sources[i]}, options, {}, own).at(0);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto alone = beam_search(TableModel(table), {requests[i]}, options).at(0);
     ASSERT_EQ(together[i].size(), alone.size());
     for (size_t n = 0; n < alone.size(); ++n) {
       EXPECT_EQ(together[i][n].ids, alone[n].ids);
       EXPECT_EQ(together[i][n].token_scores, alone[n].token_scores);
-      EXPECT_NEAR(together[i][n].log_probability, log_probability(table, sources[i], alone[n].ids), kTolerance);
+      EXPECT_NEAR(together[i][n].log_probability, log_probability(table, requests[i].source, alone[n].ids), kTolerance);
     }
   }
 
-  demands.prefixes_are_complete = true;
-  demands.prefixes[1].resize(100, kA);
-  demands.prefixes[2].clear();
+  requests[1].prefix.resize(100, kA);
+  requests[2].prefix.clear();
+  SearchContext context;
+  context.prefixes_are_complete = true;
   CountingModel scored(table);
-  const auto scores = beam_search(scored, sources, options_of(1), {}, demands);
+  const auto scores = beam_search(scored, requests, options_of(1), {}, context);
   // 21 steps of three, then the rest of the one that is left.
   EXPECT_THAT(scored.extensions, ElementsAre(21, 64, 16));
   EXPECT_EQ(scored.steps, 0);
-  for (size_t i = 0; i < sources.size(); ++i) {
-    EXPECT_EQ(scores[i].at(0).ids, demands.prefixes[i]);
-    EXPECT_NEAR(scores[i][0].log_probability, log_probability(table, sources[i], demands.prefixes[i]), 1e-3);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(scores[i].at(0).ids, requests[i].prefix);
+    EXPECT_NEAR(scores[i][0].log_probability, log_probability(table, requests[i].source, requests[i].prefix), 1e-3);
   }
 }
 
 TEST(KnownTokens, AreRefusedWhereTheyAreImpossible) {
-  TargetDemands demands;
-  demands.prefixes = {Ids(100, kA), Ids(90, kA)};  // the second `a` already
+  const std::vector<SearchRequest> requests{{{kA}, Ids(100, kA)}, {{kB}, Ids(90, kA)}};  // the second `a` already
   EXPECT_THAT(testing::message_of<std::runtime_error>([&] {
-                beam_search(TableModel(written({{{}, {{kA, 1.0}}}})), {{kA}, {kB}}, options_of(2), {}, demands);
+                beam_search(TableModel(written({{{}, {{kA, 1.0}}}})), requests, options_of(2));
               }),
               ::testing::HasSubstr("no probability to any token"));
 }
 
 TEST(KnownTokens, CanBeStoppedAmongThem) {
-  TargetDemands demands;
-  demands.prefixes = {Ids(50, kA)};
+  const SearchRequest request{{kA}, Ids(50, kA)};
   SearchHooks hooks;
   int asked = 0;
   hooks.should_stop = [&] { return ++asked == 20; };
-  const auto search = [&] { beam_search(TableModel(random_table(9, 5)), {{kA}}, options_of(1), hooks, demands); };
+  const auto search = [&] { beam_search(TableModel(random_table(9, 5)), {request}, options_of(1), hooks); };
   EXPECT_THROW(search(), Cancelled);
 }
 

@@ -102,16 +102,14 @@ TEST(NextTokenConstraint, GoesOnFromAPrefixThatItAllows) {
   const testing::Table table = testing::random_table(5, kWords);
   SearchOptions options = testing::options_of(4);
   options.constraint = std::make_shared<NoStutter>();
-  TargetDemands demands;
-  demands.prefixes = {{kB, kA}};
-  const auto found = beam_search(TableModel(table, kWords), {{kA, kB, kC}}, options, {}, demands).at(0);
+  const SearchRequest request{{kA, kB, kC}, {kB, kA}};
+  const auto found = beam_search(TableModel(table, kWords), {request}, options).at(0);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(Ids(found[0].ids.begin(), found[0].ids.begin() + 2), (Ids{kB, kA}));
   EXPECT_TRUE(NoStutter::allows(found[0].ids, {kA, kB, kC}));
-  demands.prefixes = {{kB, kB}};
-  EXPECT_THAT(
-      message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {{kA}}, options, {}, demands); }),
-      HasSubstr("does not allow the given beginning"));
+  const SearchRequest stutter{{kA}, {kB, kB}};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {stutter}, options); }),
+              HasSubstr("does not allow the given beginning"));
 }
 
 // What a hypothesis may not go on with of its own accord, a prefix may nevertheless have.
@@ -120,12 +118,9 @@ TEST(NextTokenConstraint, AllowsAPrefixWhateverElseIsInTheBatch) {
   SearchOptions options = testing::options_of(4);
   options.constraint = std::make_shared<NoStutter>();
   options.no_repeat_ngram = 1;
-  const Ids source{kA, kB, kC};
-  TargetDemands demands;
-  demands.prefixes = {{kB, kA, kB}};
-  const auto alone = beam_search(TableModel(table, kWords), {source}, options, {}, demands).at(0);
-  demands.prefixes.push_back({});
-  const auto found = beam_search(TableModel(table, kWords), {source, {kA}}, options, {}, demands).at(0);
+  const SearchRequest request{{kA, kB, kC}, {kB, kA, kB}}, other{{kA}};
+  const auto alone = beam_search(TableModel(table, kWords), {request}, options).at(0);
+  const auto found = beam_search(TableModel(table, kWords), {request, other}, options).at(0);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].ids, alone.at(0).ids);
 }
@@ -153,12 +148,9 @@ class Spells : public NextTokenConstraint {
 TEST(NextTokenConstraint, DoesNotSeeTheGivenLanguage) {
   SearchOptions options = testing::options_of(3);
   options.constraint = std::make_shared<Spells>(Ids{kA, kB});
-  TargetDemands demands;
-  demands.given_tokens = {1};
   for (const Ids& prefix : {Ids{testing::kD}, Ids{testing::kD, kA}}) {
-    demands.prefixes = {prefix};
-    const auto found =
-        beam_search(TableModel(testing::random_table(6, kWords), kWords), {{kA}}, options, {}, demands).at(0);
+    const SearchRequest request{{kA}, prefix, 1};
+    const auto found = beam_search(TableModel(testing::random_table(6, kWords), kWords), {request}, options).at(0);
     ASSERT_FALSE(found.empty());
     EXPECT_EQ(found[0].ids, (Ids{testing::kD, kA, kB}));
   }
@@ -180,7 +172,7 @@ class DeadEnd : public NextTokenConstraint {
 TEST(NextTokenConstraint, EndsWhereNothingIsAllowed) {
   SearchOptions options = testing::options_of(3);
   options.constraint = std::make_shared<DeadEnd>();
-  const auto found = beam_search(TableModel(testing::random_table(1, kWords), kWords), {{kA}}, options).at(0);
+  const auto found = beam_search(TableModel(testing::random_table(1, kWords), kWords), {Ids{kA}}, options).at(0);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_THAT(found[0].ids, IsEmpty());
 }
@@ -189,18 +181,14 @@ TEST(NextTokenConstraint, DoesNotGoWithTermsShortlistsOrAlternatives) {
   const testing::Table table = testing::random_table(1, kWords);
   SearchOptions options = testing::options_of(3);
   options.constraint = std::make_shared<NoStutter>();
-  TargetDemands demands;
-  demands.terms = {{{kA}}};
-  EXPECT_THAT(
-      message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {{kA}}, options, {}, demands); }),
-      HasSubstr("terms that a translation must contain cannot be combined with a constraint"));
-  demands = {};
-  demands.shortlists = {{kA}};
-  EXPECT_THAT(
-      message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {{kA}}, options, {}, demands); }),
-      HasSubstr("a shortlist cannot be combined with a constraint"));
+  SearchRequest request{{kA}, {}, 0, {{kA}}};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {request}, options); }),
+              HasSubstr("terms that a translation must contain cannot be combined with a constraint"));
+  request = {{kA}, {}, 0, {}, Ids{kA}};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {request}, options); }),
+              HasSubstr("a shortlist cannot be combined with a constraint"));
   options.alternatives = true;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {{kA}}, options); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {Ids{kA}}, options); }),
               HasSubstr("alternatives cannot be combined with a constraint"));
 }
 

@@ -99,7 +99,8 @@ TEST(Alternatives, GoOnFromThePrefixInDifferentWays) {
   options.alternatives = true;
   options.num_hypotheses = 3;
   options.max_extra_length = 4;
-  const auto found = beam_search(TableModel(table, 5), {source, {kD}}, options, {}, {{prefix, {}}}).at(0);
+  const auto found =
+      beam_search(TableModel(table, 5), {SearchRequest{source, prefix}, SearchRequest{{kD}}}, options).at(0);
   ASSERT_THAT(found, SizeIs(3));
   std::vector<std::pair<double, int64_t>> next;  // after the prefix, by hand
   for (const auto& [token, probability] : table(source, prefix)) next.emplace_back(-probability, token);

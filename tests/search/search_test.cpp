@@ -367,7 +367,7 @@ TEST(BeamSearch, ASentencesResultDoesNotDependOnItsBatch) {
 
 TEST(BeamSearch, ABeamMayBeWiderThanTheVocabulary) {
   const Table table = written({{{}, {{kA, 0.6}, {kEnd, 0.4}}}});
-  const auto found = beam_search(TableModel(table, 1), {{kA}}, options_of(10, 0, 10)).at(0);
+  const auto found = beam_search(TableModel(table, 1), {Ids{kA}}, options_of(10, 0, 10)).at(0);
   ASSERT_THAT(found, SizeIs(2)) << "there are only two";
   EXPECT_THAT(found[0].ids, ElementsAre(kA));
   EXPECT_THAT(found[1].ids, IsEmpty());
@@ -377,23 +377,21 @@ TEST(BeamSearch, DoesNotCountTheGivenLanguageInTheLeastLength) {
   const Table table = written({{{}, {{kD, 1.0}}}, {{kD}, {{kEnd, 0.9}, {kA, 0.1}}}});
   SearchOptions options = options_of(1);
   options.min_length = 1;
-  TargetDemands demands;
-  demands.prefixes = {{kD}};
-  demands.given_tokens = {1};
-  EXPECT_THAT(beam_search(TableModel(table), {{kA, kB}}, options, {}, demands).at(0).at(0).ids, ElementsAre(kD, kA));
-  demands.given_tokens.clear();
-  EXPECT_THAT(beam_search(TableModel(table), {{kA, kB}}, options, {}, demands).at(0).at(0).ids, ElementsAre(kD));
+  SearchRequest request{{kA, kB}, {kD}, 1};
+  EXPECT_THAT(beam_search(TableModel(table), {request}, options).at(0).at(0).ids, ElementsAre(kD, kA));
+  request.given_tokens = 0;
+  EXPECT_THAT(beam_search(TableModel(table), {request}, options).at(0).at(0).ids, ElementsAre(kD));
 }
 
 TEST(BeamSearch, OfNoSentenceIsNothing) {
-  EXPECT_THAT(beam_search(TableModel(written({})), {}, SearchOptions()), IsEmpty());
+  EXPECT_THAT(beam_search(TableModel(written({})), std::vector<Ids>(), SearchOptions()), IsEmpty());
 }
 
 TEST(BeamSearch, RefusesOptionsOutOfRange) {
   const auto refusal = [](const std::function<void(SearchOptions&)>& change) {
     SearchOptions options;
     change(options);
-    return message_of<std::invalid_argument>([&] { beam_search(TableModel(written({})), {{kA}}, options); });
+    return message_of<std::invalid_argument>([&] { beam_search(TableModel(written({})), {Ids{kA}}, options); });
   };
   EXPECT_THAT(refusal([](auto& o) { o.beam_size = 0; }), HasSubstr("beam_size must lie between 1 and 10000, not 0"));
   EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 0; }), HasSubstr("num_hypotheses"));
@@ -418,18 +416,12 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
                 o.alternatives = true;
               }),
               HasSubstr("exclude each other"));
-  const auto refused_demands = [](const TargetDemands& demands, const SearchOptions& options = {}) {
-    return message_of<std::invalid_argument>(
-        [&] { beam_search(TableModel(written({})), {{kA}}, options, {}, demands); });
+  const auto refused_term = [](const Ids& term, const SearchOptions& options = {}) {
+    const SearchRequest request{{kA}, {}, 0, {term}};
+    return message_of<std::invalid_argument>([&] { beam_search(TableModel(written({})), {request}, options); });
   };
-  EXPECT_THAT(refused_demands({{{kA}, {kA}}}), HasSubstr("2 prefixes were given for 1 sentence"));
-  const auto demand = [](const Ids& term) {
-    TargetDemands demands;
-    demands.terms = {{term}};
-    return demands;
-  };
-  EXPECT_THAT(refused_demands(demand({})), HasSubstr("no tokens"));
-  EXPECT_THAT(refused_demands(demand({kA}), sampling_of({})), HasSubstr("sampling"));
+  EXPECT_THAT(refused_term({}), HasSubstr("no tokens"));
+  EXPECT_THAT(refused_term({kA}, sampling_of({})), HasSubstr("sampling"));
 }
 
 TEST(SearchOptions, AreThePapersByDefault) {
@@ -496,7 +488,7 @@ TEST(SearchHooks, EndTheSearch) {
   int asked = 0;
   hooks.should_stop = [&] { return ++asked == 2; };
   const Table endless = [](const Ids&, const Ids&) { return Distribution{{kA, 1.0}}; };
-  EXPECT_THROW(beam_search(TableModel(endless), {{kA}}, options_of(2), hooks), Cancelled);
+  EXPECT_THROW(beam_search(TableModel(endless), {Ids{kA}}, options_of(2), hooks), Cancelled);
   EXPECT_EQ(asked, 2);
 }
 
@@ -514,7 +506,7 @@ TEST(TokenNode, IsFreedWithAMillionBeforeItButNotWithThoseThatAreShared) {
 
 TEST(TokenScores, SumToTheLogProbability) {
   const Table table = written({{{}, {{kA, 0.25}, {kB, 0.75}}}, {{kB}, {{kC, 0.5}, {kEnd, 0.5}}}});
-  const auto found = beam_search(TableModel(table), {{kA}}, options_of(4, 0, 4)).at(0);
+  const auto found = beam_search(TableModel(table), {Ids{kA}}, options_of(4, 0, 4)).at(0);
   for (const auto& hypothesis : found) {
     ASSERT_EQ(hypothesis.token_scores.size(), hypothesis.ids.size() + 1);
     double sum = 0;

@@ -42,8 +42,9 @@ Table restricted(const Table& table, const Ids& list) {
 TEST(Shortlists, AreLikeAModelThatHasNoOtherTokens) {
   const Table table = random_table(7, 12);
   const std::vector<Ids> sources{{kA}, {kB, kB, kB}, {kC, kA}};
-  TargetDemands demands;
-  demands.shortlists = {{kA, kA + 3, kA + 11}, {kB}, {kA + 9, kC, kA + 5, kA + 4, kA + 5}};
+  const std::vector<Ids> lists{{kA, kA + 3, kA + 11}, {kB}, {kA + 9, kC, kA + 5, kA + 4, kA + 5}};
+  std::vector<SearchRequest> requests;
+  for (size_t i = 0; i < sources.size(); ++i) requests.push_back({sources[i], {}, 0, {}, lists[i]});
   std::vector<std::pair<std::string, SearchOptions>> ways{{"beam", options_of(4, 0.6)},
                                                           {"greedy", options_of(1, 0.6)},
                                                           {"sampling", options_of(1)},
@@ -57,9 +58,9 @@ TEST(Shortlists, AreLikeAModelThatHasNoOtherTokens) {
   ways[4].second.no_repeat_ngram = 1;
   ways[4].second.min_length = 2;
   for (const auto& [name, options] : ways) {
-    const auto found = beam_search(TableModel(table, 12), sources, options, {}, demands);
+    const auto found = beam_search(TableModel(table, 12), requests, options);
     for (size_t i = 0; i < sources.size(); ++i) {
-      const TableModel alone(restricted(table, demands.shortlists[i]), 12);
+      const TableModel alone(restricted(table, lists[i]), 12);
       const auto expected = beam_search(alone, {sources[i]}, options).at(0);
       ASSERT_EQ(found[i].size(), expected.size()) << name;
       for (size_t k = 0; k < expected.size(); ++k) {
@@ -72,30 +73,23 @@ TEST(Shortlists, AreLikeAModelThatHasNoOtherTokens) {
 
 TEST(Shortlists, TakeInPrefixesAndTerms) {
   const Table table = random_table(8, 12);
-  TargetDemands demands;
-  demands.shortlists = {{kA}};
-  demands.prefixes = {{kA + 7, kA + 2}};
-  demands.terms = {{{kA + 9, kA + 10}}};
-  const auto found = beam_search(TableModel(table, 12), {{kA, kA, kA}}, options_of(4, 0.6), {}, demands).at(0).at(0);
-  EXPECT_EQ(Ids(found.ids.begin(), found.ids.begin() + 2), demands.prefixes[0]);
-  const Ids& term = demands.terms[0][0];
+  const Ids prefix{kA + 7, kA + 2}, term{kA + 9, kA + 10};
+  const SearchRequest request{{kA, kA, kA}, prefix, 0, {term}, Ids{kA}};
+  const auto found = beam_search(TableModel(table, 12), {request}, options_of(4, 0.6)).at(0).at(0);
+  EXPECT_EQ(Ids(found.ids.begin(), found.ids.begin() + 2), prefix);
   EXPECT_NE(std::search(found.ids.begin(), found.ids.end(), term.begin(), term.end()), found.ids.end());
 }
 
 TEST(Shortlists, EndATranslationThatMayHaveNothingElse) {
-  TargetDemands demands;
-  demands.shortlists = {{}};
+  SearchRequest request{{kA}};
+  request.shortlist.emplace();
   SearchOptions options = options_of(4, 0.6);
   options.min_length = 3;
-  const auto end_alone = [&] {
-    return beam_search(TableModel(random_table(9, 5)), {{kA}}, options, {}, demands).at(0);
-  };
+  const auto end_alone = [&] { return beam_search(TableModel(random_table(9, 5)), {request}, options).at(0); };
   ASSERT_EQ(end_alone().size(), 1U);
   EXPECT_EQ(end_alone()[0].ids, Ids());
   options.sampling = SamplingOptions();
   EXPECT_EQ(end_alone().at(0).ids, Ids());
-  demands.shortlists.push_back({});
-  EXPECT_THAT(message_of<std::invalid_argument>(end_alone), HasSubstr("2 shortlists were given for 1 sentence"));
 }
 
 }  // namespace

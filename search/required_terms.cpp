@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/search/target_demands.h>
-
-#include <spdlog/fmt/fmt.h>
+#include <transmute/search/required_terms.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
@@ -16,51 +13,7 @@ bool contains(const Ids& ids, int64_t sought) {
   return std::find(ids.begin(), ids.end(), sought) != ids.end();
 }
 
-void refuse_excluded(const Ids& demanded, const Ids& excluded) {
-  if (std::any_of(demanded.begin(), demanded.end(), [&](int64_t id) { return contains(excluded, id); }))
-    throw std::invalid_argument("what a text must begin with or contain has a line end or a zero byte; leave it out");
-}
-
 }  // namespace
-
-void check(const TargetDemands& demands, size_t sentences, bool is_search) {
-  const auto matches = [&](size_t count, const char* what) {
-    if (count != 0 && count != sentences)
-      throw std::invalid_argument(
-          fmt::format("{} {} were given for {} sentence{}", count, what, sentences, sentences == 1 ? "" : "s"));
-  };
-  matches(demands.prefixes.size(), "prefixes");
-  matches(demands.source_texts.size(), "source texts");
-  matches(demands.terms.size(), "terms");
-  matches(demands.shortlists.size(), "shortlists");
-  matches(demands.given_tokens.size(), "numbers of given tokens");
-  for (const Ids& prefix : demands.prefixes) refuse_excluded(prefix, demands.excluded);
-  for (const auto& terms : demands.terms) {
-    if (!is_search && !terms.empty())
-      throw std::invalid_argument(
-          "only a search can be made to use given terms; neither sampling nor alternatives can");
-    for (const Ids& term : terms) refuse_excluded(term, demands.excluded);
-    for (const Ids& term : terms)
-      if (term.empty()) throw std::invalid_argument("a term that a translation must contain has no tokens");
-  }
-}
-
-std::vector<Ids> completed_shortlists(const TargetDemands& demands) {
-  std::vector<Ids> lists = demands.shortlists;
-  for (size_t i = 0; i < lists.size(); ++i) {
-    Ids& list = lists[i];
-    const auto add = [&](const Ids& ids) { list.insert(list.end(), ids.begin(), ids.end()); };
-    for (int64_t id = 0; id < special_ids::kCount; ++id) list.push_back(id);
-    if (!demands.prefixes.empty()) add(demands.prefixes[i]);
-    if (!demands.terms.empty())
-      for (const Ids& term : demands.terms[i]) add(term);
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-    const auto is_excluded = [&](int64_t id) { return contains(demands.excluded, id); };
-    list.erase(std::remove_if(list.begin(), list.end(), is_excluded), list.end());
-  }
-  return lists;
-}
 
 int64_t hypotheses_for_terms(const std::vector<Ids>& terms) {
   constexpr int64_t kMost = 64;  // a search for more tokens goes on with the hypotheses that have most

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/search/target_demands.h>
+#include <transmute/search/required_terms.h>
+#include <transmute/search/search_request.h>
 #include <transmute/tests/support/errors.h>
 
 #include <functional>
@@ -44,36 +45,36 @@ TEST(TermsSoFar, AreCompleteWithAllTermsOrNone) {
   const std::vector<Ids> terms{{5}, {5}};
   TermsSoFar so_far(terms);
   so_far.add(5);
-  EXPECT_FALSE(so_far.complete()) << "a term that is demanded twice has to come twice";
+  EXPECT_FALSE(so_far.complete()) << "a term that is required twice has to come twice";
   so_far.add(5);
   EXPECT_TRUE(so_far.complete());
   EXPECT_TRUE(TermsSoFar().complete());
   EXPECT_THAT(TermsSoFar().wanted(), IsEmpty());
 }
 
-TEST(TargetDemands, CompleteShortlistsWithReservedAndDemandedTokens) {
-  TargetDemands demands;
-  demands.shortlists = {{20, 10}, {30}};
-  demands.prefixes = {{15}, {}};
-  demands.terms = {{}, {{7, 30}}};
-  const std::vector<Ids> lists = search::completed_shortlists(demands);
-  ASSERT_EQ(lists.size(), 2U);
-  EXPECT_THAT(lists[0], ElementsAre(0, 1, 2, 3, 10, 15, 20));
-  EXPECT_THAT(lists[1], ElementsAre(0, 1, 2, 3, 7, 30));
+TEST(SearchRequest, HasAShortlistWithReservedAndRequiredTokens) {
+  SearchRequest request{{5}, {15}};
+  EXPECT_THAT(search::completed_shortlist(request, {}), IsEmpty());
+  request.shortlist = {20, 10};
+  EXPECT_THAT(search::completed_shortlist(request, {}), ElementsAre(0, 1, 2, 3, 10, 15, 20));
+  request.terms = {{7, 20}};
+  EXPECT_THAT(search::completed_shortlist(request, {10}), ElementsAre(0, 1, 2, 3, 7, 15, 20));
 }
 
-TEST(TargetDemands, MustFitTheSentences) {
-  TargetDemands demands;
-  demands.prefixes = {{5}, {6}};
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { search::check(demands, 3, true); }),
-              HasSubstr("2 prefixes were given for 3 sentences"));
-  demands.prefixes.clear();
-  demands.given_tokens = {1};
-  EXPECT_THROW(search::check(demands, 2, true), std::invalid_argument);
-  demands.given_tokens.clear();
-  demands.terms = {{{5}}};
-  search::check(demands, 1, true);
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { search::check(demands, 1, false); }), HasSubstr("only a search"));
+TEST(SearchRequest, MustBePossible) {
+  const auto refusal = [](const std::vector<SearchRequest>& requests, const SearchOptions& options = {}) {
+    return message_of<std::invalid_argument>([&] { search::check(requests, {9}, options); });
+  };
+  SearchRequest with_list{{5}}, with_term{{5}, {}, 0, {{6}}};
+  with_list.shortlist.emplace();
+  search::check({with_list, with_list}, {9}, {});
+  search::check({with_term, {{5}, {6}}}, {9}, {});
+  EXPECT_THAT(refusal({with_list, {{5}}}), HasSubstr("some sentences of a search have a shortlist"));
+  EXPECT_THAT(refusal({{{5}, {9}}}), HasSubstr("a line end or a zero byte"));
+  EXPECT_THAT(refusal({{{5}, {}, 0, {{6, 9}}}}), HasSubstr("a line end or a zero byte"));
+  SearchOptions sampling;
+  sampling.sampling.emplace();
+  EXPECT_THAT(refusal({with_term}, sampling), HasSubstr("only a search"));
 }
 
 // The tokens of a whole translation, one after the other.

@@ -8,67 +8,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <string>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
-
-/// Requirements on translations. Each list has one entry per sentence, or is empty.
-struct TargetDemands {
-  std::vector<Ids> prefixes{};  ///< the beginning of the translation
-  /// The sources before they were tokenized, for SearchOptions::constraint; it gets empty texts if there are none.
-  std::vector<std::string> source_texts{};
-  /// Number of tokens of each prefix that are part of the request, such as the language. Their probabilities count
-  /// as 1.
-  std::vector<int64_t> given_tokens{};
-  std::vector<std::vector<Ids>> terms{};  ///< terms it must contain, in any order; none is empty
-  /// Whether a word continues from one token to the next. A term counts only where no word continues into it or out of
-  /// it. Empty: it counts everywhere.
-  std::function<bool(int64_t before, int64_t after)> is_inside_word{};
-  bool prefixes_are_complete = false;  ///< the end follows each prefix, so that the prefixes are only scored
-  /// The only tokens allowed, besides those of prefix and terms. Probabilities are normalized over them.
-  std::vector<Ids> shortlists{};
-  Ids excluded{};  ///< tokens that no translation may contain; one list for all sentences
-  /// What a translation can have, prefix included, whatever SearchOptions::max_extra_length is.
-  int64_t most_tokens = std::numeric_limits<int64_t>::max();
-};
-
 namespace search {
 
-/// @throws std::invalid_argument if a list does not have one entry per sentence, or a term cannot be produced.
-/// `is_search`: false for sampling and alternatives.
-TRANSMUTE_API void check(const TargetDemands& demands, size_t sentences, bool is_search);
-
-/// For each sentence with a shortlist, the tokens of the columns of its logits, in ascending order: the reserved tokens
-/// (which thereby keep their positions), the shortlist, and required tokens, without the excluded ones.
-TRANSMUTE_API std::vector<Ids> completed_shortlists(const TargetDemands& demands);
-
-/// By how many hypotheses a sentence's beam grows for the terms that its translation must contain.
+/// The number of hypotheses by which a sentence's beam grows for the terms that its translation must contain.
 TRANSMUTE_API int64_t hypotheses_for_terms(const std::vector<Ids>& terms);
 
 /// A hypothesis's progress with the terms that it must contain.
 class TRANSMUTE_API TermsSoFar {
  public:
   TermsSoFar() = default;  ///< no terms are required
-  /// A hypothesis without tokens. `terms` and `is_inside_word` (TargetDemands, may be null) must outlive the object.
+  /// A hypothesis without tokens. `terms` and `is_inside_word` (SearchContext, may be null) must outlive the object.
   explicit TermsSoFar(const std::vector<Ids>& terms,
                       const std::function<bool(int64_t before, int64_t after)>* is_inside_word = nullptr)
       : terms_(&terms), is_inside_word_(is_inside_word), has_(terms.size()) {}
 
   /// Number of tokens of the terms generated so far.
   size_t tokens() const { return tokens_ + open_.size(); }
-  /// Whether all terms have been generated.
+  /// True if all terms have been generated.
   bool complete() const { return terms_ == nullptr || std::find(has_.begin(), has_.end(), false) == has_.end(); }
 
   /// The tokens that would make progress: the next ones of the terms that have begun, or the first ones of those that
   /// remain.
   std::vector<int64_t> wanted() const;
 
-  /// Whether the last tokens are a term, which counts unless the next token continues its word.
+  /// True if the last tokens are a term, which counts unless the next token continues its word.
   bool at_end_of_term() const { return ended_ != kNone || (!open_.empty() && find(open_) < has_.size()); }
-  /// Whether the token continues the word that the last token ends with.
+  /// True if the token continues the word that the last token ends with.
   bool is_inside_word(int64_t token) const { return is_glued(open_.empty() ? last_ : open_.back(), token); }
 
   /// Adds a token to the hypothesis.
@@ -80,7 +49,7 @@ class TRANSMUTE_API TermsSoFar {
   bool is_glued(int64_t before, int64_t after) const {
     return before >= 0 && is_inside_word_ != nullptr && *is_inside_word_ && (*is_inside_word_)(before, after);
   }
-  // Whether a term that remains begins with these tokens and has at least so many more.
+  // True if a term that remains begins with these tokens and has at least so many more.
   bool is_begun(const Ids& tokens, size_t more) const;
   // The first term that remains and has just these tokens; terms_->size() where there is none.
   size_t find(const Ids& tokens) const;
@@ -101,6 +70,5 @@ class TRANSMUTE_API TermsSoFar {
 };
 
 }  // namespace search
-
 }  // namespace v0
 }  // namespace transmute

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/export.h>
+#include <transmute/network/search_options.h>
+#include <transmute/tokenizer/special_ids.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A sentence, and the requirements on its translation.
+struct SearchRequest {
+  Ids source;                ///< without begin or end
+  Ids prefix{};              ///< the beginning of the translation
+  int64_t given_tokens = 0;  ///< of the prefix: part of the request, such as the language; their probabilities are 1
+  std::vector<Ids> terms{};  ///< they must occur in the translation, in any order; none is empty
+  /// The only tokens allowed, besides those of prefix and terms. Probabilities are normalized over them. Either all
+  /// sentences of a search have one or none.
+  std::optional<Ids> shortlist{};
+  std::string text{};  ///< the source before it was tokenized, for SearchOptions::constraint
+};
+
+/// The facts that hold for all sentences of a search.
+struct SearchContext {
+  /// True if a word continues from one token to the next. A term counts only where no word continues into it or out of
+  /// it. Empty: it counts everywhere.
+  std::function<bool(int64_t before, int64_t after)> is_inside_word{};
+  bool prefixes_are_complete = false;  ///< the end follows each prefix, so that the prefixes are only scored
+  Ids excluded{};                      ///< tokens that no translation may contain
+  /// The most tokens of a translation, prefix included, whatever SearchOptions::max_extra_length is.
+  int64_t most_tokens = std::numeric_limits<int64_t>::max();
+};
+
+namespace search {
+
+/// @throws std::invalid_argument if only some requests have a shortlist, or a search with these options cannot meet one
+TRANSMUTE_API void check(const std::vector<SearchRequest>& requests, const Ids& excluded, const SearchOptions& options);
+
+/// The tokens of the columns of a sentence's logits, in ascending order: the reserved tokens (which thereby keep their
+/// positions), the shortlist, and required tokens, without the excluded ones. Empty without a shortlist.
+TRANSMUTE_API Ids completed_shortlist(const SearchRequest& request, const Ids& excluded);
+
+}  // namespace search
+
+}  // namespace v0
+}  // namespace transmute
