@@ -30,7 +30,7 @@ void use(const SubwordModel& model) {
   const Ids ids = model.encode(text);
   for (const int64_t id : ids) fuzz::require(id >= 0 && id < model.size());
   const std::string decoded = model.decode(ids);
-  for (const auto& [begin, end] : model.spans_in_text(text)) fuzz::require(begin <= end && end <= text.size());
+  for (const auto& [begin, end] : model.segment(text).spans) fuzz::require(begin <= end && end <= text.size());
   std::vector<std::string> pieces;
   for (const int64_t id : ids) pieces.push_back(model.piece(id));
   for (const auto& [begin, end] : model.spans_of_pieces(pieces, decoded))

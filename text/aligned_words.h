@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/tokenizer/tokenizer.h>
+
 #include <cstddef>
 #include <set>
 #include <string>
@@ -9,9 +11,6 @@
 
 namespace transmute {
 inline namespace v0 {
-
-/// Bytes of a text from `first` to before `second`.
-using ByteSpan = std::pair<size_t, size_t>;
 
 /// A translation, and how its tokens belong to those of the source.
 struct AlignedTranslation {

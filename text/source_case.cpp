@@ -27,7 +27,7 @@ SourceCase::SourceCase(const SourceParts& sources, const Tokenizer& tokenizer, s
   if (!sources.recased.empty() && target_language_.empty()) writes_turkish_ = has_turkish_pieces(tokenizer.target());
 }
 
-const ReadText* SourceCase::read(size_t text) const {
+const RecasedText* SourceCase::read(size_t text) const {
   const auto found = sources_.recased.find(text);
   return found == sources_.recased.end() ? nullptr : &found->second;
 }

@@ -18,7 +18,7 @@ class SourceCase {
   SourceCase(const SourceParts& sources, const Tokenizer& tokenizer, std::string target_language);
 
   /// The text as the model read it; null where that is as it was written.
-  const ReadText* read(size_t text) const;
+  const RecasedText* read(size_t text) const;
 
   /// The translation of a text that read() is not null of. A prefix and terms that the caller demands stay as they are.
   /// @param ends where the translation of each part of the text ends

@@ -19,8 +19,7 @@ inline namespace v0 {
 namespace {
 
 // For each token whether a cut before it would fall into a source term.
-std::vector<bool> are_inside(const std::vector<std::pair<size_t, size_t>>& tokens,
-                             const std::vector<TermMatch>& terms) {
+std::vector<bool> are_inside(const std::vector<ByteSpan>& tokens, const std::vector<TermMatch>& terms) {
   std::vector<bool> inside;
   auto term = terms.begin();
   for (const auto& [begin, end] : tokens) {
@@ -30,14 +29,12 @@ std::vector<bool> are_inside(const std::vector<std::pair<size_t, size_t>>& token
   return inside;
 }
 
-// What stands at the unknown tokens of a text.
-std::vector<std::string> unknown_text(const SubwordModel& tokenizer, const std::string& text, const Ids& ids) {
+// The characters of a text that it has unknown tokens for.
+std::vector<std::string> unknown_text(const std::string& text, const SegmentedText& tokens) {
   std::vector<std::string> unknown;
-  if (std::find(ids.begin(), ids.end(), special_ids::kUnknown) == ids.end()) return unknown;
-  const std::vector<std::pair<size_t, size_t>> spans = source_spans(tokenizer, text);
-  for (size_t token = 0; token < ids.size(); ++token) {
-    if (ids[token] != special_ids::kUnknown || unknown.size() == kMostUnknown) continue;
-    const auto [begin, end] = spans.at(token);
+  for (size_t token = 0; token < tokens.ids.size() && unknown.size() < kMostUnknown; ++token) {
+    if (tokens.ids[token] != special_ids::kUnknown) continue;
+    const auto [begin, end] = tokens.spans[token];
     const size_t first = std::min(text.find_first_not_of(' ', begin), end);
     std::string surface = text.substr(first, end - first);
     if (std::find(unknown.begin(), unknown.end(), surface) == unknown.end()) unknown.push_back(std::move(surface));
@@ -56,47 +53,55 @@ std::string gap_before(const std::string& plain, size_t content, const std::vect
   return is_cut_word ? "" : " ";
 }
 
+SourcePart to_part(SegmentedSource&& source, const std::string& text, size_t number) {
+  SourcePart part{number, text.substr(source.begin), std::move(source.tokens.ids), std::move(source.tokens.spans)};
+  part.tag = std::move(source.tag);
+  part.begin = source.begin;
+  return part;
+}
+
 // In parts of at most max_source_tokens. `tag`: that the text has in front, or had before.
 std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
                                const TranslationOptions& options, const Glossary& glossary, Ids& tag) {
-  SourcePart whole = whole_source(tokenizer, text, number);
-  if (whole.tag.empty()) {
-    whole.tag = tag;
-  } else {
-    tag = whole.tag;
-  }
-  if (whole.ids.empty()) return {};
-  const Ids& ids = whole.ids;
-  whole.unknown = unknown_text(tokenizer, text, ids);
+  SegmentedSource source = segment_source(tokenizer, text);
+  if (source.tag.empty()) source.tag = tag;
+  tag = source.tag;
+  const auto& [ids, pieces, spans] = source.tokens;
+  if (ids.empty()) return {};
+  std::vector<std::string> unknown = unknown_text(text, source.tokens);
   const int64_t limit = options.max_source_tokens;
-  if (static_cast<int64_t>(ids.size()) <= limit) return {std::move(whole)};
+  std::vector<SourcePart> parts;
+  if (static_cast<int64_t>(ids.size()) <= limit) {
+    parts.push_back(to_part(std::move(source), text, number));
+    parts.front().unknown = std::move(unknown);
+    return parts;
+  }
   if (options.long_texts == LongTexts::refused || options.search.constraint)
     throw TextTooLong(number, fmt::format("{} tokens, more than {}: \"{}…\"", ids.size(), limit,
                                           tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
-  const std::vector<std::pair<size_t, size_t>> spans = source_spans(tokenizer, text);
-  std::vector<Ids> cut =
-      split_ids(ids, source_pieces(tokenizer, text), limit, are_inside(spans, glossary.matches_in(text)));
-  std::vector<SourcePart> parts;
-  size_t token = 0, begin = spans.front().first;
-  for (Ids& part : cut) {
-    token += part.size();
-    const size_t end = token < spans.size() ? std::max(begin, spans[token].first) : text.size();
+  size_t begin = spans.front().first;
+  auto first = spans.begin();
+  for (Ids& of_part : split_ids(ids, pieces, limit, are_inside(spans, glossary.matches_in(text)))) {
+    const auto last = first + static_cast<std::ptrdiff_t>(of_part.size());
+    const size_t end = last != spans.end() ? std::max(begin, last->first) : text.size();
     std::string plain = text.substr(begin, end - begin);
     const size_t content = std::min(plain.find_first_not_of(' '), plain.size());
     std::string gap = gap_before(plain, content, parts);
     plain.erase(0, content);
-    parts.push_back({number, std::move(plain), std::move(part), whole.tag});
+    parts.push_back({number, std::move(plain), std::move(of_part), {first, last}, source.tag});
+    parts.back().begin = begin + content;
     parts.back().gap = std::move(gap);
     parts.back().begins_sentence = parts.size() == 1;
     begin = end;
+    first = last;
   }
-  parts.front().unknown = std::move(whole.unknown);
+  parts.front().unknown = std::move(unknown);
   return parts;
 }
 
 // A sentence of a text, in the case in which it is read.
 struct Sentence {
-  std::pair<size_t, size_t> span;
+  ByteSpan span;
   TextCase written = TextCase::mixed;
   std::optional<RecasedText> recased{};  // where it is read in another case
 };
@@ -115,28 +120,26 @@ void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, 
   sentence.recased->append(*readable);
 }
 
-ReadText read_text(const std::string& text, const std::vector<Sentence>& sentences) {
-  ReadText read;
+RecasedText recased_text(const std::string& text, const std::vector<Sentence>& sentences) {
+  RecasedText whole;
   size_t done = 0;
   for (const auto& [span, written, recased] : sentences) {
-    read.recased.append_unchanged(text.substr(done, span.first - done));
-    const size_t begin = read.recased.text.size();
+    whole.append_unchanged(text.substr(done, span.first - done));
     done = span.second;
     if (recased) {
-      read.recased.append(*recased);
+      whole.append(*recased);
     } else {
-      read.recased.append_unchanged(text.substr(span.first, done - span.first));
+      whole.append_unchanged(text.substr(span.first, done - span.first));
     }
-    read.sentences.emplace_back(begin, read.recased.text.size());
   }
-  read.recased.append_unchanged(text.substr(done));
-  return read;
+  whole.append_unchanged(text.substr(done));
+  return whole;
 }
 
 // One text.
 struct EncodedText {
   std::vector<SourcePart> parts;
-  std::optional<ReadText> recased{};  // where any of it is read in another case
+  std::optional<RecasedText> recased{};  // where any of it is read in another case
 };
 
 // A prefix of several sentences translates several of the text, and it is not known where they end.
@@ -155,8 +158,8 @@ EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_
   const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
   EncodedText encoded;
   bool is_recased = false;
-  Ids tag;  // for all sentences that follow it
-  size_t end_before = 0;
+  Ids tag;                              // for all sentences that follow it
+  size_t end_before = 0, read_end = 0;  // of the sentence before, and of what is read of it
   for (Sentence& sentence : sentences) {
     if (may_adapt) read_in_other_case(tokenizer, text, options, glossary, sentence);
     const auto& [begin, end] = sentence.span;
@@ -165,13 +168,17 @@ EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_
     std::vector<SourcePart> parts = cut_up(tokenizer, read, number, options, glossary, tag);
     if (!parts.empty() && !encoded.parts.empty())
       parts.front().gap = begin > end_before ? text.substr(end_before, begin - end_before) : " ";
+    const size_t read_begin = read_end + (begin - end_before);
     for (SourcePart& part : parts) {
       part.written = sentence.written;
+      part.begin += read_begin;
+      for (ByteSpan& span : part.spans) span = {span.first + read_begin, span.second + read_begin};
       encoded.parts.push_back(std::move(part));
     }
+    read_end = read_begin + read.size();
     end_before = end;
   }
-  if (is_recased) encoded.recased = read_text(text, sentences);
+  if (is_recased) encoded.recased = recased_text(text, sentences);
   return encoded;
 }
 
@@ -186,41 +193,26 @@ std::string recased_prefix(const SubwordModel& tokenizer, const std::string& pre
 
 }  // namespace
 
+SegmentedSource segment_source(const SubwordModel& tokenizer, const std::string& text) {
+  SegmentedSource source{tokenizer.segment(text)};
+  auto& [ids, pieces, spans] = source.tokens;
+  if (!tokenizer.begins_with_tag(ids)) return source;
+  source.tag = {ids.front()};
+  source.begin = std::min(text.find_first_not_of(' ', spans.front().second), text.size());
+  ids.erase(ids.begin());
+  pieces.erase(pieces.begin());
+  spans.erase(spans.begin());
+  return source;
+}
+
 SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, size_t number) {
-  SourcePart whole{number, text, tokenizer.encode(text)};
-  if (!tokenizer.begins_with_tag(whole.ids)) return whole;
-  whole.tag = {whole.ids.front()};
-  whole.ids.erase(whole.ids.begin());
-  whole.plain.erase(0, tokenizer.spans_in_text(text).front().second);
-  whole.plain.erase(0, whole.plain.find_first_not_of(' '));
-  return whole;
+  return to_part(segment_source(tokenizer, text), text, number);
 }
 
 std::string leading_tag(const SubwordModel& tokenizer, const std::string& text) {
   if (text.compare(0, 2, ">>") != 0) return "";
-  const Ids tag = whole_source(tokenizer, text, 0).tag;
+  const Ids tag = segment_source(tokenizer, text).tag;
   return tag.empty() ? "" : tokenizer.piece(tag.front());
-}
-
-std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std::string& text) {
-  std::vector<std::string> pieces = tokenizer.encode_as_pieces(text);
-  if (tokenizer.begins_with_tag(tokenizer.encode(text))) pieces.erase(pieces.begin());
-  return pieces;
-}
-
-std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text) {
-  SegmentedText segmented = tokenizer.segment(text);
-  if (tokenizer.begins_with_tag(segmented.ids)) segmented.spans.erase(segmented.spans.begin());
-  return std::move(segmented.spans);
-}
-
-std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text,
-                                                    const std::vector<std::pair<size_t, size_t>>& sentences) {
-  std::vector<std::pair<size_t, size_t>> spans;
-  for (const auto& [begin, end] : sentences)
-    for (const auto& [first, last] : source_spans(tokenizer, text.substr(begin, end - begin)))
-      spans.emplace_back(begin + first, begin + last);
-  return spans;
 }
 
 int SourceParts::sentences_of(size_t text) const {
@@ -228,6 +220,13 @@ int SourceParts::sentences_of(size_t text) const {
   for (size_t part = first_of(text); part < parts.size() && parts[part].text == text; ++part)
     sentences += parts[part].begins_sentence ? 1 : 0;
   return std::max(sentences, 1);
+}
+
+std::vector<ByteSpan> SourceParts::spans_of(size_t text) const {
+  std::vector<ByteSpan> spans;
+  for (size_t part = first_of(text); part < parts.size() && parts[part].text == text; ++part)
+    spans.insert(spans.end(), parts[part].spans.begin(), parts[part].spans.end());
+  return spans;
 }
 
 size_t SourceParts::first_of(size_t text) const {
@@ -253,13 +252,7 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
   }
   SourceParts sources;
   for (EncodedText& of_text : encoded) {
-    const std::string& text = of_text.recased ? of_text.recased->recased.text : texts[sources.counts.size()];
-    size_t end = 0;  // of the part before
-    for (SourcePart& part : of_text.parts) {
-      part.begin = std::min(text.find(part.plain, end), text.size());
-      end = std::min(part.begin + part.plain.size(), text.size());
-      sources.parts.push_back(std::move(part));
-    }
+    std::move(of_text.parts.begin(), of_text.parts.end(), std::back_inserter(sources.parts));
     const size_t number = sources.counts.size();
     sources.counts.push_back(of_text.parts.size());
     if (of_text.recased) sources.recased.emplace(number, std::move(*of_text.recased));

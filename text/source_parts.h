@@ -23,9 +23,10 @@ constexpr size_t kMaxTermTokens = 256;
 
 /// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
 struct SourcePart {
-  size_t text;               ///< number of the text
-  std::string plain;         ///< its own text, in the case in which the model reads it
-  Ids ids;                   ///< of `plain`, after the pieces that add_languages puts there
+  size_t text;                    ///< number of the text
+  std::string plain;              ///< its own text, in the case in which the model reads it
+  Ids ids;                        ///< of `plain`, after the pieces that add_languages puts there
+  std::vector<ByteSpan> spans{};  ///< bytes of the text, in the case in which it is read, of each token of `plain`
   Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
   Ids prefix{};              ///< that its translation begins with
   GivenTokens given{};       ///< of `ids` and `prefix`
@@ -40,23 +41,27 @@ struct SourcePart {
   bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
 
-/// A text as the model reads it.
-struct ReadText {
-  RecasedText recased;
-  std::vector<std::pair<size_t, size_t>> sentences;  ///< bytes of `recased` that are encoded together
-};
-
 /// Texts as parts, in their order. Texts without content have none.
 struct SourceParts {
   std::vector<SourcePart> parts;
-  std::vector<size_t> counts;            ///< of each text
-  std::map<size_t, ReadText> recased{};  ///< the texts with sentences that are read in another case
+  std::vector<size_t> counts;               ///< of each text
+  std::map<size_t, RecasedText> recased{};  ///< the texts with sentences that are read in another case
 
   /// The number of the text's first part.
   size_t first_of(size_t text) const;
   /// The number of the text's sentences.
   int sentences_of(size_t text) const;
+  /// The bytes of the text, in the case in which it is read, that each of its tokens covers.
+  std::vector<ByteSpan> spans_of(size_t text) const;
 };
+
+/// A text's own tokens, without a tag that names its language.
+struct SegmentedSource {
+  SegmentedText tokens;
+  Ids tag{};         ///< that the text begins with, or none
+  size_t begin = 0;  ///< byte of the text behind the tag
+};
+SegmentedSource segment_source(const SubwordModel& tokenizer, const std::string& text);
 
 /// A text as one part, however long it is.
 SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, size_t number);
@@ -65,17 +70,8 @@ SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, 
 /// TranslationOptions::target_language takes it; empty where the text begins with none that the tokenizer knows.
 std::string leading_tag(const SubwordModel& tokenizer, const std::string& text);
 
-/// The pieces of a text, without a tag that names its language.
-std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std::string& text);
-
-/// The bytes that each of these pieces covers.
-std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text);
-/// The bytes that each piece of a text covers whose sentences are tokenized separately.
-std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text,
-                                                    const std::vector<std::pair<size_t, size_t>>& sentences);
-
 /// The bytes of each sentence of the text of this number.
-using SentencesOf = std::function<std::vector<std::pair<size_t, size_t>>(size_t text)>;
+using SentencesOf = std::function<std::vector<ByteSpan>(size_t text)>;
 
 /// Tokenizes texts, in another case and split as the options say.
 /// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be

@@ -2,7 +2,6 @@
 #include <transmute/text/word_alignment.h>
 
 #include <transmute/text/format.h>
-#include <transmute/text/source_parts.h>
 
 #include <algorithm>
 #include <set>
@@ -49,19 +48,10 @@ std::vector<size_t> words_within(const std::string& plain, const std::string& te
 
 }  // namespace
 
-std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text,
-                                 const std::vector<std::pair<size_t, size_t>>& sentences) {
+std::vector<size_t> words_of_spans(const std::vector<ByteSpan>& spans, const std::string& text) {
   const std::vector<size_t> by_byte = words_by_byte(text);
   std::vector<size_t> words;
-  for (const auto& span : source_spans(tokenizer, text, sentences)) words.push_back(word_of(span, text, by_byte));
-  return words;
-}
-
-std::vector<size_t> target_words(const SubwordModel& tokenizer, const Hypothesis& hypothesis) {
-  const std::vector<size_t> by_byte = words_by_byte(hypothesis.text);
-  std::vector<size_t> words;
-  for (const auto& span : tokenizer.spans_of_pieces(hypothesis.tokens, hypothesis.text))
-    words.push_back(word_of(span, hypothesis.text, by_byte));
+  for (const ByteSpan& span : spans) words.push_back(word_of(span, text, by_byte));
   return words;
 }
 

@@ -3,7 +3,6 @@
 
 #include <transmute/text/tag_placement.h>
 #include <transmute/text/types.h>
-#include <transmute/tokenizer/tokenizer.h>
 
 #include <cstddef>
 #include <string>
@@ -13,14 +12,10 @@
 namespace transmute {
 inline namespace v0 {
 
-/// For each token of the text the word that it belongs to, from 0. Words are what stands between blanks; a tag that
-/// names the language is a word, but no token.
-/// @param sentences what of the text is tokenized by itself, as SentenceSplitter::spans() says it
-std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text,
-                                 const std::vector<std::pair<size_t, size_t>>& sentences);
-
-/// The same for a translation's tokens and its text.
-std::vector<size_t> target_words(const SubwordModel& tokenizer, const Hypothesis& hypothesis);
+/// For each token the word that it belongs to, from 0. Words are what stands between blanks; a tag that names the
+/// language is a word, but no token.
+/// @param spans the bytes of the text that each token covers
+std::vector<size_t> words_of_spans(const std::vector<ByteSpan>& spans, const std::string& text);
 
 /// hard_alignment() between words: links (source word, target word) in the order of the target, each once. Needs a
 /// hypothesis with its alignment.

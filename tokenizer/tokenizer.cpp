@@ -16,7 +16,6 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
-#include <iterator>
 #include <new>
 #include <optional>
 #include <set>
@@ -213,9 +212,8 @@ void for_each_part_of(std::string_view text, bool word_by_word, const Visit& vis
 }
 
 // Where each byte of `decoded` begins and ends in the text, which may have other spaces, and has no marks.
-std::vector<std::pair<size_t, size_t>> places_in(std::string_view text, std::string_view decoded,
-                                                 std::string_view mark) {
-  std::vector<std::pair<size_t, size_t>> places;
+std::vector<ByteSpan> places_in(std::string_view text, std::string_view decoded, std::string_view mark) {
+  std::vector<ByteSpan> places;
   size_t at = 0;
   while (places.size() < decoded.size()) {
     if (!mark.empty() && decoded.compare(places.size(), mark.size(), mark) == 0) {
@@ -355,37 +353,27 @@ Ids SubwordModel::encode(std::string_view text) const {
   return all;
 }
 
-std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) const {
-  const Tag tag = tag_of(text);
-  std::vector<std::string> all;
-  if (tag.bytes > 0) all.emplace_back(text.substr(0, tag.bytes));
-  for_each_part_of(text.substr(tag.bytes), processor_->has_whole_words, [&](std::string_view part, size_t) {
-    std::vector<std::string> pieces;
-    check(processor_->Encode({part.data(), part.size()}, &pieces));
-    std::move(pieces.begin(), pieces.end(), std::back_inserter(all));
-  });
-  return all;
-}
-
 SegmentedText SubwordModel::segment(std::string_view text) const {
   const Tag tag = tag_of(text);
   SegmentedText all;
   if (tag.bytes > 0) {
     all.ids.push_back(tag.id);
+    all.pieces.emplace_back(text.substr(0, tag.bytes));
     all.spans.emplace_back(0, tag.bytes);
   }
   for_each_part_of(text.substr(tag.bytes), processor_->has_whole_words, [&](std::string_view part, size_t at) {
     const auto segmented = processor_->EncodeAsImmutableProto({part.data(), part.size()});
     for (const auto& piece : segmented.pieces()) {
       all.ids.push_back(in_vocabulary(piece.id(), piece.piece()));
+      all.pieces.push_back(piece.piece());
       all.spans.emplace_back(tag.bytes + at + piece.begin(), tag.bytes + at + piece.end());
     }
   });
   return all;
 }
 
-std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces,
-                                                                     std::string_view text) const {
+std::vector<ByteSpan> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces,
+                                                    std::string_view text) const {
   // Under the names by which the SentencePiece model knows them, the marks of the table included.
   std::vector<std::string> known = pieces;
   const auto is_known = [&](const std::string& piece) { return processor_->PieceToId(piece) != special_ids::kUnknown; };
@@ -396,7 +384,7 @@ std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::
   std::string surfaces;  // its text, unless the model has rules to denormalize it
   for (const auto& piece : decoded.pieces()) surfaces += piece.surface();
   const auto places = places_in(text, surfaces, has_table_ ? kNotSplitInto : "");
-  std::vector<std::pair<size_t, size_t>> spans;
+  std::vector<ByteSpan> spans;
   size_t begin = 0;
   for (const auto& piece : decoded.pieces()) {
     const size_t end = begin + piece.surface().size(), before = spans.empty() ? 0 : spans.back().second;

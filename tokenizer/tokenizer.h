@@ -23,10 +23,14 @@ enum class LanguagePieces {
   both_sides  ///< `eng_Latn` or `__en__` before the source, and likewise before the target
 };
 
-/// The tokens of a text and the bytes that each covers, [first, second), including spaces.
+/// Bytes of a text, from `first` to before `second`.
+using ByteSpan = std::pair<size_t, size_t>;
+
+/// The tokens of a text.
 struct SegmentedText {
-  Ids ids;                                       ///< without begin or end
-  std::vector<std::pair<size_t, size_t>> spans;  ///< one per id
+  Ids ids;                          ///< without begin or end
+  std::vector<std::string> pieces;  ///< of each id; of an unknown one the characters that it stands for
+  std::vector<ByteSpan> spans;      ///< of each id, spaces included
 };
 
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
@@ -45,16 +49,11 @@ class TRANSMUTE_API SubwordModel {
   /// The ids of a text, without begin or end; empty for a text without content. With LanguagePieces::tags, a tag such
   /// as `>>deu<<` at the start of the text becomes one id, or unknown.
   Ids encode(std::string_view text) const;
-  /// The pieces of the ids that encode() returns.
-  std::vector<std::string> encode_as_pieces(std::string_view text) const;
-  /// The ids of encode(text) and the bytes that each covers.
+  /// The ids of encode(text), their pieces and the bytes that each covers.
   SegmentedText segment(std::string_view text) const;
-  /// The bytes that each id of encode(text) covers.
-  std::vector<std::pair<size_t, size_t>> spans_in_text(std::string_view text) const { return segment(text).spans; }
   /// For a text and the pieces that decode to it: the bytes that each piece covers. Spaces that only the text has, such
   /// as those between the parts of a long text, belong to no piece; a piece's space that the text lacks covers nothing.
-  std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces,
-                                                         std::string_view text) const;
+  std::vector<ByteSpan> spans_of_pieces(const std::vector<std::string>& pieces, std::string_view text) const;
   /// The text of the ids. Reserved ids other than unknown are skipped.
   std::string decode(const Ids& ids) const;
   /// The piece with this id.

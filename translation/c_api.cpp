@@ -173,7 +173,7 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
 // As the alignment of a scored translation has them.
 std::vector<std::string> source_tokens(const std::string& text, const transmute::SubwordModel& tokenizer) {
   std::vector<std::string> tokens;
-  for (const int64_t id : transmute::whole_source(tokenizer, text, 0).ids) tokens.push_back(tokenizer.piece(id));
+  for (const int64_t id : transmute::segment_source(tokenizer, text).tokens.ids) tokens.push_back(tokenizer.piece(id));
   return tokens;
 }
 

@@ -127,10 +127,9 @@ transmute_segments* transmute_tokenize(const transmute_tokenizer* tokenizer, int
   return guarded(error, [&] {
     check_side(side);
     const auto& model = existing(tokenizer, "tokenizer").model(side);
-    const std::string given = text_of(text, "text");
-    auto segmented = model.segment(given);
+    auto segmented = model.segment(text_of(text, "text"));
     auto segments = std::make_unique<transmute_segments>();
-    segments->texts = model.encode_as_pieces(given);
+    segments->texts = std::move(segmented.pieces);
     segments->ids = std::move(segmented.ids);
     segments->places = std::move(segmented.spans);
     return segments.release();

@@ -224,10 +224,7 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   return translate_parts(sources, options, hooks, [&](const Joined& joined) {
     const size_t text = joined.number;
     joined.translation.sentences = sources.sentences_of(text);
-    std::vector<ByteSpan> sentences{{0, texts[text].size()}};
-    if (joined.translation.sentences > 1) sentences = sentences_of(text);
-    if (const ReadText* const read = cases.read(text)) sentences = read->sentences;
-    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, sentences, cases, joined);
+    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, sources, cases, joined);
   });
 }
 

@@ -112,10 +112,9 @@ class TranslationEngine {
   SentenceSplitter splitter_for(const TranslationOptions& options) const;
   // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that
   // they do not ask for, which grow with the square of the text's length. `tagged`: null where there are no tags to put
-  // back. `sentences`: bytes of the text, as the model read it, that were encoded together.
+  // back.
   void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
-                   const std::vector<std::pair<size_t, size_t>>& sentences, const SourceCase& cases,
-                   const Joined& joined) const;
+                   const SourceParts& sources, const SourceCase& cases, const Joined& joined) const;
   // Puts the translations of a batch of parts into their places.
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,

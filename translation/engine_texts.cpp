@@ -70,29 +70,28 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
 }
 
 void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
-                                    const TranslationOptions& options, const std::vector<ByteSpan>& sentences,
+                                    const TranslationOptions& options, const SourceParts& sources,
                                     const SourceCase& cases, const Joined& joined) const {
-  const ReadText* const read = cases.read(joined.number);
-  const std::string& model_text = read != nullptr ? read->recased.text : text;
+  const RecasedText* const read = cases.read(joined.number);
   const bool has_tags = tagged != nullptr && tagged->has_tags();
-  std::vector<size_t> words;
-  if (options.word_alignments) words = source_words(tokenizer_.source(), model_text, sentences);
   std::vector<ByteSpan> spans;
-  if (has_tags) spans = source_spans(tokenizer_.source(), model_text, sentences);
+  if (has_tags || options.word_alignments) spans = sources.spans_of(joined.number);
+  std::vector<size_t> words;
+  if (options.word_alignments) words = words_of_spans(spans, read != nullptr ? read->text : text);
   if (read != nullptr)
-    for (ByteSpan& span : spans) span = read->recased.before(span);
+    for (ByteSpan& span : spans) span = read->before(span);
   Translation& translation = joined.translation;
   std::vector<TranslationWarning> of_others;  // only the best translation has warnings
   for (Hypothesis& hypothesis : translation.hypotheses) {
     const bool is_best = &hypothesis == translation.hypotheses.data();
     std::vector<TranslationWarning>& warnings = is_best ? translation.warnings : of_others;
-    if (options.word_alignments)
-      hypothesis.word_alignment = word_links(hypothesis, words, target_words(tokenizer_.target(), hypothesis));
     std::vector<ByteSpan> tokens;
-    if (has_tags) tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
+    if (has_tags || options.word_alignments)
+      tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
+    if (options.word_alignments)
+      hypothesis.word_alignment = word_links(hypothesis, words, words_of_spans(tokens, hypothesis.text));
     if (read != nullptr)
-      restore_case(cases.restore(joined.number, joined.ends, hypothesis.text), read->recased, tokens, hypothesis,
-                   warnings);
+      restore_case(cases.restore(joined.number, joined.ends, hypothesis.text), *read, tokens, hypothesis, warnings);
     if (has_tags) {
       const auto balanced = balanced_alignment(hypothesis.alignment);
       TaggedTranslation restored = tagged->place({hypothesis.text, spans, tokens, balanced});

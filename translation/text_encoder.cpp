@@ -82,12 +82,12 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   std::vector<TextPart> parts;
   for (size_t text = 0; text < texts.size(); ++text) {
     check_utf8(texts[text], "text", text + 1);
-    const SourcePart whole = whole_source(tokenizer, texts[text], text);
-    if (whole.ids.empty()) continue;
-    results[text].tokens = source_pieces(tokenizer, texts[text]);
-    std::vector<Ids> split = split_ids(whole.ids, results[text].tokens, most);
+    SegmentedSource source = segment_source(tokenizer, texts[text]);
+    if (source.tokens.ids.empty()) continue;
+    std::vector<Ids> split = split_ids(source.tokens.ids, source.tokens.pieces, most);
+    results[text].tokens = std::move(source.tokens.pieces);
     results[text].parts = static_cast<int>(split.size());
-    const Ids& before = whole.tag.empty() ? language : whole.tag;
+    const Ids& before = source.tag.empty() ? language : source.tag;
     for (auto& part : split) {
       part.insert(part.begin(), before.begin(), before.end());
       parts.push_back({text, std::move(part), before.size()});

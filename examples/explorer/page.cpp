@@ -98,18 +98,19 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
     check_utf8(sentence.source, "sentence", number);
     Encoded encoded;
     encoded.source_text = sentence.source;
-    SourcePart whole = whole_source(model.tokenizer.source(), sentence.source, all.size());
-    encoded.source = std::move(whole.ids);
-    encoded.source_pieces = source_pieces(model.tokenizer.source(), sentence.source);
+    SegmentedSource source = segment_source(model.tokenizer.source(), sentence.source);
+    encoded.source = std::move(source.tokens.ids);
+    encoded.source_pieces = std::move(source.tokens.pieces);
     check_length(encoded.source, UnshownText::Side::source, all.size(), most);
-    put_before(whole.tag.empty() ? languages.source : whole.tag, model.tokenizer.source(), encoded.source,
+    put_before(source.tag.empty() ? languages.source : source.tag, model.tokenizer.source(), encoded.source,
                encoded.source_pieces);
     if (sentence.target) {
       check_utf8(*sentence.target, "target", number);
       encoded.forced = true;
       encoded.target_text = *sentence.target;
-      encoded.target = model.tokenizer.target().encode(*sentence.target);
-      encoded.target_pieces = model.tokenizer.target().encode_as_pieces(*sentence.target);
+      SegmentedText target = model.tokenizer.target().segment(*sentence.target);
+      encoded.target = std::move(target.ids);
+      encoded.target_pieces = std::move(target.pieces);
       check_length(encoded.target, UnshownText::Side::target, all.size(), most);
       put_before(languages.target, model.tokenizer.target(), encoded.target, encoded.target_pieces);
     }

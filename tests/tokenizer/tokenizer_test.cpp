@@ -76,14 +76,14 @@ TEST_P(EachTokenizer, EncodesALongTextAsItsWords) {
       const size_t at = text.size();
       text += (text.empty() ? "" : " ") + line;
       for (const int64_t id : model.encode(line)) ids.push_back(id);
-      for (const std::string& piece : model.encode_as_pieces(line)) pieces.push_back(piece);
-      for (const auto& [begin, end] : model.spans_in_text(at == 0 ? line : " " + line))
+      for (const std::string& piece : model.segment(line).pieces) pieces.push_back(piece);
+      for (const auto& [begin, end] : model.segment(at == 0 ? line : " " + line).spans)
         spans.emplace_back(at + begin, at + end);
     }
   EXPECT_EQ(model.encode(text), ids);
-  EXPECT_EQ(model.encode_as_pieces(text), pieces);
+  EXPECT_EQ(model.segment(text).pieces, pieces);
   EXPECT_EQ(model.segment(text).ids, ids);
-  const auto found = model.spans_in_text(text);
+  const auto found = model.segment(text).spans;
   ASSERT_EQ(found.size(), spans.size());
   for (size_t i = 0; i < spans.size(); ++i) {
     ASSERT_EQ(found[i].second, spans[i].second);
@@ -99,7 +99,7 @@ TEST_P(EachTokenizer, EncodesUnknownCharactersInLinearTime) {
   const auto seconds_for = [&](size_t bytes) {
     const std::clock_t start = std::clock();  // CPU time: other processes count for less
     for (const int64_t id : tokenizer.source().encode(text.substr(0, bytes))) EXPECT_LT(id, tokenizer.source().size());
-    EXPECT_EQ(tokenizer.source().spans_in_text(text.substr(0, bytes)).back().second, bytes);
+    EXPECT_EQ(tokenizer.source().segment(text.substr(0, bytes)).spans.back().second, bytes);
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   };
   const double sixteenth = std::min(seconds_for(62'500), seconds_for(62'500));
@@ -242,7 +242,7 @@ TEST(SubwordModel, GivesOnePiecePerId) {
   const Tokenizer tokenizer = tiny_tokenizer();
   for (const auto& line : tiny_german()) {
     const Ids ids = tokenizer.target().encode(line);
-    const std::vector<std::string> pieces = tokenizer.target().encode_as_pieces(line);
+    const std::vector<std::string> pieces = tokenizer.target().segment(line).pieces;
     ASSERT_EQ(pieces.size(), ids.size());
     for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(tokenizer.target().piece(ids[i]), pieces[i]);
   }
@@ -260,7 +260,7 @@ TEST(SubwordModel, TakesUnknownCharactersForUnknownOrSpellsThemAsBytes) {
   const Ids ids = spelling.source().encode(text);
   EXPECT_THAT(ids, Not(Contains(special_ids::kUnknown)));
   EXPECT_EQ(spelling.source().decode(ids), text);
-  EXPECT_EQ(spelling.source().encode_as_pieces(text).size(), ids.size());
+  EXPECT_EQ(spelling.source().segment(text).pieces.size(), ids.size());
 }
 
 TEST(SubwordModel, KeepsUserDefinedSymbolsWhole) {
@@ -270,7 +270,7 @@ TEST(SubwordModel, KeepsUserDefinedSymbolsWhole) {
   const Tokenizer tokenizer = tiny_tokenizer(options);
   for (const auto& symbol : options.user_defined_symbols) {
     const std::string text = "the " + symbol + " house";
-    EXPECT_THAT(tokenizer.source().encode_as_pieces(text), Contains(symbol)) << text;
+    EXPECT_THAT(tokenizer.source().segment(text).pieces, Contains(symbol)) << text;
     EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(text)), text);
   }
 }
@@ -281,7 +281,7 @@ TEST(SubwordModel, KeepsSymbolsWithSpacesWhole) {
   options.vocab_size = 84;
   const Tokenizer tokenizer = tiny_tokenizer(options);
   const std::string text = "the New York house";
-  EXPECT_THAT(tokenizer.source().encode_as_pieces(text), Contains("New\u2581York"));
+  EXPECT_THAT(tokenizer.source().segment(text).pieces, Contains("New\u2581York"));
   EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(text)), text);
 }
 
@@ -372,7 +372,7 @@ TEST(TrainTokenizer, LetsPiecesGoFromPunctuationToLetters) {
     const std::vector<std::string> lines(20, "(NP NN )NP (VP VBZ )VP");
     const Tokenizer tokenizer =
         train_tokenizer(options, testing::lines_from(lines), testing::lines_from(std::vector<std::string>{}));
-    return tokenizer.source().encode_as_pieces("(NP )NP");
+    return tokenizer.source().segment("(NP )NP").pieces;
   };
   options.vocab_size = 16;
   EXPECT_THAT(pieces(), ::testing::Contains("NP"));

@@ -25,10 +25,10 @@ class Guarded : public ::testing::Test {
  protected:
   Translation translation(const std::string& text, const std::string& source = kText) const {
     Translation made;
-    made.source_tokens = tokenizer.source().encode_as_pieces(source);
+    made.source_tokens = tokenizer.source().segment(source).pieces;
     made.hypotheses.emplace_back();
     made.hypotheses[0].text = text;
-    made.hypotheses[0].tokens = tokenizer.target().encode_as_pieces(text);
+    made.hypotheses[0].tokens = tokenizer.target().segment(text).pieces;
     made.hypotheses[0].token_scores.assign(made.hypotheses[0].tokens.size(), -0.1);
     made.hypotheses[0].log_probability = -0.1 * static_cast<double>(made.hypotheses[0].tokens.size() + 1);
     const std::vector<float> all(made.source_tokens.size(), 1.0F);
@@ -94,7 +94,7 @@ TEST_F(Guarded, FirstTranslatesTheSentencesOfAPartByThemselves) {
   EXPECT_EQ(text_of(checked), kGood);
   EXPECT_THAT(checked.warnings, IsEmpty());
   EXPECT_EQ(checked.parts, 1) << "the text had one";
-  EXPECT_EQ(checked.source_tokens, tokenizer.source().encode_as_pieces(kText));
+  EXPECT_EQ(checked.source_tokens, tokenizer.source().segment(kText).pieces);
   EXPECT_THAT(piece_counts, ElementsAre(2));
 }
 

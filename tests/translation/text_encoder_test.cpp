@@ -64,7 +64,7 @@ TEST(TextEncoder, GivesTheEncodersOutputInTheOrderOfTheTexts) {
   for (size_t i = 0; i < texts.size(); ++i) {
     const torch::Tensor expected = model.memory_of(texts[i]);
     EXPECT_TRUE(close(rows(all[i].vectors), expected)) << texts[i];
-    EXPECT_EQ(all[i].tokens, model.tokenizer.source().encode_as_pieces(texts[i]));
+    EXPECT_EQ(all[i].tokens, model.tokenizer.source().segment(texts[i]).pieces);
     torch::Tensor sum = torch::zeros({16});
     for (int64_t t = 0; t < expected.size(0); ++t) sum += expected[t];
     EXPECT_TRUE(close(rows(all[i].mean)[0], sum / static_cast<double>(expected.size(0))));
@@ -90,7 +90,7 @@ TEST(TextEncoder, AnOverLongTextIsEncodedInPartsThatKeepEveryToken) {
   options.max_source_tokens = static_cast<int64_t>(model.tokenizer.source().encode(first).size()) + 1;
   const TextVectors both = model.encoder().encode({first + " " + second}, options).front();
   EXPECT_EQ(both.parts, 2);
-  EXPECT_EQ(both.tokens, model.tokenizer.source().encode_as_pieces(first + " " + second));
+  EXPECT_EQ(both.tokens, model.tokenizer.source().segment(first + " " + second).pieces);
   EXPECT_TRUE(close(rows(both.vectors), torch::cat({model.memory_of(first), model.memory_of(second)})));
 }
 
@@ -119,7 +119,7 @@ TEST(TextEncoder, NoPartIsLongerThanTheLearnedPositions) {
   const std::string text = "the red house is near. the old train is gone.";
   const TextVectors found = model.encoder().encode({text}).front();
   EXPECT_GT(found.parts, 1);
-  EXPECT_EQ(found.tokens, tokenizer.source().encode_as_pieces(text));
+  EXPECT_EQ(found.tokens, tokenizer.source().segment(text).pieces);
   EXPECT_EQ(found.vectors.size(), found.tokens.size() * 16);
 }
 

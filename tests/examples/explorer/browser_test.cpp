@@ -227,7 +227,7 @@ TEST_F(Browser, PointingAtAKeyShowsWhoLooksAtItUntilThePointerLeaves) {
   const auto weights = weights_of_modules(model, model.tokenizer.source().encode(kTwo[0].source),
                                           model.tokenizer.target().encode(*kTwo[0].target));
   const torch::Tensor column = weights.at("encoder")[0][0][0].select(1, 1);  // over the queries
-  const std::string piece = model.tokenizer.source().encode_as_pieces(kTwo[0].source)[1];
+  const std::string piece = model.tokenizer.source().segment(kTwo[0].source).pieces[1];
   EXPECT_THAT(said, ::testing::StartsWith("key 2 “" + piece + "” is looked at byhead 1"));
   EXPECT_THAT(said, HasSubstr(to_four_digits(column.max().item<double>()).substr(0, 4)));
   EXPECT_THAT(said, HasSubstr("|All tokens:head 1entropy "));

@@ -348,7 +348,7 @@ TEST(ForeignModels, AreToldTheLanguageWhereTextIsOnlyEncoded) {
   const torch::Tensor memory = transformer->encode(torch::tensor(ids).unsqueeze(0)).memory[0];
   EXPECT_TRUE(
       torch::allclose(torch::tensor(found.vectors).view({length, -1}), memory.slice(0, 1, 1 + length), 1e-5, 1e-5));
-  EXPECT_EQ(found.tokens, nllb.tokenizer.source().encode_as_pieces(text));
+  EXPECT_EQ(found.tokens, nllb.tokenizer.source().segment(text).pieces);
   options.target_language = "deu_Latn";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { encoder.encode({text}, options); }),
               HasSubstr("name no target language"));

@@ -34,11 +34,11 @@ TEST(WordLinks, AreReadInPharaohsNotation) {
 TEST(WordLinks, BecomeLinksOfPieces) {
   const Tokenizer tokenizer = tiny_tokenizer();
   const std::string source = "the  red house", target = "das rote Haus";
-  const auto source_spans = tokenizer.source().spans_in_text(source);
-  const auto target_spans = tokenizer.target().spans_in_text(target);
+  const auto source_spans = tokenizer.source().segment(source).spans;
+  const auto target_spans = tokenizer.target().segment(target).spans;
   const Ids links = piece_links({{1, 2}, {2, 0}}, {source, source_spans}, {target, target_spans});
-  const auto source_words = words_of_pieces(tokenizer.source().encode_as_pieces(source));
-  const auto target_words = words_of_pieces(tokenizer.target().encode_as_pieces(target));
+  const auto source_words = words_of_pieces(tokenizer.source().segment(source).pieces);
+  const auto target_words = words_of_pieces(tokenizer.target().segment(target).pieces);
   std::set<std::pair<int64_t, int64_t>> expected, found;
   for (size_t t = 0; t < target_words.size(); ++t)
     for (size_t s = 0; s < source_words.size(); ++s)
