@@ -28,6 +28,7 @@ class Batch : public DecodingBatch {
     workspace_->clock.start();
     sentences_.resize(sources.size());
     hypotheses_ = static_cast<int64_t>(sources.size());
+    if (network_->is_ssru()) workspace_->cells.assign(sources.size() * cells_per_row(), 0);
     if (network_->has_encoder()) encode(sources);
     workspace_->clock.end(Phase::encoder);
     if (shortlists.empty()) return;
@@ -66,11 +67,12 @@ class Batch : public DecodingBatch {
     sentences_ = std::move(staying);
 
     hypotheses_ = static_cast<int64_t>(parents.size());
-    cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity_));
-    for (int64_t row = 0; row < hypotheses_; ++row)
-      std::copy_n(cache_.past.data() + parents[static_cast<size_t>(row)] * capacity_, length_,
-                  cache_.next_past.data() + row * capacity_);
-    std::swap(cache_.past, cache_.next_past);
+    if (network_->is_ssru()) {
+      select_rows(workspace_->cells, workspace_->next_cells, parents, static_cast<int64_t>(cells_per_row()),
+                  static_cast<int64_t>(cells_per_row()));
+    } else {
+      select_rows(cache_.past, cache_.next_past, parents, capacity_, length_);
+    }
   }
 
  private:
@@ -81,6 +83,19 @@ class Batch : public DecodingBatch {
     int64_t slots = 0;               // taken
     std::vector<int32_t> columns{};  // of its shortlist's tokens in the shortlisted output
   };
+
+  // Numbers that the SSRUs keep of a hypothesis.
+  size_t cells_per_row() const { return network_->decoder.size() * static_cast<size_t>(network_->options.d_model); }
+
+  // The first `used` of the `width` elements of each parent's row; `next` is room for them.
+  template <class T>
+  static void select_rows(std::vector<T>& rows, std::vector<T>& next, const std::vector<int64_t>& parents,
+                          int64_t width, int64_t used) {
+    next.resize(parents.size() * static_cast<size_t>(width));
+    for (size_t row = 0; row < parents.size(); ++row)
+      std::copy_n(rows.data() + parents[row] * width, used, next.data() + static_cast<int64_t>(row) * width);
+    std::swap(rows, next);
+  }
 
   void release(Sentence& sentence) {
     for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
@@ -104,7 +119,7 @@ class Batch : public DecodingBatch {
                              embedding_row(n.target_embedding, ids[static_cast<size_t>(row)]), n.embedding_scale,
                              x + row * o.d_model);
     n.normalize_embeddings(n.target_embedding_norm, x, rows_);
-    take_slots();
+    if (!n.is_ssru()) take_slots();
     NextToken next;
     next.source_width = longest_source_;
     if (attention_.wanted) next.attention.resize(static_cast<size_t>(rows_ * longest_source_));
@@ -205,18 +220,25 @@ class Batch : public DecodingBatch {
     Workspace& w = *workspace_;
     const Network& n = *network_;
     const DecoderLayerWeights& layer = n.decoder[static_cast<size_t>(index)];
-    float* projected = w.projected.at_least(rows_ * n.projected_width());
+    float* projected = w.projected.at_least(rows_ * std::max(n.projected_width(), 2 * n.options.d_model));
     float* context = w.context.at_least(rows_ * n.values_width());
 
     const float* input = n.sublayer_input(layer.self_norm, x, rows_, w);
     w.clock.end(Phase::decoder_rest);
-    layer.query_key_value.apply(input, rows_, projected, {}, w.scratch);
-    w.clock.end(Phase::decoder_products);
-    attend_to_past(index, projected, context);
-    w.clock.end(Phase::decoder_attention);
-    n.scale_residual(layer.self_norm, x, rows_);
-    layer.self_output.apply(context, rows_, x, {x, false}, w.scratch);
-    w.clock.end(Phase::decoder_products);
+    if (n.is_ssru()) {
+      layer.ssru.apply(input, rows_, projected, {}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      n.scale_residual(layer.self_norm, x, rows_);
+      recur_from_past(index, projected, x);
+    } else {
+      layer.query_key_value.apply(input, rows_, projected, {}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      attend_to_past(index, projected, context);
+      w.clock.end(Phase::decoder_attention);
+      n.scale_residual(layer.self_norm, x, rows_);
+      layer.self_output.apply(context, rows_, x, {x, false}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+    }
     n.end_sublayer(layer.self_norm, x, rows_);
 
     if (n.has_encoder()) {
@@ -238,6 +260,16 @@ class Batch : public DecodingBatch {
     n.feed_forward(layer.feed_forward, input, x, rows_, w);
     w.clock.end(Phase::decoder_products);
     n.end_sublayer(norm, x, rows_);
+  }
+
+  // projected: inputs and gates of the layer's SSRU, [rows,2,D], which continues from the cells of each row's
+  // hypothesis.
+  void recur_from_past(int64_t layer, const float* projected, float* x) {
+    const int64_t d_model = network_->options.d_model;
+    for (int64_t row = 0; row < rows_; ++row) {
+      float* cells = workspace_->cells.data() + row / positions_ * static_cast<int64_t>(cells_per_row());
+      recur(projected + row * 2 * d_model, d_model, cells + layer * d_model, x + row * d_model, network_->simd);
+    }
   }
 
   void attend_to_past(int64_t layer, const float* projected, float* context) {

@@ -38,21 +38,24 @@ class Packer {
     return {own(names.weight), own(names.bias), residual_scale};
   }
 
-  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of their biases, which all
-  /// of them have or none. It must stay in its place.
+  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of their biases, 0 for a
+  /// matrix without one. It must stay in its place.
   void linear(PackedLinear& to, const std::vector<LinearNames>& names) {
-    std::vector<std::string> matrices, biases;
+    std::vector<std::string> matrices;
+    bool has_bias = false;
     int64_t outputs = 0;
     for (const LinearNames& linear : names) {
       matrices.push_back(linear.weight);
-      if (!linear.bias.empty()) biases.push_back(linear.bias);
+      has_bias |= !linear.bias.empty();
       outputs += weights_.shape(linear.weight).front();
     }
     to = PackedLinear(outputs, weights_.shape(matrices.front()).back(), precision_, simd_);
-    jobs_.push_back([this, &to, matrices = std::move(matrices), biases = std::move(biases)] {
+    jobs_.push_back([this, &to, names, matrices = std::move(matrices), has_bias] {
       std::vector<Array> parts;
-      for (const std::string& name : biases) parts.push_back(weights_.float32(name));
-      pack(to, matrices, parts.empty() ? Array() : Array::joined(parts));
+      for (const LinearNames& linear : names)
+        parts.push_back(linear.bias.empty() ? Array::zeros({weights_.shape(linear.weight).front()})
+                                            : weights_.float32(linear.bias));
+      pack(to, matrices, has_bias ? Array::joined(parts) : Array());
       if (use_ == WeightUse::taken)
         for (const std::string& name : matrices) weights_.release(name);
     });
@@ -156,8 +159,12 @@ Network::Network(Weights weights, Precision precision, kernels::Simd simd, const
   decoder.resize(names.decoder.layers.size());
   for (size_t i = 0; i < decoder.size(); ++i) {
     const LayerNames& from = names.decoder.layers[i];
-    packer.linear(decoder[i].query_key_value, projections_of(from.self_attention));
-    packer.linear(decoder[i].self_output, {from.self_attention.output});
+    if (is_ssru()) {
+      packer.linear(decoder[i].ssru, {from.ssru.input, from.ssru.forget});
+    } else {
+      packer.linear(decoder[i].query_key_value, projections_of(from.self_attention));
+      packer.linear(decoder[i].self_output, {from.self_attention.output});
+    }
     decoder[i].self_norm = packer.norm(from.self_attention.norm, decoder_scale);
     packer.feed_forward(decoder[i].feed_forward, from.feed_forward, decoder_scale);
     if (!has_encoder()) continue;

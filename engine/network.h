@@ -46,6 +46,7 @@ struct CrossAttentionWeights {
 
 struct DecoderLayerWeights {
   PackedLinear query_key_value, self_output;
+  PackedLinear ssru;  // input and forget gate, in place of query_key_value and self_output
   Norm self_norm;
   CrossAttentionWeights cross;  // empty without an encoder
   FeedForwardLayer feed_forward;
@@ -82,6 +83,7 @@ struct Network {
   int64_t values_width() const { return options.num_heads * options.d_v; }
   int64_t projected_width() const { return 2 * keys_width() + values_width(); }
   bool norm_first() const { return options.norm_position == NormPosition::pre; }
+  bool is_ssru() const { return options.decoder_self_attention == DecoderSelfAttention::ssru; }
   bool has_encoder() const { return options.architecture != Architecture::decoder_only; }
 
   // A cache block: [layer][head][keys of the slots | values of the slots].

@@ -61,6 +61,7 @@ struct CacheMemory {
 struct Workspace {
   ProductScratch scratch;
   AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights, shortlisted_logits;
+  std::vector<float> cells, next_cells;  // of SSRUs: [rows][layers][D]
   PackedLinear shortlisted_output;
   std::tuple<CacheMemory<float>, CacheMemory<uint16_t>> caches;
   PhaseClock clock;

@@ -15,6 +15,8 @@ const EnumNames<VocabularySharing> kSharing{{VocabularySharing::shared, "shared"
                                             {VocabularySharing::separate, "separate"}};
 const EnumNames<Architecture> kArchitectures{{Architecture::encoder_decoder, "encoder_decoder"},
                                              {Architecture::decoder_only, "decoder_only"}};
+const EnumNames<DecoderSelfAttention> kDecoderSelfAttentions{{DecoderSelfAttention::attention, "attention"},
+                                                             {DecoderSelfAttention::ssru, "ssru"}};
 const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_product, "scaled_dot_product"},
                                                {ScoreFunction::dot_product, "dot_product"},
                                                {ScoreFunction::additive, "additive"},
@@ -87,6 +89,9 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0: d_model / num_heads", kAtLeastZero);
   schema.add("d_v", &model.d_v, "width of a head's values; 0: d_model / num_heads", kAtLeastZero);
   schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
+  schema.add("decoder_self_attention", &model.decoder_self_attention, kDecoderSelfAttentions,
+             "the first sub-layer of each decoder layer: attention: masked self-attention, as in the paper; ssru: a "
+             "recurrent unit (SSRU), as in Firefox's models");
   schema.add("score_function", &model.score_function, kScoreFunctions,
              "how attention compares queries with keys; scaled_dot_product is Eq. 1");
   schema.add("norm_position", &model.norm_position, kNormPositions,

@@ -11,19 +11,23 @@
 #include <transmute/tokenizer/tokenizer.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace transmute {
 inline namespace v0 {
 
+class Shortlist;
+
 /// A model as its files describe it. make_transformer() makes modules of it.
 struct LoadedModel {
-  TransformerOptions options;  ///< the network, validated, with the sizes of the vocabularies
-  Weights weights;             ///< its parameters, as they are stored
-  Tokenizer tokenizer;         ///< for both languages
-  std::string config;          ///< the YAML with which it was trained
-  SearchOptions search{};      ///< what its configuration recommends
-  TextProfile profile{};       ///< what is known of its training text
+  TransformerOptions options;                    ///< the network, validated, with the sizes of the vocabularies
+  Weights weights;                               ///< its parameters, as they are stored
+  Tokenizer tokenizer;                           ///< for both languages
+  std::string config;                            ///< the YAML with which it was trained
+  SearchOptions search{};                        ///< what its configuration recommends
+  TextProfile profile{};                         ///< what is known of its training text
+  std::shared_ptr<const Shortlist> shortlist{};  ///< the one that its files have; null: none
 };
 
 /// Reads a model folder: `config.yaml`, the tokenizer, the weights in `weights.safetensors` or `model.safetensors`, and

@@ -49,6 +49,10 @@ kernels::DivergenceOptions divergence_options(const ConsistencyOptions& consiste
 }  // namespace
 
 TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(validated(given)) {
+  if (options.decoder_self_attention != DecoderSelfAttention::attention)
+    throw std::invalid_argument(
+        "transmute neither trains nor exports networks with model.decoder_self_attention: ssru, nor runs them on GPUs; "
+        "translate, serve and score run them on the CPU");
   const bool decoder_only = options.architecture == Architecture::decoder_only;
   if (decoder_only) {
     target_embedding_ = register_module("embedding", make_embedding(options.target_vocab_size, options.d_model));

@@ -54,6 +54,10 @@ TransformerOptions validated(TransformerOptions o) {
     o.num_encoder_layers = 0;
     o.source_vocab_size = o.target_vocab_size;
     if (o.embedding_tying == EmbeddingTying::target_output) o.embedding_tying = EmbeddingTying::all;
+    require(
+        o.decoder_self_attention == DecoderSelfAttention::attention,
+        "model.decoder_self_attention ssru is for translation models (model.architecture: encoder_decoder), not for "
+        "decoder_only");
   } else {
     require_size(o.source_vocab_size, kMostRows, "source_vocab_size");
     require_size(o.num_encoder_layers, kMostLayers, "num_encoder_layers");
@@ -132,7 +136,9 @@ int64_t parameter_count(const TransformerOptions& options) {
   const int64_t feed_forward = 2 * o.d_model * o.d_ff + o.d_ff + o.d_model;
   const int64_t encoder_layer = attention + feed_forward + 2 * norm;
   const bool decoder_only = o.architecture == Architecture::decoder_only;
-  const int64_t decoder_layer = decoder_only ? encoder_layer : 2 * attention + feed_forward + 3 * norm;
+  const bool is_ssru = o.decoder_self_attention == DecoderSelfAttention::ssru;
+  const int64_t past = is_ssru ? 2 * o.d_model * o.d_model + o.d_model : attention;
+  const int64_t decoder_layer = decoder_only ? encoder_layer : past + attention + feed_forward + 3 * norm;
   const int64_t stacks = decoder_only ? 1 : 2;
   const int64_t final_norms = o.norm_position == NormPosition::pre ? stacks * norm : 0;
 

@@ -15,6 +15,15 @@ enum class Architecture {
   decoder_only      ///< the decoder without cross-attention: a language model
 };
 
+/// How a decoder's position learns of those before it: the first sub-layer of each decoder layer.
+enum class DecoderSelfAttention {
+  attention,  ///< masked self-attention, section 3.2.3
+  /// A simpler simple recurrent unit, whose state has one vector instead of all keys and values: f = sigmoid(W_f x +
+  /// b_f), c = f c + (1 - f) W x, and relu(c) is the sub-layer's output (Kim et al., "From Research to Production and
+  /// Back: Ludicrously Fast Neural Machine Translation", 2019, section 3.1). Models of Firefox have it.
+  ssru
+};
+
 /// How a query is compared with a key. Section 3.2.1 uses scaled_dot_product and compares it with dot_product and
 /// additive; the others are not in the paper.
 enum class ScoreFunction {
@@ -102,6 +111,8 @@ struct TransformerOptions {
   int64_t d_v = 0;                 ///< width of a head's values; 0 means d_model / num_heads
   int64_t d_ff = 2048;             ///< inner width of the feed-forward network
 
+  /// The first sub-layer of each decoder layer.
+  DecoderSelfAttention decoder_self_attention = DecoderSelfAttention::attention;
   ScoreFunction score_function = ScoreFunction::scaled_dot_product;  ///< how a query is compared with a key
   NormPosition norm_position = NormPosition::post;                   ///< where LayerNorm is applied
   Initialization initialization = Initialization::scaled;            ///< how the initial weights are scaled

@@ -22,14 +22,19 @@ AttentionNames attention(const std::string& module, const TransformerOptions& op
           norm(module + "_norm")};
 }
 
-StackNames stack(const std::string& module, const TransformerOptions& options, int64_t layers,
+StackNames stack(const std::string& module, const TransformerOptions& options, int64_t layers, bool is_ssru,
                  bool has_cross_attention) {
   StackNames names;
   for (int64_t i = 0; i < layers; ++i) {
     const std::string layer = module + ".layers." + std::to_string(i);
     const std::string feed_forward = layer + ".feed_forward";
     LayerNames of_layer;
-    of_layer.self_attention = attention(layer + ".self_attention", options);
+    if (is_ssru) {
+      of_layer.ssru = {without_bias(layer + ".ssru.input"), with_bias(layer + ".ssru.forget")};
+      of_layer.self_attention.norm = norm(layer + ".self_attention_norm");
+    } else {
+      of_layer.self_attention = attention(layer + ".self_attention", options);
+    }
     if (has_cross_attention) of_layer.cross_attention = attention(layer + ".cross_attention", options);
     of_layer.feed_forward = {with_bias(feed_forward + ".inner"), with_bias(feed_forward + ".outer"),
                              norm(feed_forward + "_norm")};
@@ -44,6 +49,8 @@ void add_products(const StackNames& stack, std::vector<std::string>& names) {
     for (const AttentionNames* attention : {&layer.self_attention, &layer.cross_attention})
       for (const LinearNames* linear : {&attention->query, &attention->key, &attention->value, &attention->output})
         if (!linear->weight.empty()) names.push_back(linear->weight);
+    for (const LinearNames* linear : {&layer.ssru.input, &layer.ssru.forget})
+      if (!linear->weight.empty()) names.push_back(linear->weight);
     names.push_back(layer.feed_forward.inner.weight);
     names.push_back(layer.feed_forward.outer.weight);
   }
@@ -62,8 +69,9 @@ WeightNames::WeightNames(const TransformerOptions& options) {
   if (options.output_bias) output.bias = "output_bias";
   if (options.embedding_norm && has_encoder) source_embedding_norm = norm("source_embedding_norm");
   if (options.embedding_norm) target_embedding_norm = norm("target_embedding_norm");
-  if (has_encoder) encoder = stack("encoder", options, options.num_encoder_layers, false);
-  decoder = stack("decoder", options, options.num_decoder_layers, has_encoder);
+  if (has_encoder) encoder = stack("encoder", options, options.num_encoder_layers, false, false);
+  const bool is_ssru = options.decoder_self_attention == DecoderSelfAttention::ssru;
+  decoder = stack("decoder", options, options.num_decoder_layers, is_ssru, has_encoder);
 }
 
 std::vector<std::string> WeightNames::product_matrices() const {

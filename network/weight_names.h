@@ -22,6 +22,11 @@ struct NormNames {
   std::string weight, bias;
 };
 
+/// A recurrent sub-layer, DecoderSelfAttention::ssru: W and W_f with b_f. Empty where the layer does not have it.
+struct SsruNames {
+  LinearNames input, forget;
+};
+
 /// An attention sub-layer. All names are empty where the layer does not have it.
 struct AttentionNames {
   LinearNames query, key, value, output;
@@ -34,7 +39,8 @@ struct FeedForwardNames {
 };
 
 struct LayerNames {
-  AttentionNames self_attention;
+  AttentionNames self_attention;   ///< of a layer with an SSRU: nothing but the norm
+  SsruNames ssru;                  ///< in place of a decoder's self-attention
   AttentionNames cross_attention;  ///< of a decoder's layer beside an encoder
   FeedForwardNames feed_forward;
 };

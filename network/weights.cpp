@@ -48,7 +48,12 @@ class ShapeList {
       const LayerNames& layer = names.layers[i];
       const std::string name = module + ".layers." + std::to_string(i);
       const bool has_cross_attention = !layer.cross_attention.query.weight.empty();
-      attention(layer.self_attention, name + ".self_attention");
+      if (layer.ssru.input.weight.empty()) {
+        attention(layer.self_attention, name + ".self_attention");
+      } else {
+        linear(layer.ssru.input, o_.d_model, o_.d_model);
+        linear(layer.ssru.forget, o_.d_model, o_.d_model);
+      }
       if (has_cross_attention) attention(layer.cross_attention, name + ".cross_attention");
       linear(layer.feed_forward.inner, o_.d_ff, o_.d_model);
       linear(layer.feed_forward.outer, o_.d_model, o_.d_ff);

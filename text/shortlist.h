@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -22,6 +23,10 @@ class Shortlist {
   /// @throws std::runtime_error naming file and line, or saying that the table is of another tokenizer;
   /// std::invalid_argument where an option is negative.
   Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer);
+
+  /// A table that is ready: target tokens by source token, and those that are on every list.
+  Shortlist(std::vector<Ids> translations, Ids always)
+      : translations_(std::move(translations)), always_(std::move(always)), digits_(translations_.size(), " ") {}
 
   /// Ascending, each once. A function of the source alone.
   Ids tokens_for(const Ids& source) const;

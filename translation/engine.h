@@ -40,7 +40,7 @@ class TranslationEngine {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
   /// From now on translations are made of what a source's shortlist has.
-  void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }
+  void use(std::shared_ptr<const Shortlist> shortlist) { shortlist_ = std::move(shortlist); }
 
   /// From now on this attention head gives the alignments if options name neither layer nor head; both from 1.
   void align_with(int64_t layer, int64_t head) {
@@ -147,7 +147,7 @@ class TranslationEngine {
   std::optional<ConfidenceCurve> curve_;
   UnknownCharacters unknown_characters_;              // of the source
   std::unordered_set<std::string> learned_;           // protected spans that are left to the models
-  std::unique_ptr<const Shortlist> shortlist_;        // where there is one
+  std::shared_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   int64_t alignment_layer_ = 0, alignment_head_ = 0;  // as in SearchOptions
   ParallelFor parallel_for_;

@@ -63,8 +63,12 @@ OpenedModels open_models(const std::vector<std::string>& paths, const Device& de
       search.alignment_layer = search.alignment_head = 0;
     weights.push_back(std::move(model.weights));
   }
-  OpenedModels opened{make_step_model(std::move(weights), device, agreed, parallel_for, WeightUse::taken), agreed,
-                      std::move(models.front().tokenizer), search, std::move(models.front().profile)};
+  OpenedModels opened{make_step_model(std::move(weights), device, agreed, parallel_for, WeightUse::taken),
+                      agreed,
+                      std::move(models.front().tokenizer),
+                      search,
+                      std::move(models.front().profile),
+                      models.size() == 1 ? models.front().shortlist : nullptr};
   return_freed_memory();
   return opened;
 }

@@ -5,6 +5,7 @@
 #include <transmute/engine/step_models.h>
 #include <transmute/formats/text_profile.h>
 #include <transmute/network/search_options.h>
+#include <transmute/text/shortlist.h>
 #include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer.h>
 
@@ -18,11 +19,12 @@ inline namespace v0 {
 
 /// One or several models with one tokenizer, ready for search.
 struct OpenedModels {
-  ReadyModel ready;      ///< the models, whose probabilities are averaged
-  Precision precision;   ///< what they run in
-  Tokenizer tokenizer;   ///< for both languages
-  SearchOptions search;  ///< what the first one's configuration recommends
-  TextProfile profile;   ///< what is known of the first one's training text
+  ReadyModel ready;                            ///< the models, whose probabilities are averaged
+  Precision precision;                         ///< what they run in
+  Tokenizer tokenizer;                         ///< for both languages
+  SearchOptions search;                        ///< what the first one's configuration recommends
+  TextProfile profile;                         ///< what is known of the first one's training text
+  std::shared_ptr<const Shortlist> shortlist;  ///< that of a single model whose files have one; else null
 };
 
 /// Opens models of one architecture. `precision`: see TranslatorOptions; without it, the type that all models are

@@ -6,6 +6,7 @@
 #include <transmute/translation/engine.h>
 #include <transmute/translation/open_models.h>
 
+#include <memory>
 #include <utility>
 
 namespace transmute {
@@ -21,7 +22,8 @@ struct Translator::State {
     engine->align_with(default_search.alignment_layer, default_search.alignment_head);
     engine->use(opened.profile.sentences);
     engine->leave_to_models(opened.profile.protection.learned);
-    if (!options.shortlist.table.empty()) engine->use(Shortlist(options.shortlist, opened.tokenizer));
+    engine->use(options.shortlist.table.empty() ? opened.shortlist
+                                                : std::make_shared<Shortlist>(options.shortlist, opened.tokenizer));
     engine->use(opened.profile.translations);
     if (!options.reverse_model.empty()) engine->rerank_with(open_reverse(options));
   }

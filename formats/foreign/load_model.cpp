@@ -5,7 +5,7 @@
 #include <transmute/formats/foreign/ctranslate2.h>
 #include <transmute/formats/foreign/hugging_face.h>
 #include <transmute/formats/foreign/marian.h>
-#include <transmute/formats/foreign/marian_files.h>
+#include <transmute/formats/foreign/marian_binary.h>
 #include <transmute/formats/torchscript_file.h>
 
 #include <filesystem>

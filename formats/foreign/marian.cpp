@@ -2,18 +2,16 @@
 #include <transmute/formats/foreign/marian.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
-#include <transmute/common/zip_archive.h>
-#include <transmute/formats/foreign/marian_files.h>
+#include <transmute/formats/foreign/marian_binary.h>
+#include <transmute/formats/foreign/marian_folder.h>
+#include <transmute/formats/foreign/marian_shortlist.h>
 #include <transmute/formats/foreign/network_builder.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
@@ -84,7 +82,6 @@ Activation activation_of(const Settings& settings, const std::string& path) {
 
 // Options that change the network in ways that are not supported, with the values at which they do not.
 constexpr std::pair<const char*, const char*> kPlainOptions[] = {
-    {"transformer-decoder-autoreg", "self-attention"},
     {"transformer-attention-mask", "default"},
     {"transformer-no-projection", "false"},
     {"transformer-no-bias", "false"},
@@ -94,6 +91,7 @@ constexpr std::pair<const char*, const char*> kPlainOptions[] = {
     {"transformer-train-positions", "false"},  // its name in the versions that read it
     {"transformer-disable-position-embeddings", "false"},
     {"transformer-tied-layers", ""},
+    {"transformer-rnn-projection", "false"},
     {"transformer-ffn-depth", "2"},
     {"lemma-dim-emb", "0"},
     {"lemma-dependency", ""},
@@ -126,6 +124,19 @@ void refuse_other_kinds(const Settings& settings, const std::string& path) {
     settings.require_operations("transformer-postprocess-emb", "d");
 }
 
+DecoderSelfAttention decoder_self_attention_of(const Settings& settings, const std::string& path) {
+  const std::string kind = settings.text("transformer-decoder-autoreg", "self-attention");
+  if (kind == "self-attention") return DecoderSelfAttention::attention;
+  if (kind != "rnn")
+    throw std::runtime_error(
+        fmt::format("{}: its option transformer-decoder-autoreg is \"{}\"; self-attention, and rnn with dec-cell "
+                    "ssru, are supported",
+                    path, kind));
+  settings.require("dec-cell", "ssru");
+  settings.require("layer-normalization", "false", "false");
+  return DecoderSelfAttention::ssru;
+}
+
 TransformerOptions options_of(const Settings& settings, const std::string& path) {
   refuse_other_kinds(settings, path);
   TransformerOptions options;
@@ -135,6 +146,7 @@ TransformerOptions options_of(const Settings& settings, const std::string& path)
   options.num_heads = settings.integer("transformer-heads");
   options.d_ff = settings.integer("transformer-dim-ffn");
   options.activation = activation_of(settings, path);
+  options.decoder_self_attention = decoder_self_attention_of(settings, path);
   options.attention_bias = true;
   options.norm_position =
       without_dropout(settings.text("transformer-preprocess")).empty() ? NormPosition::post : NormPosition::pre;
@@ -147,18 +159,22 @@ TransformerOptions options_of(const Settings& settings, const std::string& path)
   return options;
 }
 
-// Matrices are [inputs,outputs] in Marian, and vectors have a dimension of 1 in front.
+// Matrices of float32 are [inputs,outputs], those of int8 [outputs,inputs], and vectors have a dimension of 1 in front.
 class MarianStacks {
  public:
-  MarianStacks(TensorTable& tensors, ForeignModel& model) : tensors_(tensors), model_(model) {}
+  MarianStacks(const MarianFile& file, TensorTable& tensors, ForeignModel& model)
+      : scales_(file.int8_scales), tensors_(tensors), model_(model) {}
 
   void read(const std::string& stack, int64_t layers) {
     const bool is_decoder = stack == "decoder";
     for (int64_t i = 0; i < layers; ++i) {
       const std::string from = fmt::format("{}_l{}", stack, i + 1), to = fmt::format("{}.layers.{}.", stack, i);
-      attention(from + "_self", to + "self_attention");
-      if (is_decoder) attention(from + "_context", to + "cross_attention");
       const TransformerOptions& o = model_.options;
+      if (is_decoder && o.decoder_self_attention == DecoderSelfAttention::ssru)
+        ssru(from + "_rnn", to);
+      else
+        attention(from + "_self", to + "self_attention");
+      if (is_decoder) attention(from + "_context", to + "cross_attention");
       linear(from + "_ffn_W1", from + "_ffn_b1", to + "feed_forward.inner", o.d_model, o.d_ff);
       linear(from + "_ffn_W2", from + "_ffn_b2", to + "feed_forward.outer", o.d_ff, o.d_model);
       norm(from + "_ffn_ffn", to + "feed_forward_norm");
@@ -175,10 +191,22 @@ class MarianStacks {
       linear(from + "_W" + letter, from + "_b" + letter, to + "." + name, d, d);
     norm(from + "_Wo", to + "_norm");
   }
+  void ssru(const std::string& from, const std::string& to) {
+    const int64_t d = model_.options.d_model;
+    matrix(from + "_W", to + "ssru.input.weight", d, d);
+    linear(from + "_Wf", from + "_bf", to + "ssru.forget", d, d);
+    norm(from + "_ffn", to + "self_attention_norm");
+  }
   void linear(const std::string& weight, const std::string& bias, const std::string& to, int64_t inputs,
               int64_t outputs) {
-    model_.add(to + ".weight", tensors_.take(weight, {inputs, outputs}).transposed());
+    matrix(weight, to + ".weight", inputs, outputs);
     model_.add(to + ".bias", tensors_.take(bias, {1, outputs}).reshaped({outputs}));
+  }
+  void matrix(const std::string& from, const std::string& to, int64_t inputs, int64_t outputs) {
+    if (const auto scale = scales_.find(from); scale != scales_.end())
+      model_.add_int8(to, tensors_.take_int8(from, {outputs, inputs}), scale->second);
+    else
+      model_.add(to, tensors_.take(from, {inputs, outputs}).transposed());
   }
   void norm(const std::string& from, const std::string& to) {
     const int64_t d = model_.options.d_model;
@@ -188,9 +216,16 @@ class MarianStacks {
     }
   }
 
+  const std::unordered_map<std::string, float>& scales_;
   TensorTable& tensors_;
   ForeignModel& model_;
 };
+
+ForeignTable take_embeddings(const MarianFile& file, TensorTable& tensors, const std::string& name, int64_t d_model) {
+  const auto scale = file.int8_scales.find(name);
+  if (scale == file.int8_scales.end()) return {tensors.take_matrix(name), {}};
+  return {tensors.take_int8(name, {tensors.rows_of(name), d_model}), {}, scale->second};
+}
 
 // Undefined where the model has none of its own.
 struct OutputLayer {
@@ -209,83 +244,8 @@ OutputLayer take_output(TensorTable& tensors, const TransformerOptions& options,
   return output;
 }
 
-// Files of both sides beside a model.
-struct Vocabularies {
-  std::string source, target;
-};
-
-// Where a model's settings for translating may be: the file that training writes, and that of a published folder.
-std::array<std::string, 2> decoder_files(const std::string& npz) {
-  return {npz + ".decoder.yml", path_in(fs::path(npz).parent_path().string(), "decoder.yml")};
-}
-
-// A file as a decoder.yml names it: by its path from there, or from where Marian was trained.
-std::string named_file(const std::string& folder, const std::string& name) {
-  const std::string beside = path_in(folder, fs::path(name).filename().string());
-  return fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
-}
-
-// What a decoder.yml lists; nothing where it does not exist.
-std::vector<std::string> listed_files(const std::string& decoder, std::vector<std::string> MarianDecoder::*list) {
-  std::vector<std::string> files;
-  if (!fs::exists(decoder)) return files;
-  const std::string folder = fs::path(decoder).parent_path().string();
-  const MarianDecoder content = read_marian_decoder(decoder);
-  for (const std::string& name : content.*list) files.push_back(named_file(folder, name));
-  return files;
-}
-
-std::vector<std::string> files_that_end_in(const std::string& folder, const std::string& end) {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
-    if (ends_in(entry.path().filename().string(), end)) files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-Vocabularies find_vocabularies(const std::string& npz) {
-  const std::string folder = fs::path(npz).parent_path().string();
-  std::vector<std::string> files;
-  for (const std::string& decoder : decoder_files(npz))
-    if (files.empty()) files = listed_files(decoder, &MarianDecoder::vocabs);
-  for (const char* name : {"vocab.spm", "vocab.yml"})
-    if (files.empty() && fs::exists(path_in(folder, name))) files.push_back(path_in(folder, name));
-  for (const char* end : {".vocab.yml", ".spm"})
-    if (const auto found = files_that_end_in(folder, end); files.empty() && found.size() == 1) files = found;
-  if (files.empty() || files.size() > 2)
-    throw std::runtime_error(
-        fmt::format("{}: its vocabularies are not known; a decoder.yml beside it should list them under vocabs", npz));
-  return {files.front(), files.back()};
-}
-
 bool is_sentencepiece(const std::string& path) {
   return fs::path(path).extension() == ".spm";
-}
-
-// A number of a decoder.yml, or true or false; NaN for anything else.
-double number_of(const std::string& text) {
-  if (text == "true" || text == "false") return text == "true" ? 1 : 0;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number ? value : std::numeric_limits<double>::quiet_NaN();
-}
-
-// What the model's makers search with, as far as they say so.
-SearchOptions read_search(const std::string& npz) {
-  SearchOptions search;
-  const auto files = decoder_files(npz);
-  const auto path = std::find_if(files.begin(), files.end(), [](const auto& file) { return fs::exists(file); });
-  if (path == files.end()) return search;
-  const MarianDecoder decoder = read_marian_decoder(*path);
-  const std::string &beam_size = decoder.beam_size, &normalize = decoder.normalize;
-  if (!beam_size.empty())
-    search.beam_size = within(SearchBounds::kBeamSize, number_of(beam_size), *path + ": beam-size", beam_size);
-  if (normalize.empty()) return search;
-  search.length_penalty = LengthPenalty::power;
-  search.length_alpha = within(SearchBounds::kLengthAlpha, number_of(normalize), *path + ": normalize", normalize);
-  return search;
 }
 
 Renumbering read_order(const std::string& path, int64_t rows) {
@@ -320,64 +280,38 @@ std::shared_ptr<const SubwordModel> marian_tokenizer(const std::string& vocabula
                         : make_subword_model(beside, order);
 }
 
-// Which are not read: to say so.
-std::vector<std::string> binaries_in(const std::string& folder) {
-  std::vector<std::string> found = files_that_end_in(folder, ".bin");
-  found.erase(
-      std::remove_if(found.begin(), found.end(),
-                     [](const std::string& path) { return !fs::is_regular_file(path) || !is_marian_binary(path); }),
-      found.end());
-  if (found.size() > 1) found.resize(1);
-  return found;
-}
-
 }  // namespace
 
-bool is_marian_file(const std::string& path) {
-  return is_marian_binary(path) ||
-         (fs::path(path).extension() == ".npz" && ZipArchive(path).has("special:model.yml.npy"));
-}
-
-std::string find_marian_file(const std::string& folder) {
-  const std::string decoder = path_in(folder, "decoder.yml");
-  const std::vector<std::string> listed = listed_files(decoder, &MarianDecoder::models);
-  if (listed.size() > 1)
-    throw std::runtime_error(fmt::format("{}: lists {} models, an ensemble; name each of their files: --model {}",
-                                         decoder, listed.size(), fmt::join(listed, " --model ")));
-  if (!listed.empty() && fs::exists(listed.front())) return listed.front();
-  std::vector<std::string> found = files_that_end_in(folder, ".npz");
-  found.erase(std::remove_if(found.begin(), found.end(), [](const std::string& path) { return !is_marian_file(path); }),
-              found.end());
-  if (found.empty()) found = binaries_in(folder);
-  if (found.size() < 2) return found.empty() ? "" : found.front();
-  if (const std::string latest = path_in(folder, "model.npz"); fs::exists(latest)) return latest;
-  throw std::runtime_error(fmt::format("{}: has {} models of Marian; give the path of one of them: {}", folder,
-                                       found.size(), fmt::join(found, ", ")));
-}
-
-LoadedModel load_marian_model(const std::string& npz) {
-  const MarianFile file = read_marian_file(npz);
-  const Settings settings(file, npz);
+LoadedModel load_marian_model(const std::string& path) {
+  const MarianFile file = read_marian_file(path);
+  const Settings settings(file, path);
   ForeignModel model;
-  model.path = npz;
-  model.options = options_of(settings, npz);
-  model.search = read_search(npz);
-  TensorTable tensors(file.tensors, npz);
-  const Array source = tensors.take_matrix(tensors.first_of({"encoder_Wemb", "Wemb"}));
-  const Array target = tensors.take_matrix(tensors.first_of({"decoder_Wemb", "Wemb"}));
-  const Vocabularies vocabularies = find_vocabularies(npz);
-  Renumbering source_order = read_order(vocabularies.source, source.size(0));
-  Renumbering target_order = read_order(vocabularies.target, target.size(0));
-  model.source = marian_tokenizer(vocabularies.source, "source", source_order);
-  model.target = marian_tokenizer(vocabularies.target, "target", target_order);
-  const OutputLayer output = take_output(tensors, model.options, target.size(0), settings.is_on("output-omit-bias"));
-  model.add_tables({source, std::move(source_order)}, {target, std::move(target_order)}, output.weight, output.bias);
-  MarianStacks reader(tensors, model);
+  model.path = path;
+  model.options = options_of(settings, path);
+  TensorTable tensors(file.tensors, path);
+  const auto embeddings = [&](const char* side) {
+    return take_embeddings(file, tensors, tensors.first_of({side, "Wemb"}), model.options.d_model);
+  };
+  ForeignTable source = embeddings("encoder_Wemb"), target = embeddings("decoder_Wemb");
+  const MarianNeighbors beside = find_marian_neighbors(path, !file.int8_scales.empty());
+  model.search = beside.search;
+  source.renumbering = read_order(beside.source_vocabulary, source.weight.size(0));
+  target.renumbering = read_order(beside.target_vocabulary, target.weight.size(0));
+  model.source = marian_tokenizer(beside.source_vocabulary, "source", source.renumbering);
+  model.target = marian_tokenizer(beside.target_vocabulary, "target", target.renumbering);
+  const OutputLayer output =
+      take_output(tensors, model.options, target.weight.size(0), settings.is_on("output-omit-bias"));
+  model.add_tables(source, target, output.weight, output.bias);
+  MarianStacks reader(file, tensors, model);
   reader.read("encoder", model.options.num_encoder_layers);
   reader.read("decoder", model.options.num_decoder_layers);
   // Ranges of activations, which a model that was prepared for products in 8 bits has beside its weights.
   tensors.check_all_taken([](const std::string& name) { return ends_in(name, "_QuantMultA"); });
-  return make_loaded_model(model);
+  LoadedModel loaded = make_loaded_model(model);
+  if (!beside.shortlist.empty())
+    loaded.shortlist = read_marian_shortlist(beside.shortlist, source.renumbering, target.renumbering,
+                                             beside.source_vocabulary == beside.target_vocabulary);
+  return loaded;
 }
 
 }  // namespace formats

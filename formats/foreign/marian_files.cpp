@@ -23,9 +23,7 @@ namespace formats {
 
 namespace {
 
-constexpr const char* kSettings = "special:model.yml";
 constexpr const char* kArraySuffix = ".npy";
-constexpr uint64_t kMaxSettingsBytes = 1 << 20;
 constexpr size_t kMaxDimensions = 16;
 
 std::string without_spaces(const std::string& text) {
@@ -179,16 +177,6 @@ class NumpyArray {
 
 }  // namespace
 
-// It begins with a version of 64 bits: 1, or 2 where it is encrypted. A model.bin of CTranslate2 that begins so has no
-// variables.
-bool is_marian_binary(const std::string& path) {
-  const InputFile file(path);
-  unsigned char version[8] = {};
-  if (file.read(0, version, sizeof version) < sizeof version) return false;
-  return (version[0] == 1 || version[0] == 2) &&
-         std::all_of(version + 1, std::end(version), [](unsigned char byte) { return byte == 0; });
-}
-
 MarianDecoder parse_marian_decoder(const std::string& text, const std::string& name) {
   MarianDecoder decoder;
   try {
@@ -197,6 +185,7 @@ MarianDecoder parse_marian_decoder(const std::string& text, const std::string& n
     if (!root.IsMap()) throw std::runtime_error(fmt::format("{}: has no lines \"key: value\"", name));
     decoder.models = texts_of(root, "models", name);
     decoder.vocabs = texts_of(root, "vocabs", name);
+    decoder.shortlist = texts_of(root, "shortlist", name);
     decoder.beam_size = text_of(root, "beam-size", name);
     decoder.normalize = text_of(root, "normalize", name);
   } catch (const std::invalid_argument& error) {
@@ -206,15 +195,10 @@ MarianDecoder parse_marian_decoder(const std::string& text, const std::string& n
 }
 
 MarianDecoder read_marian_decoder(const std::string& path) {
-  return parse_marian_decoder(read_regular_file(path, kMaxSettingsBytes), path);
+  return parse_marian_decoder(read_regular_file(path, kMaxMarianSettings), path);
 }
 
-MarianFile read_marian_file(const std::string& path) {
-  if (is_marian_binary(path))
-    throw std::runtime_error(fmt::format(
-        "{0}: is in Marian's binary format, which is not supported; make an .npz of it: marian-conv --from {0} --to "
-        "model.npz",
-        path));
+MarianFile read_marian_npz(const std::string& path) {
   const ZipArchive archive(path);
   MarianFile file;
   for (const std::string& record : archive.names()) {
@@ -222,11 +206,11 @@ MarianFile read_marian_file(const std::string& path) {
     if (end == std::string::npos) continue;
     const std::string name = record.substr(0, end);
     const NumpyArray array(archive.read(record), fmt::format("{}: '{}'", path, name));
-    if (name == kSettings) {
+    if (name == kMarianSettings) {
       std::string text = array.as_text();
-      if (text.size() > kMaxSettingsBytes)
+      if (text.size() > kMaxMarianSettings)
         throw std::runtime_error(
-            fmt::format("{}: damaged ({} has {} bytes); restore the file", path, kSettings, text.size()));
+            fmt::format("{}: damaged ({} has {} bytes); restore the file", path, kMarianSettings, text.size()));
       if (!text.empty() && text.back() == '\0') text.pop_back();
       file.settings = read_flat_yaml(text);
     } else if (name.rfind("special:", 0) != 0) {
@@ -234,7 +218,7 @@ MarianFile read_marian_file(const std::string& path) {
     }
   }
   if (file.settings.empty())
-    throw std::runtime_error(fmt::format("{}: no model of Marian (it has no {})", path, kSettings));
+    throw std::runtime_error(fmt::format("{}: no model of Marian (it has no {})", path, kMarianSettings));
   return file;
 }
 

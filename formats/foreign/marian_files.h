@@ -3,29 +3,34 @@
 
 #include <transmute/formats/tensor_file.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// The content of Marian's `model.npz`.
+/// The record or item that has a model's options, and far more bytes than they take.
+constexpr const char* kMarianSettings = "special:model.yml";
+constexpr uint64_t kMaxMarianSettings = 1 << 20;  ///< likewise
+
+/// The content of a model of Marian, a `.npz` or a `.bin`.
 struct MarianFile {
-  NamedArrays tensors;                          ///< float32
-  std::map<std::string, std::string> settings;  ///< of `special:model.yml`, as texts without their quotes
+  NamedArrays tensors;  ///< float32 [inputs,outputs], or int8 [outputs,inputs]; embeddings are [V,D]
+  std::unordered_map<std::string, float> int8_scales;  ///< of the int8 matrices, one each
+  std::map<std::string, std::string> settings;         ///< of `special:model.yml`, as texts without their quotes
 };
 
-/// Whether a file is in Marian's binary format, which is not read: `marian-conv` makes an `.npz` of it.
-bool is_marian_binary(const std::string& path);
-
-/// @throws std::runtime_error naming the file, and the array that is damaged; also where it is a binary one.
-MarianFile read_marian_file(const std::string& path);
+/// Reads a model in an archive of NumPy.
+/// @throws std::runtime_error naming the file, and the array that is damaged.
+MarianFile read_marian_npz(const std::string& path);
 
 /// What is read of a `decoder.yml`; empty where it does not say so.
 struct MarianDecoder {
-  std::vector<std::string> models, vocabs;
+  std::vector<std::string> models, vocabs, shortlist;
   std::string beam_size, normalize;
 };
 

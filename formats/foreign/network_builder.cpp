@@ -70,6 +70,15 @@ Array TensorTable::take(const std::string& name, const std::vector<int64_t>& sha
   return tensor;
 }
 
+Array TensorTable::take_int8(const std::string& name, const std::vector<int64_t>& shape) {
+  const Array& tensor = tensors_.at(first_of({name}));
+  if (tensor.type() != NumberType::int8 || tensor.shape() != shape)
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape {} and type {}, its configuration needs {} and int8",
+                                         path_, name, tensor.shape_text(), name_of(tensor.type()), shape_text(shape)));
+  taken_.insert(name);
+  return tensor;
+}
+
 Array TensorTable::take_matrix(const std::string& name) {
   Array matrix = in_float(name);
   if (matrix.dimensions() != 2 || matrix.count() == 0)
@@ -115,14 +124,26 @@ void ForeignModel::add(const std::string& name, const Array& weight) {
   weights.emplace_back(name, weight);
 }
 
+void ForeignModel::add_int8(const std::string& name, const Array& matrix, float scale) {
+  const auto rows = static_cast<size_t>(matrix.size(0));
+  add(name, matrix);
+  add(name + kScaleSuffix, Array::of({matrix.size(0)}, std::vector<float>(rows, scale)));
+}
+
+void ForeignModel::add_table(const std::string& name, const ForeignTable& table) {
+  const Array ours = renumbered(table.weight, table.renumbering);
+  if (ours.type() == NumberType::int8) return add_int8(name, ours, table.scale);
+  add(name, ours);
+}
+
 void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
                               const Array& output_weight, const Array& bias) {
   const Renumbering& target_order = target_table.renumbering;
   if (options.embedding_tying == EmbeddingTying::all) {
-    add("embedding.weight", renumbered(target_table.weight, target_order));
+    add_table("embedding.weight", target_table);
   } else {
-    add("source_embedding.weight", renumbered(source_table.weight, source_table.renumbering));
-    add("target_embedding.weight", renumbered(target_table.weight, target_order));
+    add_table("source_embedding.weight", source_table);
+    add_table("target_embedding.weight", target_table);
   }
   if (options.embedding_tying == EmbeddingTying::none) add("output.weight", renumbered(output_weight, target_order));
   options.output_bias = true;

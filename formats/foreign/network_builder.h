@@ -38,6 +38,8 @@ class TensorTable {
   bool are_equal(const std::string& one, const std::string& other) const;
   /// As float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is another.
   Array take(const std::string& name, const std::vector<int64_t>& shape);
+  /// The same for an int8 matrix, as it is.
+  Array take_int8(const std::string& name, const std::vector<int64_t>& shape);
   /// The same for a matrix whose size is to be found out. @throws where it has not two dimensions of at least 1.
   Array take_matrix(const std::string& name);
 
@@ -56,8 +58,9 @@ class TensorTable {
 
 /// Embeddings of one side, in the other program's numbers.
 struct ForeignTable {
-  Array weight;  // [V,D]
+  Array weight;  // [V,D], float32 or int8
   Renumbering renumbering;
+  float scale = 1;  // of an int8 one
 };
 
 /// A model of another program in our terms, as it is put together. Weights are float32.
@@ -73,12 +76,17 @@ struct ForeignModel {
   /// @throws std::runtime_error where the weights become far larger than their file.
   void add(const std::string& name, const Array& weight);
 
+  /// An int8 matrix, all of whose rows have one scale.
+  void add_int8(const std::string& name, const Array& matrix, float scale);
+
   /// The embedding matrices that options.embedding_tying wants, and the output's bias [V]. `output_weight` is used
   /// where the output is not tied, and `bias` may be undefined.
   void add_tables(const ForeignTable& source_table, const ForeignTable& target_table, const Array& output_weight,
                   const Array& bias);
 
  private:
+  void add_table(const std::string& name, const ForeignTable& table);
+
   uint64_t taken_bytes_ = 0, most_bytes_ = std::numeric_limits<uint64_t>::max();
 };
 

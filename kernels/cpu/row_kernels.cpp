@@ -132,7 +132,31 @@ TRANSMUTE_TARGET_AVX512 void activate_avx512(Activation activation, int64_t rows
   for (int64_t r = 0; r < rows; ++r) activate_row(activation, width, x + r * width);
 }
 
+TRANSMUTE_INLINE void recur_loop(const float* input_and_gate, int64_t width, float* cell, float* x) {
+  for (int64_t i = 0; i < width; ++i) {
+    const float input = input_and_gate[i];
+    cell[i] = input + logistic(input_and_gate[width + i]) * (cell[i] - input);
+    x[i] += cell[i] > 0 ? cell[i] : 0.0F;
+  }
+}
+void recur_baseline(const float* input_and_gate, int64_t width, float* cell, float* x) {
+  recur_loop(input_and_gate, width, cell, x);
+}
+TRANSMUTE_TARGET_AVX2 void recur_avx2(const float* input_and_gate, int64_t width, float* cell, float* x) {
+  recur_loop(input_and_gate, width, cell, x);
+}
+TRANSMUTE_TARGET_AVX512 void recur_avx512(const float* input_and_gate, int64_t width, float* cell, float* x) {
+  recur_loop(input_and_gate, width, cell, x);
+}
+
 }  // namespace
+
+void recur(const float* input_and_gate, int64_t width, float* cell, float* x, kernels::Simd simd) {
+  const auto of_level = simd >= kernels::Simd::avx512 ? recur_avx512
+                        : simd >= kernels::Simd::avx2 ? recur_avx2
+                                                      : recur_baseline;
+  of_level(input_and_gate, width, cell, x);
+}
 
 void activate(Activation activation, int64_t rows, int64_t width, float* x, kernels::Simd simd) {
   const auto of_level = simd >= kernels::Simd::avx512 ? activate_avx512
