@@ -17,6 +17,7 @@
 #include <fstream>
 #include <random>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -226,6 +227,11 @@ InputFile::InputFile(const std::string& path)
   if (S_ISDIR(status.st_mode)) throw std::runtime_error(path + kIsFolder);
   if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": is a pipe or a device; a file is needed");
   size_ = static_cast<uint64_t>(status.st_size);
+  constexpr std::string_view kPointerBegin = "version https://git-lfs";
+  constexpr uint64_t kMostPointerBytes = 1024;
+  char begin[kPointerBegin.size()];
+  if (size_ <= kMostPointerBytes && std::string_view(begin, read(0, begin, sizeof begin)) == kPointerBegin)
+    throw std::runtime_error(path + ": a pointer of Git LFS in place of the file; run `git lfs pull` in its folder");
 }
 
 InputFile::~InputFile() {

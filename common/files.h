@@ -36,7 +36,7 @@ std::string read_regular_file(const std::string& path, uint64_t most);
 /// A regular file of which many threads may read parts at once.
 class InputFile {
  public:
-  /// @throws std::runtime_error naming the file, as read() does, also where it is a folder, a pipe or a device.
+  /// @throws std::runtime_error naming the file, also where it is a folder, a pipe, a device or a pointer of Git LFS.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;

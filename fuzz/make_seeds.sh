@@ -60,6 +60,10 @@ printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","gloss
 "sampling":{"top_k":3},"num_hypotheses":2}' | seed http_request v1
 { printf '\0'; cat "$root/tests/data/formats/marian_ctranslate2/model.bin"; } | seed foreign_weights ctranslate2
 { printf '\1'; cat "$root/tests/data/formats/npz/model.npz"; } | seed foreign_weights npz
+eight() { printf "\\x$(printf %02x "$1")\0\0\0\0\0\0\0"; }
+# One item, the settings: its name's length, its type (257), dimensions and bytes, then name, shape, space and content.
+{ printf '\1'; eight 1; eight 1; eight 18; printf '\1\1\0\0\0\0\0\0'; eight 1; eight 11
+  printf 'special:model.yml\0\13\0\0\0'; eight 0; printf 'dim-emb: 8\n'; } | seed foreign_weights marian_binary
 { printf '\2'; printf '</s>: 0\n<unk>: 1\n"\\xC3": 2\n? ":"\n: 3\n'; } | seed foreign_weights vocabulary
 { printf '\3'; printf 'dim-emb: 8\nvocabs:\n  - a.spm\n  - b.spm\nbeam-size: 6\n'; } | seed foreign_weights settings
 printf '\3,' | seed foreign_weights settings_comma

@@ -217,6 +217,7 @@ Weights Weights::stored_as(Precision precision) const {
   Weights result = *this;
   result.stored_ = precision;
   for (auto& [name, parameter] : result.parameters_) {
+    if (precision == Precision::int8 && parameter.scales.defined() && products.count(name) > 0) continue;
     const Array exact = float32(name);
     parameter = {exact, {}};
     if (products.count(name) == 0 || precision == Precision::float32) continue;

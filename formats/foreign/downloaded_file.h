@@ -8,7 +8,7 @@ inline namespace v0 {
 namespace formats {
 
 /// The path of a file that a downloaded model needs.
-/// @throws std::runtime_error naming it where it is missing, or where a clone without Git LFS left a pointer to it.
+/// @throws std::runtime_error naming it where it is missing.
 std::string downloaded_file(const std::string& folder, const std::string& name);
 
 }  // namespace formats

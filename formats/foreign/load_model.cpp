@@ -6,6 +6,7 @@
 #include <transmute/formats/foreign/hugging_face.h>
 #include <transmute/formats/foreign/marian.h>
 #include <transmute/formats/foreign/marian_binary.h>
+#include <transmute/formats/foreign/marian_folder.h>
 #include <transmute/formats/torchscript_file.h>
 
 #include <filesystem>

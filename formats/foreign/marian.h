@@ -9,14 +9,6 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// The model of Marian in a folder: what its `decoder.yml` or `config.*.yml` names, or the only `.npz`, or `model.npz`
-/// among several, or the only binary model; empty where there is none.
-/// @throws std::runtime_error naming the models where there are several and none of them is meant.
-std::string find_marian_file(const std::string& folder);
-
-/// Whether a file is an archive `.npz` with the options of a model of Marian, or in Marian's binary format.
-bool is_marian_file(const std::string& path);
-
 /// Reads a Transformer of Marian in either format, and the shortlist beside it if there is one. Vocabularies are what
 /// the model's own `.npz.decoder.yml`, the folder's `decoder.yml` or a `config.*.yml` names, or `vocab.spm`,
 /// `vocab.yml`, or the folder's only `*.vocab.yml` or `*.spm`, or see MarianNeighbors; with a `.yml`, text is split by

@@ -5,7 +5,6 @@
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
-#include <transmute/formats/foreign/marian.h>
 #include <transmute/formats/foreign/marian_binary.h>
 #include <transmute/formats/foreign/network_builder.h>
 

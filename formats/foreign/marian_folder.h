@@ -9,6 +9,14 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
+/// The model of Marian in a folder: what its `decoder.yml` or `config.*.yml` names, or the only `.npz`, or `model.npz`
+/// among several, or the only binary model; empty where there is none.
+/// @throws std::runtime_error naming the models where there are several and none of them is meant.
+std::string find_marian_file(const std::string& folder);
+
+/// Whether a file is an archive `.npz` with the options of a model of Marian, or in Marian's binary format.
+bool is_marian_file(const std::string& path);
+
 /// The files beside a model of Marian, which its decoder.yml or, in folders of Firefox and translateLocally, a
 /// `config.*.yml` names, or which have the usual names. Where a folder has several models, those with the model's
 /// middle name belong to it: `model.ende.intgemm.alphas.bin` has `vocab.ende.spm` and `lex.50.50.ende.s2t.bin`.

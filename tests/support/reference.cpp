@@ -266,11 +266,28 @@ Matrix encoder_layer(const TransformerOptions& options, const Weights& weights, 
       drop);
 }
 
+// Kim et al., 2019, section 3.1.
+static Matrix ssru(const Weights& weights, const std::string& prefix, const Matrix& x) {
+  const Matrix input = linear(x, weights.at(prefix + "input.weight"));
+  const Matrix gate = linear(x, weights.at(prefix + "forget.weight"), weights.at(prefix + "forget.bias"));
+  Matrix output(x.rows, x.columns);
+  for (int64_t i = 0; i < x.columns; ++i) {
+    double cell = 0;
+    for (int64_t t = 0; t < x.rows; ++t) {
+      const double forget = 1 / (1 + std::exp(-gate(t, i)));
+      cell = forget * cell + (1 - forget) * input(t, i);
+      output(t, i) = std::max(cell, 0.0);
+    }
+  }
+  return output;
+}
+
 Matrix decoder_layer(const TransformerOptions& options, const Weights& weights, const std::string& prefix,
                      const Matrix& x, const Matrix& memory, const MayAttend& may_attend_memory, const Dropout& drop) {
   const Matrix past = residual_norm(
       options, weights, prefix + "self_attention_norm.", Stack::decoder, x,
       [&](const Matrix& input) {
+        if (options.decoder_self_attention == DecoderSelfAttention::ssru) return ssru(weights, prefix + "ssru.", input);
         return multi_head_attention(options, weights, prefix + "self_attention.", input, input, up_to_itself, drop)
             .output;
       },

@@ -395,7 +395,7 @@ TEST_F(Engine, RefusesAConstraintWithWhatWouldCutItsOutputOrVocabulary) {
   shortlist.table = folder / "table";
   testing::write_text(shortlist.table, tokenizer.target().piece(10) + " " + tokenizer.source().piece(10) + " 0.5\n");
   TranslationEngine engine = testing::engine_of(transformer, tokenizer);
-  engine.use(Shortlist(shortlist, tokenizer));
+  engine.use(std::make_shared<Shortlist>(shortlist, tokenizer));
   for (const std::vector<std::string>& texts : {std::vector<std::string>{}, std::vector<std::string>{"the house"}})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.translate(texts, options); }),
                 HasSubstr("a shortlist cannot be combined with a constraint"));

@@ -221,9 +221,9 @@ std::string marian_binary() {
   return little_endian(1, 8) + little_endian(40, 8) + std::string(1000, 'x');
 }
 
-TEST(MarianBinary, IsRefusedWithTheProgramThatMakesAnNpzOfIt) {
+TEST(MarianBinary, IsRecognizedUnderAnyName) {
   const auto says_so = [](const std::string& path) {
-    return AllOf(StartsWith(path + ": "), HasSubstr("Marian's binary format"), HasSubstr("marian-conv --from " + path));
+    return AllOf(StartsWith(path + ": no binary model of Marian, or damaged"), HasSubstr("item 0"));
   };
   const CopiedModel alone("marian_ctranslate2");
   write_text(alone.path("model.bin"), marian_binary());
