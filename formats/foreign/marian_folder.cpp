@@ -171,6 +171,9 @@ std::string find_marian_file(const std::string& folder) {
   if (found.empty())
     found = without(files_like(folder, "", ".bin"),
                     [](const std::string& path) { return !fs::is_regular_file(path) || !is_marian_binary(path); });
+  for (const char* end : {".bin.gz", ".bin.zst"})
+    if (const auto packed = files_like(folder, "model.", end); found.empty() && !packed.empty())
+      throw std::runtime_error(packed.front() + ": is compressed; unpack it and the files beside it");
   if (found.size() < 2) return found.empty() ? "" : found.front();
   if (const std::string latest = path_in(folder, "model.npz"); fs::exists(latest)) return latest;
   throw std::runtime_error(fmt::format("{}: has {} models of Marian; give the path of one of them: {}", folder,
