@@ -51,7 +51,7 @@ std::string find_weights(const std::string& folder) {
     const std::string below = model_below(folder);
     throw std::runtime_error(fmt::format(
         "{}: no model: it has neither a config.yaml with {} (transmute), nor a config.json with a model_type "
-        "(Hugging Face), a model.bin (CTranslate2) or an .npz (Marian){}",
+        "(Hugging Face), a model.bin (CTranslate2) or an .npz or .bin (Marian, Firefox){}",
         folder, kWeightsFile, below.empty() ? "" : "; did you mean " + below + "?"));
   }
   throw std::runtime_error(fmt::format("{}: no model folder, {} is missing", folder, path_in(folder, kWeightsFile)));
