@@ -41,6 +41,13 @@ bool is_intgemm(const Item& item) {
   return item.type == kIntgemm8 || item.type == kIntgemm16;
 }
 
+// A text as the file has it, with zeros at its end.
+std::string read_text(FileCursor& cursor, uint64_t bytes, const std::string& what) {
+  std::string text = cursor.text(bytes, what);
+  text.resize(std::min(text.size(), text.find('\0')));
+  return text;
+}
+
 // Checked against the file before memory is taken for the data, which follow item by item.
 std::vector<Item> read_items(FileCursor& cursor) {
   const uint64_t count = cursor.number(8);
@@ -56,8 +63,7 @@ std::vector<Item> read_items(FileCursor& cursor) {
   }
   std::set<std::string> names;
   for (Item& item : items) {
-    item.name = cursor.text(item.name_bytes, "a name");
-    item.name.resize(std::min(item.name.size(), item.name.find('\0')));
+    item.name = read_text(cursor, item.name_bytes, "a name");
     if (!names.insert(item.name).second) cursor.damaged(fmt::format("it has '{}' twice", item.name));
   }
   for (Item& item : items)
@@ -149,7 +155,7 @@ MarianFile read_marian_binary(const std::string& path) {
   for (const Item& item : read_items(cursor)) {
     if (item.name == kMarianSettings && item.type == kText) {
       if (item.bytes > kMaxMarianSettings) cursor.damaged(fmt::format("'{}' has {} bytes", item.name, item.bytes));
-      file.settings = read_flat_yaml(cursor.text(item.bytes, "'" + item.name + "'").c_str());
+      file.settings = read_flat_yaml(read_text(cursor, item.bytes, "'" + item.name + "'"));
     } else if (item.name.rfind("special:", 0) == 0 || ends_in(item.name, "_QuantMultA")) {
       cursor.skip(item.bytes, "'" + item.name + "'");
     } else {
