@@ -16,6 +16,7 @@ inline namespace v0 {
 constexpr const char* kConfigFile = "config.yaml";                ///< the configuration in a model folder
 constexpr const char* kWeightsFile = "weights.safetensors";       ///< the weights in a model folder
 constexpr const char* kNeutralWeightsFile = "model.safetensors";  ///< the name that other programs use for the weights
+constexpr const char* kRecommendedModel = "recommended";          ///< the link to a run folder's better model
 
 /// Bounds of settings of the section `model`, and of the same settings in other programs' files.
 struct NetworkBounds {

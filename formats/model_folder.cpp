@@ -57,6 +57,14 @@ std::string find_weights(const std::string& folder) {
   throw std::runtime_error(fmt::format("{}: no model folder, {} is missing", folder, path_in(folder, kWeightsFile)));
 }
 
+// The recommended model of a finished training's folder; another folder is itself.
+std::string recommended_in(const std::string& folder) {
+  for (const char* file : {kWeightsFile, kNeutralWeightsFile})
+    if (fs::exists(fs::path(folder) / file)) return folder;
+  const std::string recommended = path_in(folder, kRecommendedModel);
+  return fs::exists(fs::path(recommended) / kWeightsFile) ? recommended : folder;
+}
+
 ModelConfig read_config(const std::string& text, const std::string& path) {
   ModelConfig config;
   ConfigSchema schema;
@@ -138,7 +146,8 @@ void check_tokenizer(const Tokenizer& tokenizer, const ModelChecksums& checksums
 
 }  // namespace
 
-LoadedModel load_model_folder(const std::string& folder, const ParallelFor& parallel_for) {
+LoadedModel load_model_folder(const std::string& path, const ParallelFor& parallel_for) {
+  const std::string folder = recommended_in(path);
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
   const uint64_t weight_bytes = InputFile(weights_path).size();

@@ -31,7 +31,7 @@ struct LoadedModel {
 };
 
 /// Reads a model folder: `config.yaml`, the tokenizer, the weights in `weights.safetensors` or `model.safetensors`, and
-/// `text_profile.yaml` if there is one.
+/// `text_profile.yaml` if there is one. Of a finished training's run folder, reads the recommended model.
 /// `parallel_for` distributes the reading of the weights.
 /// @throws std::runtime_error if a file is missing, damaged or changed since it was saved (see ModelChecksums), a
 /// weight is not finite, or the parts are inconsistent.

@@ -156,8 +156,9 @@ int run_training(const transmute::ExperimentSetup& setup, const transmute::Train
     transmute::Trainer trainer = transmute::make_trainer(setup, options, experiment);
     transmute::catch_stop_signals();
     const int signal = trainer.run(transmute::stop_signal);
-    constexpr int kSignalExit = 128;
-    return signal == 0 ? 0 : kSignalExit + signal;
+    constexpr int kWorthlessExit = 3, kSignalExit = 128;
+    if (signal != 0) return kSignalExit + signal;
+    return trainer.is_worthless() ? kWorthlessExit : 0;
   } catch (const transmute::OtherRankEnded& error) {
     if (options.ranks.rank == 0) log_error(error);
     if (options.ranks.local_size == options.ranks.size) return 1;  // the other one has said it on this terminal

@@ -136,6 +136,17 @@ std::unique_ptr<ProcessLock> RunFolder::lock() const {
   return lock;
 }
 
+std::string RunFolder::recommend(const char* model) const {
+  const std::string link = file(kRecommendedModel), partial = link + ".partial";
+  if (fs::exists(fs::symlink_status(link)) && !fs::is_symlink(link))
+    return fmt::format("{} is not a symbolic link, and therefore does not lead to the recommended model", link);
+  std::error_code error;
+  fs::remove(partial, error);
+  fs::create_directory_symlink(model, partial, error);
+  if (!error) fs::rename(partial, link, error);
+  return error ? fmt::format("{} cannot be made a symbolic link: {}", link, error.message()) : "";
+}
+
 bool RunFolder::has_begun() const {
   return !CheckpointStore(checkpoints()).list().empty();
 }

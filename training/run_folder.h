@@ -15,13 +15,15 @@ inline namespace v0 {
 /// The folder of a run, which rank 0 writes: the names of what is in it (see Trainer), its config and its tokenizer.
 class RunFolder {
  public:
+  static constexpr const char *kModel = "model", *kBest = "best";  ///< names of the model folders
+
   explicit RunFolder(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
   std::string checkpoints() const { return file("checkpoints"); }
   std::string cache() const { return file("cache"); }
-  std::string best() const { return file("best"); }
-  std::string model() const { return file("model"); }
+  std::string best() const { return file(kBest); }
+  std::string model() const { return file(kModel); }
   std::string metrics() const { return file("metrics.jsonl"); }
   std::string tensorboard() const { return file("tensorboard"); }
   std::string report() const { return file("report.html"); }
@@ -41,6 +43,10 @@ class RunFolder {
   /// @throws std::invalid_argument as check_links() does, and naming what a training would replace and is not of one;
   /// std::runtime_error naming the process that trains in it, or where it cannot be written.
   std::unique_ptr<ProcessLock> lock() const;
+
+  /// Makes the link `recommended` lead to one of the model folders.
+  /// @returns why that is not possible; empty where it is done
+  std::string recommend(const char* model) const;
 
   /// Whether a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
   bool has_begun() const;

@@ -57,12 +57,14 @@ void log_start(const RunFacts& facts, const TrainState& state) {
 }
 
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
-                                                              double seconds, const std::string& final_score) {
+                                                              double seconds, const std::string& final_score,
+                                                              const Verdict& verdict) {
   std::vector<std::pair<std::string, std::string>> table{{"step", format_count(state.step)},
                                                          {"epoch", format_count(state.pass())},
                                                          {"target tokens", format_count(state.target_tokens)},
                                                          {"time", format_duration(seconds)}};
   if (!final_score.empty()) table.emplace_back("finished model", final_score);
+  for (const auto& [name, bleu] : verdict.scores) table.emplace_back(name, fmt::format("BLEU {:.2f}", bleu));
   if (state.best_score) table.emplace_back("best " + state.metric, score_value(state));
   table.insert(table.end(), {{"parameters", format_count(facts.parameters)},
                              {"training text", format_count(facts.pairs) +

@@ -5,6 +5,7 @@
 #include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/reporting/report.h>
+#include <transmute/training/verdict.h>
 
 #include <cstdint>
 #include <string>
@@ -30,8 +31,10 @@ void log_start(const RunFacts& facts, const TrainState& state);
 
 /// The table at the top of a run's report.
 /// @param final_score of the finished model; empty where there is none
+/// @param verdict whose scores of trivial translators stand beside it
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
-                                                              double seconds, const std::string& final_score);
+                                                              double seconds, const std::string& final_score,
+                                                              const Verdict& verdict);
 
 }  // namespace v0
 }  // namespace transmute

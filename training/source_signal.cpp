@@ -60,19 +60,23 @@ SourceSignal source_signal(Transformer& transformer, const Batch& batch) {
           entropies.min().item<double>()};
 }
 
-std::string collapse_warning(const SourceSignal& signal, const TransformerOptions& options) {
+std::string take_off_remedies(const TransformerOptions& options) {
   std::vector<std::string> remedies;
   if (options.initialization == Initialization::xavier) remedies.push_back("model.initialization: scaled");
   if (options.norm_position != NormPosition::deep) remedies.push_back("model.norm_position: deep");
   if (options.dropout > 0.1) remedies.push_back(fmt::format("a model.dropout below {}", options.dropout));
   remedies.push_back("a lower training.learning_rate_scale (or learning_rate)");
   remedies.push_back("more training.warmup_steps");
+  return fmt::format("{}", fmt::join(remedies, ", or "));
+}
+
+std::string collapse_warning(const SourceSignal& signal, const TransformerOptions& options) {
   return fmt::format(
       "after the warm-up the decoder still does not see its source: every head of encoder-decoder attention looks at "
       "all source tokens alike (entropy {:.1f}% of its maximum or more), and {:.1f}% of the encoder's output differs "
       "between the positions of a sentence. Translations will be fluent and have little to do with the source. If "
       "this does not pass soon, start again in another --run-folder with {}",
-      100 * signal.sharpest_head, 100 * signal.position_variance, fmt::join(remedies, ", or "));
+      100 * signal.sharpest_head, 100 * signal.position_variance, take_off_remedies(options));
 }
 
 }  // namespace v0

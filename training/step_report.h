@@ -29,6 +29,8 @@ class StepReport {
   void write_metrics();
   /// Starts a new span of steps.
   void restart();
+  /// Whether the decoder did not see its source at the last record.
+  bool is_collapsed() const;
   /// At the end of a translator's training whose decoder does not see its source.
   void warn_if_still_collapsed();
   /// Leaves the time since `pause` was made out of the present steps' speed.
@@ -37,7 +39,6 @@ class StepReport {
  private:
   Json metrics(double seconds);
   void measure_source_signal();
-  bool is_collapsed() const;
 
   StepReportParts parts_;
   Stopwatch watch_;

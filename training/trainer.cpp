@@ -29,6 +29,7 @@
 #include <transmute/training/stopwatch.h>
 #include <transmute/training/text_checks.h>
 #include <transmute/training/validation.h>
+#include <transmute/training/verdict.h>
 
 #include <algorithm>
 #include <optional>
@@ -66,6 +67,7 @@ class Trainer::Session {
   Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
           ProcessGroup& group);
   int run(const std::function<int()>& stop_signal);
+  bool is_worthless() const { return verdict_.worth == Worth::none; }
 
  private:
   Tokenizer prepare_tokenizer();
@@ -86,10 +88,12 @@ class Trainer::Session {
   TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
   void finish();
   std::string set_final_weights();
+  const char* limit_that_ended() const;
   std::string ended_by() const;
-  void name_the_better_model(const ValidationScore& last);
+  const char* better_model(ValidationScore& last);
   bool load_best();
-  void say_how_to_use(const std::string& model);
+  void judge_model(const TranslatedText& translated, double loss);
+  void recommend(const char* model);
   void save_model(const std::string& folder);
   RunFacts facts() const;
   void write_report() const;
@@ -123,6 +127,7 @@ class Trainer::Session {
   std::optional<StepReport> report_;
   int64_t saved_step_ = -1;
   std::string final_score_;  // of the finished model
+  Verdict verdict_;          // on the recommended one
 };
 
 Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
@@ -379,7 +384,8 @@ void Trainer::Session::write_report() const {
   if (!group_.is_first()) return;
   ReportContent content;
   content.title = "Training of " + folder_.name();
-  content.facts = report_facts(facts(), state_, clock_.seconds(), final_score_);
+  content.facts = report_facts(facts(), state_, clock_.seconds(), final_score_, verdict_);
+  content.problem = verdict_.problem;
   content.records = log_.records();
   content.smooths_labels = config_.training.label_smoothing > 0;
   content.config = config_yaml_;
@@ -397,45 +403,67 @@ void Trainer::Session::finish() {
   const std::string text =
       fmt::format("finished after step {}{} ({} target tokens, {} of training)", format_count(state_.step), ended_by(),
                   format_count(state_.target_tokens), format_duration(clock_.seconds()));
-  report_->warn_if_still_collapsed();
   if (!ended_by().empty()) warn_of_early_end(config_, state_.step);
   if (!validator_) {
     log_.info(text);
-    say_how_to_use(folder_.model());
-    return;
+    report_->warn_if_still_collapsed();
+    return recommend(RunFolder::kModel);
   }
-  const ValidationScore last = validator_->measure(state_.step);
+  ValidationScore last = validator_->measure(state_.step);
   if (last.translated.confidence) {
     text_profile_.translations.set(*last.translated.confidence);
     save_model(folder_.model());
   }
   final_score_ = last.summary;
-  write_report();
   log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
-  name_the_better_model(last);
+  const char* const better = better_model(last);
+  judge_model(last.translated, last.loss);
+  write_report();
+  recommend(better);
 }
 
-// What ended the training before all of its steps.
-std::string Trainer::Session::ended_by() const {
+// What ended the training before all of its steps; null where nothing did.
+const char* Trainer::Session::limit_that_ended() const {
   const TrainingOptions& training = config_.training;
-  if (state_.step >= training.max_steps) return "";
-  const char* reason = out_of_patience()                                                ? "validation.patience"
-                       : training.max_epochs > 0 && state_.epoch >= training.max_epochs ? "training.max_epochs"
-                                                                                        : "training.max_minutes";
-  return fmt::format(" of {}, by {}", format_count(training.max_steps), reason);
+  if (state_.step >= training.max_steps) return nullptr;
+  return out_of_patience()                                                ? "validation.patience"
+         : training.max_epochs > 0 && state_.epoch >= training.max_epochs ? "training.max_epochs"
+                                                                          : "training.max_minutes";
 }
 
-// The last weights need not be the best ones. The highest score of many, though, is so partly by chance.
-void Trainer::Session::name_the_better_model(const ValidationScore& last) {
+std::string Trainer::Session::ended_by() const {
+  const char* const limit = limit_that_ended();
+  return limit == nullptr ? "" : fmt::format(" of {}, by {}", format_count(config_.training.max_steps), limit);
+}
+
+// The folder of the last weights or of the best ones, of which `last` then has the translations and the loss. The
+// highest score of many is the highest partly by chance.
+const char* Trainer::Session::better_model(ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
-  if (!comparable || *state_.best_score <= last.score || !load_best()) return say_how_to_use(folder_.model());
+  if (!comparable || *state_.best_score <= last.score || !load_best()) return RunFolder::kModel;
+  TranslatedText translated;
+  if (validator_->translates()) translated = validator_->translate();
   const bool is_better = last.metric == ValidationMetric::loss  // which has no scores of sentences to resample
-                         || is_surely_better(validator_->translate(), last.translated, last.metric);
+                         || is_surely_better(translated, last.translated, last.metric);
   log_.info(fmt::format("{} is {} on the validation text: {} against {} of {}", folder_.best(),
                         is_better ? "better" : "not better by more than chance explains",
                         score_text(last.metric, *state_.best_score), score_text(last.metric, last.score),
                         folder_.model()));
-  say_how_to_use(is_better ? folder_.best() : folder_.model());
+  if (!is_better) return RunFolder::kModel;
+  last.translated = std::move(translated);
+  last.loss = validator_->loss();
+  return RunFolder::kBest;
+}
+
+// Says what the recommended model is worth.
+void Trainer::Session::judge_model(const TranslatedText& translated, double loss) {
+  const double passes = static_cast<double>(state_.target_tokens) / static_cast<double>(train_text_.epoch_tokens());
+  const char* const limit = limit_that_ended();
+  verdict_ = judge({config_, tokenizer_, translated, loss, state_.step, passes,
+                    limit != nullptr && std::string(limit) == "training.max_minutes", report_->is_collapsed()});
+  if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu()));
+  if (!verdict_.problem.empty()) log_.warn(verdict_.problem);
+  if (verdict_.worth == Worth::unknown) report_->warn_if_still_collapsed();
 }
 
 // Puts the best weights into the network, unless their folder has been removed or damaged.
@@ -449,9 +477,10 @@ bool Trainer::Session::load_best() {
   }
 }
 
-void Trainer::Session::say_how_to_use(const std::string& model) {
+void Trainer::Session::recommend(const char* model) {
+  if (const std::string problem = folder_.recommend(model); !problem.empty()) log_.warn(problem);
   log_.info(fmt::format(
-      "the model is in {0}; {1} --model {0}", model,
+      "the model is in {0}; {1} --model {0}", path_in(folder_.path(), model),
       config_.is_language_model() ? "continue text with: transmute generate" : "translate with: transmute translate"));
 }
 
@@ -505,6 +534,10 @@ Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, c
 }
 
 Trainer::~Trainer() = default;
+
+bool Trainer::is_worthless() const {
+  return session_->is_worthless();
+}
 
 int Trainer::run(const std::function<int()>& stop_signal) {
   const OrdinaryModes modes;

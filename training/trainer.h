@@ -24,6 +24,7 @@ class ProcessGroup;
 ///     best/                            the model folder with the best validation result
 ///     model/                           the finished model folder: the moving average with training.ema_decay, else
 ///                                      the mean of the last checkpoints
+///     recommended                      a symbolic link to the better of both by validation
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
 ///     tensorboard/                     the same numbers for TensorBoard
 ///     report.html                      curves, sample translations and the configuration, for a browser
@@ -49,6 +50,10 @@ class TRANSMUTE_API Trainer {
   /// @returns 0 if the training is finished, otherwise the number that stopped it, on every rank
   /// @throws std::runtime_error if the loss is not finite, a file cannot be written, or another rank is lost
   int run(const std::function<int()>& stop_signal = {});
+
+  /// Whether run() has finished with a model that translates the validation text no better than trivial translators,
+  /// and more of the same training would not help. The log names the likely cause. False on ranks other than 0.
+  bool is_worthless() const;
 
  private:
   class Session;

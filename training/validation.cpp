@@ -164,6 +164,7 @@ ValidationScore Validator::measure(int64_t step) const {
   const double per_token = loss();
   ValidationScore measured;
   measured.score = -per_token;
+  measured.loss = per_token;
   measured.record = {{"type", "validation"}, {"step", step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
   measured.text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", format_count(step), per_token,
                               std::exp(per_token));

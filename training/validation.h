@@ -36,6 +36,7 @@ bool is_surely_better(const TranslatedText& a, const TranslatedText& b, Validati
 struct ValidationScore {
   ValidationMetric metric = ValidationMetric::loss;  ///< that chooses the best weights
   double score = 0;                                  ///< by it; the higher the better
+  double loss = 0;                                   ///< per target token, in nats
   Json record;                                       ///< for the metrics
   std::string text;                                  ///< for the log
   std::string summary;                               ///< the metric's value; for the loss, perplexity and BLEU

@@ -208,6 +208,7 @@ h1 { font-size: 1.4rem; margin: .2rem 0 .8rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 1.6rem 0 .6rem; }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 9rem), 1fr)); gap: .5rem 1rem; margin: 0; }
 dt { color: var(--soft); font-size: .82rem; } dd { margin: 0; overflow-wrap: anywhere; }
+.problem { margin: 1rem 0 0; padding: .5rem .8rem; border-left: 4px solid var(--c1); background: var(--card); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)); gap: 1rem; }
 figure { margin: 0; padding: .7rem; background: var(--card); border: 1px solid var(--line); border-radius: 6px; min-width: 0; }
 figcaption { display: flex; flex-wrap: wrap; gap: .1rem .9rem; font-size: .86rem; } figcaption span { color: var(--soft); }
@@ -237,6 +238,7 @@ std::string report_html(const ReportContent& content) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
       "<style>{1}</style></head>\n<body><h1>{0}</h1>\n<dl>{2}</dl>\n",
       html_escaped(content.title), kStyle, facts);
+  if (!content.problem.empty()) html += "<p class=\"problem\">" + html_escaped(content.problem) + "</p>\n";
   if (!charts.empty()) html += "<h2>Curves, by step</h2>\n<div class=\"charts\">" + charts + "</div>\n";
   if (!samples.empty()) html += "<h2>Translations of the validation text</h2>\n" + samples;
   html += "<h2>Config</h2>\n<pre>" + html_escaped(content.config) + "</pre>\n</body></html>\n";

@@ -14,6 +14,7 @@ inline namespace v0 {
 struct ReportContent {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  ///< name and value, for the table at the top
+  std::string problem;                                     ///< what is wrong with the model; empty: nothing is known
   std::vector<Json> records;                               ///< those of `metrics.jsonl`
   bool smooths_labels = true;                              ///< whether the training's loss is of smoothed labels
   std::string config;                                      ///< the resolved YAML

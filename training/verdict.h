@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/training/config.h>
+#include <transmute/training/text_profile.h>
+#include <transmute/training/validation.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Translations that need no network.
+struct TrivialTranslations {
+  std::string name;  ///< of the method
+  std::vector<std::string> texts;
+};
+
+/// Translates `sources` by copying them, by the most frequent target of the training text, and piece by piece with a
+/// dictionary (see LexicalModel) that is learned from it. The latter is the last one.
+std::vector<TrivialTranslations> trivial_translations(const SampledText& training, const Tokenizer& tokenizer,
+                                                      const std::vector<std::string>& sources);
+
+/// How many standard errors the chrF of texts against the references of their own lines is above that against the
+/// references of other lines: about 0 where the texts have nothing to do with their lines.
+double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references);
+
+/// What is known of a finished training.
+struct FinishedTraining {
+  const TrainingConfig& config;
+  const Tokenizer& tokenizer;
+  /// Of the validation text by the recommended model; empty where nothing is translated.
+  const TranslatedText& translated;
+  double loss;          ///< of that model on the validation text, per target token
+  int64_t steps;        ///< updates
+  double passes;        ///< over the training text
+  bool is_out_of_time;  ///< whether training.max_minutes ended it
+  bool is_collapsed;    ///< see SourceSignal
+};
+
+/// What a trained model is worth.
+enum class Worth {
+  unknown,  ///< there is too little held-out text to tell
+  some,     ///< it translates better than trivial translators
+  not_yet,  ///< it does not, and the training was short
+  none,     ///< it does not, and more of the same training would not help
+};
+
+/// What a trained model is worth, and why.
+struct Verdict {
+  Worth worth = Worth::unknown;
+  std::vector<std::pair<std::string, double>> scores;  ///< BLEU of trivial translators, by name
+  std::string problem;  ///< what is wrong, the likely cause and the remedy; empty where nothing is
+};
+
+/// Judges a finished training by its translations of the held-out text. Reads the training text.
+Verdict judge(const FinishedTraining& training);
+
+/// The trivial translators' scores in one sentence, for the log; empty where there are none.
+std::string scores_text(const Verdict& verdict, double bleu);
+
+}  // namespace v0
+}  // namespace transmute
