@@ -127,7 +127,7 @@ void log_choices(const transmute::Experiment& experiment, const std::string& run
   const transmute::TransformerOptions& model = experiment.config.model.model;
   const transmute::TrainingOptions& training = experiment.config.training;
   spdlog::info(fmt::format(
-      "chosen for {}: {} pieces, {}+{} layers of width {}, dropout {}, {} of {} tokens, warm-up {}",
+      "chosen for {}: {} pieces, {}+{} layers of width {}, dropout {}, at most {} of {} tokens, warm-up {}",
       transmute::counted(experiment.size.pairs, "sentence pair"),
       transmute::format_count(experiment.config.model.tokenizer.vocab_size), model.num_encoder_layers,
       model.num_decoder_layers, model.d_model, model.dropout, transmute::counted(training.max_steps, "step"),
@@ -154,7 +154,10 @@ int run_training(const transmute::ExperimentSetup& setup, const transmute::Train
       log_choices(experiment, options.run_folder);
     }
     transmute::Trainer trainer = transmute::make_trainer(setup, options, experiment);
-    transmute::catch_stop_signals();
+    const bool is_first = options.ranks.rank == 0;
+    transmute::catch_stop_signals(is_first ? "\ntrain: stopping after the step or validation under way, with a "
+                                             "checkpoint; to end at once, repeat the signal after two seconds\n"
+                                           : "");
     const int signal = trainer.run(transmute::stop_signal);
     constexpr int kWorthlessExit = 3, kSignalExit = 128;
     if (signal != 0) return kSignalExit + signal;
@@ -213,14 +216,14 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
   return run_training(arguments.setup, options, experiment);
 }
 
-void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config, CLI::Option* run_folder) {
+void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config) {
   const auto add = [&app](const char* name, std::string& value, const char* text) {
     return app.add_option(name, value, text)->type_name("FILE")->group("Without a config");
   };
   CLI::Option* const source = add("--source", arguments.setup.text.train.source,
                                   "training text; everything else is chosen automatically, see docs/training.md");
   CLI::Option* const target = add("--target", arguments.setup.text.train.target, "its translation, line for line");
-  source->needs(target)->needs(run_folder)->excludes(config);
+  source->needs(target)->excludes(config);
   target->needs(source);
   CLI::Option* const valid_source = add("--valid-source", arguments.setup.text.valid.source,
                                         "validation text; default: lines held out from --source");
@@ -245,7 +248,7 @@ int main(int argc, char** argv) {
       "folder, it resumes from the newest checkpoint.",
       "train");
   app.footer(
-      "{} --source train.en --target train.de --run-folder runs/mine --minutes 60\n"
+      "{} --source train.en --target train.de --minutes 60\n"
       "{} --config configs/demo.yaml --set training.max_minutes=10");
   Arguments arguments;
   CLI::Option* const config =
@@ -255,11 +258,11 @@ int main(int argc, char** argv) {
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  CLI::Option* const run_folder =
-      app.add_option(
-             "--run-folder", arguments.setup.trainer.run_folder,
-             "folder for checkpoints, metrics and the model; default with --config: runs/ and the config's name")
-          ->type_name("FOLDER");
+  app.add_option(
+         "--run-folder", arguments.setup.trainer.run_folder,
+         "folder for checkpoints, metrics and the model; default: runs/ and the name of the config, or those of the "
+         "text, such as runs/train.en-de")
+      ->type_name("FOLDER");
   transmute::add_device_flag(app, arguments.setup.trainer.device);
   transmute::add_threads_flag(app, arguments.setup.trainer.threads);
   app.add_option("--local-ranks", arguments.local_ranks,
@@ -275,11 +278,13 @@ int main(int argc, char** argv) {
                  "and LibTorch's operations) for chrome://tracing or ui.perfetto.dev")
       ->type_name("FILE")
       ->check(transmute::not_standard_output());
-  add_text_flags(app, arguments, config, run_folder);
+  add_text_flags(app, arguments, config);
   app.add_flag("--describe-config", arguments.describe_config,
                "print all configuration keys with their defaults and meanings");
   return transmute::run_program(app, argc, argv, [&] {
     transmute::configure_process_for_workers();
+    if (!arguments.setup.text.train.source.empty())
+      arguments.setup.trainer.run_folder = transmute::run_folder_of(arguments.setup);
     return train(arguments, command_of_rank(argc, argv, arguments));
   });
 }

@@ -118,21 +118,29 @@ double steps_per_pass(const TextSize& size, int64_t batch_tokens) {
 
 // All that follows from the number of steps.
 void set_steps(TrainingConfig& config, const TextSize& size, int64_t steps) {
-  TrainingOptions& training = config.training;
-  training.max_steps = steps;
+  const TrainingOptions& training = config.training;
+  plan_steps(config, steps);
   // Few passes over the text give a network little to learn by heart, and dropout only slows them down.
   const double passes = static_cast<double>(steps) / steps_per_pass(size, training.batch_tokens);
   double& dropout = config.model.model.dropout;
   if (passes < 60) dropout = std::min(dropout, passes < 25 ? 0.1 : 0.2);
+}
+
+}  // namespace
+
+void plan_steps(TrainingConfig& config, int64_t steps) {
+  constexpr double kMostValidations = 20, kFewest = 1.5, kMinutesOfOne = 2;
+  TrainingOptions& training = config.training;
   // Few steps need a larger share: a post-norm network that rises to its learning rate sooner does not take off.
   const int64_t least = std::clamp<int64_t>(steps / 2, 1, 350);
   training.warmup_steps = std::clamp<int64_t>(steps / 5, least, 4000);
   training.checkpoint_every = std::max<int64_t>(1, steps / 50);
   training.log_every = std::clamp<int64_t>(steps / 100, 1, 100);
-  config.validation.every = std::max<int64_t>(1, steps / 20);
+  double validations = kMostValidations;
+  if (training.max_minutes > 0)
+    validations = std::clamp(training.max_minutes / kMinutesOfOne, kFewest, kMostValidations);
+  config.validation.every = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(steps) / validations));
 }
-
-}  // namespace
 
 TextSize measure_text(const PairOfFiles& files) {
   PairLines lines(files);
@@ -249,7 +257,8 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   if (size.pairs < kLeastPairsForBleu) config.validation.metric = ValidationMetric::chrf;
 
   const double passes = std::clamp(100 * std::sqrt(30'000 / pairs_of(size)), 10.0, 200.0);
-  set_steps(config, size, rounded(passes * steps_per_pass(size, shape.batch_tokens)));
+  config.training.max_steps = rounded(passes * steps_per_pass(size, shape.batch_tokens));
+  set_steps(config, size, config.training.max_steps);
   return config;
 }
 
@@ -261,7 +270,8 @@ void begin_with(TrainingConfig& config, const TextSize& size, const std::string&
   config.training.initialize_from = model;
   take_network_of_initial_model(config, ConfigSchema());  // nothing is given so far
   config.training.learning_rate = peak_rate(config.model.model.d_model) / kShareOfRate;
-  set_steps(config, size, std::max<int64_t>(1, config.training.max_steps / kShareOfSteps));
+  config.training.max_steps = std::max<int64_t>(1, config.training.max_steps / kShareOfSteps);
+  set_steps(config, size, config.training.max_steps);
 }
 
 double steps_within(double minutes, double seconds_per_step) {
@@ -272,7 +282,8 @@ double steps_within(double minutes, double seconds_per_step) {
 void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step) {
   const double steps = steps_within(minutes, seconds_per_step);
   config.training.max_minutes = minutes;
-  if (steps < static_cast<double>(config.training.max_steps)) set_steps(config, size, rounded(steps));
+  const bool is_enough = steps >= static_cast<double>(config.training.max_steps);
+  set_steps(config, size, is_enough ? config.training.max_steps : rounded(steps));
 }
 
 }  // namespace v0

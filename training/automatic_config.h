@@ -71,8 +71,12 @@ void begin_with(TrainingConfig& config, const TextSize& size, const std::string&
 /// Steps that fit into the time, but for the share of it that validations and checkpoints take.
 double steps_within(double minutes, double seconds_per_step);
 
-/// Fits the training to `minutes`, of which one step takes `seconds_per_step`: steps, warm-up, dropout, checkpoints and
-/// validations. A text that is worth fewer steps keeps those.
+/// Sets what follows from the number of steps that a training will probably make: warm-up, checkpoints, log and
+/// validations, of which there is at most one in two minutes where the time is limited.
+void plan_steps(TrainingConfig& config, int64_t steps);
+
+/// Fits the training to `minutes`, of which one step takes `seconds_per_step`, by plan_steps() and dropout. The limit
+/// of steps stays what the text is worth.
 void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step);
 
 }  // namespace v0

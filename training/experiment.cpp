@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/text_file.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/initial_model.h>
@@ -12,6 +13,7 @@
 #include <transmute/training/text_checks.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
@@ -22,8 +24,21 @@ inline namespace v0 {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// train.en.gz and train.de.gz: "train.en-de".
+std::string name_of(const PairOfFiles& files) {
+  fs::path name = fs::path(files.source).filename();
+  if (name.extension() == ".gz") name.replace_extension();
+  const std::string target = text_file_ending(files.target);
+  return name.string() + (target.empty() || "." + target == name.extension() ? "" : "-" + target);
+}
+
+}  // namespace
+
 std::string run_folder_of(const ExperimentSetup& setup) {
   if (!setup.trainer.run_folder.empty()) return setup.trainer.run_folder;
+  if (!setup.text.train.source.empty()) return (fs::path("runs") / name_of(setup.text.train)).string();
   const fs::path config(setup.config);
   const std::string beside = config.has_parent_path() ? config.parent_path().string() : ".";
   // A run's own config goes on with that run.
@@ -210,11 +225,12 @@ void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Expe
   const int64_t wanted = experiment.config.training.max_steps;
   limit_time(experiment.config, experiment.size, setup.minutes, seconds);
   assign(setup, experiment);
-  const int64_t steps = experiment.config.training.max_steps;
-  if (steps < wanted)
-    spdlog::info(fmt::format("--minutes {:g} allows {}; the full training for this text has {} and would take {} here",
-                             setup.minutes, counted(steps, "step"), format_count(wanted),
-                             format_duration(seconds * static_cast<double>(wanted))));
+  const double steps = steps_within(setup.minutes, seconds);
+  if (steps < static_cast<double>(wanted))
+    spdlog::info(
+        fmt::format("--minutes {:g} allows about {}; the full training for this text has {} and would take {} here",
+                    setup.minutes, counted(std::max<int64_t>(1, std::llround(steps)), "step"), format_count(wanted),
+                    format_duration(seconds * static_cast<double>(wanted))));
 }
 
 Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options, Experiment& experiment) {
@@ -227,6 +243,13 @@ Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options
   int64_t& size = experiment.config.model.tokenizer.vocab_size;
   TrainerOptions with_lock = options;
   with_lock.lock = std::move(experiment.lock);  // kept through all tries
+  if (setup.minutes > 0)
+    with_lock.plan = [assignments = setup.assignments](TrainingConfig& config, int64_t steps) {
+      plan_steps(config, steps);
+      ConfigSchema schema;
+      config.declare(schema);
+      for (const std::string& assignment : assignments) schema.set(assignment);
+    };
   const auto make = [&] { return Trainer(experiment.config, experiment.schema.to_yaml(), with_lock); };
   const auto make_no_larger = [&] {
     try {

@@ -43,8 +43,8 @@ struct Experiment {
   std::unique_ptr<ProcessLock> lock;
 };
 
-/// TrainerOptions::run_folder, or where a training of that config belongs: beside the config of a run, which goes on
-/// with that run, otherwise in runs/, under the config's name.
+/// TrainerOptions::run_folder, or where a training of that config or text belongs: beside the config of a run, which
+/// goes on with that run, otherwise in runs/, under the name of the config or of the text, such as train.en-de.
 std::string run_folder_of(const ExperimentSetup& setup);
 
 /// Reads the config, or chooses it for a text of which a part is held out in the run folder, which it locks, or goes

@@ -187,6 +187,7 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
       (loss.guidance.defined() ? loss.tokens + guidance_.weight * loss.guidance : loss.tokens).backward();
       sums_of_micro_batches.push_back(parts_of(loss));
       losses[w].tokens += batch.target_tokens;
+      ++micro_batches_done_;
     }
     if (!sums_of_micro_batches.empty())
       losses[w].sums = torch::stack(sums_of_micro_batches).to(torch::kDouble).sum(0) / factor;

@@ -9,6 +9,7 @@
 #include <transmute/training/distributed/gradient_sum.h>
 #include <transmute/training/reporting/trace.h>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -67,6 +68,9 @@ class Replicas {
   /// worker's spans "forward" and "backward".
   PendingLoss accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace = nullptr);
 
+  /// Number of micro-batches that have gone through accumulate_gradients(). May be called on any thread.
+  int64_t micro_batches_done() const { return micro_batches_done_; }
+
   /// From now on the gradients are summed over all ranks too, each as soon as it is complete: while a batch that
   /// is_last_of_step is computed.
   void sum_over(ProcessGroup& group);
@@ -100,6 +104,7 @@ class Replicas {
   void set_gradients_aside(size_t worker);
   void set_aside(size_t worker, size_t parameter, torch::Tensor& gradient);
 
+  std::atomic<int64_t> micro_batches_done_{0};
   torch::Device device_;
   WorkerCrew& workers_;
   Guidance guidance_;

@@ -3,6 +3,7 @@
 
 #include <transmute/common/json.h>
 #include <transmute/common/progress.h>
+#include <transmute/training/heartbeat.h>
 #include <transmute/training/reporting/metrics_log.h>
 #include <transmute/training/reporting/tensorboard.h>
 #include <transmute/training/run_folder.h>
@@ -20,7 +21,8 @@ class RunLog {
  public:
   /// Makes a silent one.
   RunLog() = default;
-  void open(const RunFolder& folder, const ResumePoint& point);
+  /// @param heartbeat is told of every line
+  void open(const RunFolder& folder, const ResumePoint& point, Heartbeat& heartbeat);
 
   void info(const std::string& text);
   void warn(const std::string& text);
@@ -30,9 +32,12 @@ class RunLog {
 
   /// Whether a progress line is drawn, which replaces the log's lines about single steps.
   bool shows_progress() const { return metrics_ && progress_.visible(); }
-  void show_progress(double done, const std::string& text) { progress_.show(done, text); }
+  void show_progress(double done, const std::string& text);
 
  private:
+  void begin_line();
+
+  Heartbeat* heartbeat_ = nullptr;
   ProgressLine progress_;
   std::optional<MetricsLog> metrics_;
   std::optional<TensorBoardLog> tensorboard_;

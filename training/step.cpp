@@ -43,11 +43,25 @@ Steps::Steps(const StepParts& parts, TrainState& state, StepOptions options)
       options_(std::move(options)),
       agreed_seconds_(state.seconds) {}
 
+// Of the schedule: training.max_steps, or fewer where the time is over before at the speed so far.
+int64_t Steps::last_step(int64_t step) const {
+  const TrainingOptions& training = config_.training;
+  if (training.max_minutes <= 0 || agreed_seconds_ <= 0) return training.max_steps;
+  const double steps = static_cast<double>(step) * training.max_minutes * 60 / agreed_seconds_;
+  return steps < static_cast<double>(training.max_steps) ? std::max(step, static_cast<int64_t>(steps))
+                                                         : training.max_steps;
+}
+
+double Steps::share_of_step() const {
+  const int64_t done = replicas_.micro_batches_done() - micro_batches_before_;
+  return static_cast<double>(done) / static_cast<double>(std::max<int64_t>(1, micro_batches_of_step_));
+}
+
 double Steps::learning_rate(int64_t step) const {
   const TrainingOptions& training = config_.training;
   return transmute::learning_rate(
       step, {config_.model.model.d_model, training.warmup_steps, training.learning_rate_scale, training.schedule,
-             training.learning_rate, training.min_learning_rate, training.max_steps});
+             training.learning_rate, training.min_learning_rate, last_step(step)});
 }
 
 bool Steps::take(Trace* trace) {
@@ -99,6 +113,11 @@ PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int6
   int64_t step_tokens = 0;
   for (const auto& batch : batches) step_tokens += batch.target_tokens;
   const auto ranks = static_cast<size_t>(group_.size());
+  int64_t micro_batches = 0;
+  for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += ranks)
+    micro_batches += static_cast<int64_t>(batches[b].micro_batches.size());
+  micro_batches_before_ = replicas_.micro_batches_done();
+  micro_batches_of_step_ = micro_batches;
   PendingLoss own;
   for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += ranks) {
     const StepInput input{std::move(batches[b].micro_batches), step_tokens,

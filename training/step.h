@@ -8,6 +8,7 @@
 #include <transmute/training/replicas.h>
 #include <transmute/training/stopwatch.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -56,6 +57,8 @@ class Steps {
   /// Ends the step under way, if there is one.
   void finish();
 
+  /// Of a step. Where training.max_minutes ends the training before training.max_steps, a schedule with a floor falls
+  /// until that time at the speed so far.
   double learning_rate(int64_t step) const;
   int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
 
@@ -63,6 +66,8 @@ class Steps {
   double gradient_norm() const { return gradient_norm_; }
   const Totals& totals() const { return totals_; }
   void clear_totals() { totals_ = {}; }
+  /// Share of the step under way that this process has computed. May be called on any thread.
+  double share_of_step() const;
   /// Share of the present epoch that is done.
   double epoch_done() const { return epoch_done_; }
   /// Rank 0's clock after the last step, on all ranks.
@@ -90,6 +95,7 @@ class Steps {
   void update(Begun& step, const PendingLoss& own, Trace* trace);
   void start_update(Begun& step, const PendingLoss& loss, Trace* trace);
   LossSum exchange(const LossSum& own);
+  int64_t last_step(int64_t step) const;
   bool must_be_settled(int64_t step) const;
   bool settle();
   void skip(const Begun& step);
@@ -108,6 +114,7 @@ class Steps {
   Totals totals_;
   double gradient_norm_ = 0;
   double epoch_done_ = 0;
+  std::atomic<int64_t> micro_batches_before_{0}, micro_batches_of_step_{1};  // of this process
   double agreed_seconds_;
   int stopped_by_ = 0;
   int64_t skipped_ = 0;  // in a row

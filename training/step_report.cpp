@@ -15,6 +15,72 @@ void StepReport::restart() {
   watch_ = Stopwatch();
 }
 
+int64_t StepReport::first_estimate(const TrainingConfig& config) {
+  return config.training.max_epochs > 0 ? 0 : config.training.max_steps;
+}
+
+// With as many steps for each pass over the text as so far.
+int64_t StepReport::estimated_last_step() const {
+  const TrainingOptions& training = parts_.config.training;
+  const double passes = static_cast<double>(parts_.state.epoch) + parts_.steps.epoch_done();
+  if (training.max_epochs == 0 || passes == 0) return last_step_;
+  const double steps = static_cast<double>(parts_.state.step) * static_cast<double>(training.max_epochs) / passes;
+  return static_cast<int64_t>(std::min(steps, static_cast<double>(training.max_steps)));
+}
+
+// Until the end that comes first; validation.patience may end the training before.
+double StepReport::seconds_left(double seconds_per_step) const {
+  const TrainingOptions& training = parts_.config.training;
+  const double left = seconds_per_step * static_cast<double>(std::max<int64_t>(0, last_step_ - step_ + 1));
+  return training.max_minutes > 0 ? std::min(left, training.max_minutes * 60 - parts_.clock.seconds()) : left;
+}
+
+std::string StepReport::plan(double seconds_per_step, double left) const {
+  constexpr double kDay = 24 * 3600, kMany = 2;
+  const TrainingOptions& training = parts_.config.training;
+  const std::string limit =
+      training.max_minutes > 0 ? "at the latest" : fmt::format("at the latest, with {}", counted(last_step_, "step"));
+  if (left < kMany * kDay)
+    return fmt::format("a step takes about {:.2g} s here; the training ends in about {} {}", seconds_per_step,
+                       format_duration(std::max(left, 0.0)), limit);
+  return fmt::format(
+      "a step takes about {:.3g} s here; the training ends in about {:.0f} days {}. To end sooner, set "
+      "training.max_minutes or training.max_steps, a smaller network (model.num_encoder_layers, "
+      "model.num_decoder_layers, model.d_model, model.d_ff) or batch (training.batch_tokens); without --config, "
+      "--source, --target and --minutes choose all of this for the time that there is",
+      seconds_per_step, left / kDay, limit);
+}
+
+std::string StepReport::describe_step() const {
+  constexpr double kLeastShare = 0.02;
+  const double share = parts_.steps.share_of_step();
+  const int64_t step = step_;
+  const std::string where =
+      fmt::format("step {} is under way, {:.0f}% of it computed", format_count(step), 100 * share);
+  if (step != first_step_)
+    return fmt::format("{}; the training ends in about {} at the latest", where, format_duration(seconds_left_));
+  if (share < kLeastShare || last_step_ == 0) return where;
+  const double seconds_per_step = session_.seconds() / share;
+  return where + "; " + plan(seconds_per_step, seconds_left(seconds_per_step));
+}
+
+void StepReport::after_step() {
+  constexpr int64_t kFirstSteps = 5;
+  constexpr double kSoon = 10, kLate = 30;  // seconds
+  const int64_t step = parts_.state.step, made = step - first_step_ + 1;
+  if (made > 0) {
+    step_ = step + 1;
+    last_step_ = estimated_last_step();
+    const double seconds = session_.seconds(), per_step = seconds / static_cast<double>(made);
+    seconds_left_ = std::max(0.0, seconds_left(per_step));
+    if (!has_told_plan_ && ((made >= kFirstSteps && seconds >= kSoon) || seconds >= kLate)) {
+      has_told_plan_ = true;
+      parts_.log.info(plan(per_step, seconds_left_));
+    }
+  }
+  show_progress();
+}
+
 void StepReport::show_progress() {
   if (!parts_.log.shows_progress()) return;
   const TrainState& state = parts_.state;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -50,8 +51,10 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
 double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options,
                                 double most_seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kWarmUp = 2, kTimed = 4;
-  const std::chrono::duration<double> longest(most_seconds);
+  constexpr int kWarmUp = 2, kLeastTimed = 4;
+  constexpr double kLeastSeconds = 3, kShareOfMost = 1.0 / 3;  // what else the machine does comes and goes
+  const std::chrono::duration<double> longest(most_seconds),
+      least(std::min(kLeastSeconds, kShareOfMost * most_seconds));
   const Machine machine = machine_of(options, config.training);
   WorkerCrew workers(machine.workers, run_operations_on_this_thread_only);
   TransformerOptions model = config.model.model;
@@ -69,9 +72,8 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   std::iota(pairs.begin(), pairs.end(), size_t{0});
 
   const Clock::time_point begin = Clock::now();
-  double seconds = 0;
-  int timed = 0;
-  for (int step = 0; step < kWarmUp + kTimed; ++step) {
+  std::vector<double> seconds;
+  for (int step = 0; step < kWarmUp + kLeastTimed || Clock::now() - begin < least; ++step) {
     const Clock::time_point start = Clock::now();
     const int64_t batches = config.training.accumulate_batches;
     for (int64_t batch = 0; batch < batches; ++batch) {
@@ -89,11 +91,12 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
     const Clock::time_point end = Clock::now();
     const bool takes_long = end - begin > longest;
     if (step < kWarmUp && !takes_long) continue;
-    seconds += std::chrono::duration<double>(end - start).count();
-    ++timed;
+    seconds.push_back(std::chrono::duration<double>(end - start).count());
     if (takes_long) break;
   }
-  return seconds / timed;
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
 }
 
 }  // namespace v0

@@ -75,7 +75,8 @@ std::optional<int64_t> expected_steps(const TrainingConfig& config, int64_t epoc
 void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string& ends) {
   constexpr double kEarly = 0.75;  // of all steps: how many an epoch has is only estimated
   const auto all_steps = static_cast<double>(config.training.max_steps);
-  if (has_floor(config.training.schedule) && static_cast<double>(steps) < kEarly * all_steps)
+  const bool follows_time = config.training.max_minutes > 0;  // see Steps::learning_rate()
+  if (has_floor(config.training.schedule) && !follows_time && static_cast<double>(steps) < kEarly * all_steps)
     spdlog::warn(fmt::format(
         "{}, before training.schedule has lowered the learning rate: it falls until training.max_steps. Set "
         "training.max_steps (now {}) to about {}",

@@ -14,6 +14,7 @@
 #include <transmute/training/data/batch_stream.h>
 #include <transmute/training/data/corpus_cache.h>
 #include <transmute/training/distributed/process_group.h>
+#include <transmute/training/heartbeat.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/machine.h>
 #include <transmute/training/rank_sync.h>
@@ -32,6 +33,7 @@
 #include <transmute/training/verdict.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 
@@ -80,6 +82,7 @@ class Trainer::Session {
   void say_that_all_steps_are_made();
   bool reached_end() const;
   bool out_of_patience() const;
+  void plan();
   bool train_step();
   int stop();
   void validate();
@@ -105,6 +108,7 @@ class Trainer::Session {
   const TrainerOptions options_;
   const RunFolder folder_;
   ProcessGroup& group_;
+  const std::unique_ptr<Heartbeat> heartbeat_;  // rank 0's
   const Machine machine_;
   WorkerCrew workers_;
   std::shared_ptr<ProcessLock> lock_;  // rank 0's, of the folder
@@ -126,8 +130,9 @@ class Trainer::Session {
   std::optional<Steps> steps_;
   std::optional<StepReport> report_;
   int64_t saved_step_ = -1;
-  std::string final_score_;  // of the finished model
-  Verdict verdict_;          // on the recommended one
+  bool is_planning_ = false;  // the warm-up lasts, and TrainerOptions::plan adapts the config
+  std::string final_score_;   // of the finished model
+  Verdict verdict_;           // on the recommended one
 };
 
 Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
@@ -137,6 +142,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       options_(options),
       folder_(options.run_folder),
       group_(group),
+      heartbeat_(group.is_first() ? std::make_unique<Heartbeat>() : nullptr),
       machine_(machine_of(options, config.training)),
       workers_(machine_.workers, run_operations_on_this_thread_only),
       tokenizer_(prepare_tokenizer()),
@@ -157,12 +163,13 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   saved_step_ = state_.step;
   start_batches();
   if (!group_.is_first()) return;
-  log_.open(folder_, {state_.step, state_.validation_due});
+  log_.open(folder_, {state_.step, state_.validation_due}, *heartbeat_);
   log_start(facts(), state_);
   warn_of_short_training(config_, train_text_.epoch_tokens(), facts().batches_per_step, state_.step);
 }
 
 Tokenizer Trainer::Session::prepare_tokenizer() {
+  const Heartbeat::Work work(heartbeat_.get(), "reading the text and learning the vocabulary");
   std::optional<Tokenizer> own;
   if (group_.is_first()) {
     lock_ = options_.lock;
@@ -177,6 +184,7 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
 }
 
 TrainingText Trainer::Session::prepare_training_text() {
+  const Heartbeat::Work work(heartbeat_.get(), "tokenizing the text");
   const bool own_cache = config_.data.cache_folder.empty();
   CorpusCache cache(own_cache ? folder_.cache() : config_.data.cache_folder);
   TrainingText text = open_training_text(config_, tokenizer_, cache, workers_);
@@ -269,6 +277,8 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
                  StepOptions{machine_.overlaps_steps, stop_signal, [this](const auto& text) { log_.warn(text); }});
   report_.emplace(StepReportParts{config_, state_, clock_, *steps_, replicas_.transformer(), log_});
   say_that_all_steps_are_made();
+  is_planning_ = options_.plan && state_.step < config_.training.warmup_steps;
+  const Heartbeat::Work work(heartbeat_.get(), [this](double) { return report_->describe_step(); });
   if (state_.validation_due) {
     validate();
     // The checkpoint of the stop was written without its outcome: another start would validate again.
@@ -278,7 +288,8 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
   while (!reached_end()) {
     const bool trained = train_step();
     const bool stopped = steps_->stopped_by() != 0;
-    state_.validation_due = trained && state_.step % config_.validation.every == 0;
+    if (trained && is_planning_) plan();
+    state_.validation_due = trained && !is_planning_ && state_.step % config_.validation.every == 0;
     if (state_.validation_due && !stopped) validate();
     const bool due = state_.step % config_.training.checkpoint_every == 0 ||
                      (config_.training.keep_best > 0 && state_.score.has_value());
@@ -291,11 +302,30 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
   return 0;
 }
 
+// During the warm-up: fits what depends on the number of steps to the speed so far.
+void Trainer::Session::plan() {
+  constexpr int64_t kFirstSteps = 5;
+  constexpr double kFirstShare = 0.02;
+  const TrainingOptions& training = config_.training;
+  const double share = clock_.seconds() / (training.max_minutes * 60);
+  if (state_.step < kFirstSteps || share < kFirstShare) return;
+  const double steps = std::min(static_cast<double>(training.max_steps), static_cast<double>(state_.step) / share);
+  options_.plan(config_, std::max<int64_t>(1, std::llround(steps)));
+  if (state_.step < training.warmup_steps) return;
+  is_planning_ = false;
+  ConfigSchema schema;
+  config_.declare(schema);
+  config_yaml_ = schema.to_yaml();
+  write_file_atomically(path_in(folder_.path(), kConfigFile), config_yaml_);
+  log_.info(fmt::format("at the speed of the warm-up of {}, the time allows about {} in all",
+                        counted(training.warmup_steps, "step"), counted(std::llround(steps), "step")));
+}
+
 // With what is reported of each. False where it was skipped or has not ended yet.
 bool Trainer::Session::train_step() {
   if (profile_.begin_step()) log_profile();
   const bool trained = steps_->take(profile_.trace());
-  report_->show_progress();
+  report_->after_step();
   if (trained && group_.is_first() && state_.step % config_.training.log_every == 0) report_->write_metrics();
   return trained;
 }
@@ -321,6 +351,7 @@ void Trainer::Session::end_profile() {
 
 // Runs on rank 0; the other ranks wait to learn whether these weights are the best ones.
 void Trainer::Session::validate() {
+  const Heartbeat::Work work(heartbeat_.get(), "validating");
   state_.validation_due = false;
   if (!config_.has_validation_text()) return;
   const Stopwatch pause;
@@ -393,6 +424,7 @@ void Trainer::Session::write_report() const {
 }
 
 void Trainer::Session::finish() {
+  const Heartbeat::Work work(heartbeat_.get(), "making the model and validating it");
   end_profile();
   save_checkpoint(false);
   write_report();

@@ -25,8 +25,14 @@ volatile std::sig_atomic_t received_signal = 0;
 volatile std::time_t received_at = 0;
 const char* last_words = "";  // of end_at_once()
 
+const char* acknowledgement = "";
+
+void say(const char* text) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
+}
+
 void end_at_once(int signal) {
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, last_words, std::strlen(last_words));
+  say(last_words);
   end_by(signal);
 }
 
@@ -39,6 +45,7 @@ void remember_signal(int signal) {
   if (received_signal != 0) return;
   received_at = now.tv_sec;
   received_signal = signal;
+  say(acknowledgement);
 }
 
 }  // namespace
@@ -49,7 +56,8 @@ void end_at_once_on_stop_signals(const char* message) {
   std::signal(SIGTERM, end_at_once);
 }
 
-void catch_stop_signals() {
+void catch_stop_signals(const char* message) {
+  acknowledgement = message;
   std::signal(SIGINT, remember_signal);
   std::signal(SIGTERM, remember_signal);
 }

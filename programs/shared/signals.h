@@ -11,8 +11,8 @@ namespace transmute {
 void end_at_once_on_stop_signals(const char* message = "");
 
 /// Asks SIGINT and SIGTERM to set a flag instead of ending the process; a second signal, seconds later, ends it
-/// at once.
-void catch_stop_signals();
+/// at once. The message, a literal, goes to standard error when the first one arrives.
+void catch_stop_signals(const char* message = "");
 
 /// The signal that arrived since catch_stop_signals(), or 0.
 int stop_signal();

@@ -9,6 +9,7 @@
 #include <transmute/training/step_timing.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -95,15 +96,17 @@ TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
       const int64_t worth = config.training.max_steps;
       limit_time(config, size_of(29'000), minutes, seconds_per_step);
       EXPECT_EQ(config.training.max_minutes, minutes);
-      EXPECT_LE(config.training.max_steps, worth);
-      if (config.training.max_steps < worth) {
-        EXPECT_NEAR(static_cast<double>(config.training.max_steps), 0.85 * 60 * minutes / seconds_per_step,
-                    0.06 * 60 * minutes / seconds_per_step + 1);
-      }
-      const int64_t steps = config.training.max_steps;
-      EXPECT_LE(config.training.warmup_steps, std::max<int64_t>(1, steps / 2));
-      EXPECT_GE(config.training.warmup_steps, std::min<int64_t>(steps / 2, 350));
-      EXPECT_LE(config.training.warmup_steps, std::max<int64_t>(steps / 5, 350));
+      EXPECT_EQ(config.training.max_steps, worth) << "the time ends the training before";
+      const double steps = std::min(static_cast<double>(worth), 0.85 * 60 * minutes / seconds_per_step);
+      const auto warmup = static_cast<double>(config.training.warmup_steps);
+      constexpr double kRounding = 1.06;
+      EXPECT_LE(warmup, std::max(1.0, steps / 2 * kRounding));
+      EXPECT_GE(warmup, std::min(std::floor(steps / 2 / kRounding), 350.0));
+      EXPECT_LE(warmup, std::max(steps / 5 * kRounding, 350.0));
+      EXPECT_LE(static_cast<double>(config.validation.every), std::max(1.0, steps * kRounding / 1.5)) << "one at least";
+      EXPECT_GE(static_cast<double>(config.validation.every) * kRounding * std::max(1.5, minutes / 2) + 20,
+                std::min(steps, steps * minutes / 40))
+          << "one in two minutes at most";
     }
 }
 

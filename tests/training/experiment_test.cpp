@@ -75,7 +75,8 @@ TEST_F(FitIntoMinutes, GoesBackToTheLargestShapeThatGetsEnoughSteps) {
   fit({0, 0.1, 0.2, 0.4});  // 5,100, 2,550 and 1,275 steps
   EXPECT_THAT(timed_, ElementsAre(2, 3, 4));
   EXPECT_EQ(layers(), 3);
-  EXPECT_EQ(steps(), 2'600) << "by the speed of the shape that is used";
+  EXPECT_EQ(experiment_.config.training.warmup_steps, 520) << "by the speed of the shape that is used";
+  EXPECT_EQ(experiment_.config.validation.every, 520) << "one in two minutes of ten";
   EXPECT_THAT(experiment_.config.data.train_source, ElementsAre("a.en"));
 }
 
@@ -83,7 +84,7 @@ TEST_F(FitIntoMinutes, TimesNoLargerShapeWhereTheSmallestGetsTooFewSteps) {
   fit({0, 1, 0, 0});
   EXPECT_THAT(timed_, ElementsAre(2));
   EXPECT_EQ(layers(), 2);
-  EXPECT_EQ(steps(), 510);
+  EXPECT_EQ(experiment_.config.training.warmup_steps, 255);
 }
 
 TEST_F(FitIntoMinutes, KeepsTheShapeOfAnInitialModel) {
@@ -91,7 +92,7 @@ TEST_F(FitIntoMinutes, KeepsTheShapeOfAnInitialModel) {
   fit({0, 1, 1, 1});
   EXPECT_THAT(timed_, ElementsAre(4));
   EXPECT_EQ(layers(), 4);
-  EXPECT_EQ(steps(), 510);
+  EXPECT_EQ(experiment_.config.training.warmup_steps, 255);
 }
 
 TEST_F(FitIntoMinutes, DescribesAVocabularyThatTheRunFolderWasGiven) {
@@ -197,6 +198,14 @@ TEST(RunFolderOfAnExperiment, IsTheOneAskedForOrNamedLikeTheConfig) {
   EXPECT_EQ(run_folder_of(setup), "runs/demo");
   setup.trainer.run_folder = "elsewhere";
   EXPECT_EQ(run_folder_of(setup), "elsewhere");
+}
+
+TEST(RunFolderOfAnExperiment, IsNamedLikeTheTextWithoutAConfig) {
+  ExperimentSetup setup;
+  setup.text.train = {"data/train.en.gz", "data/train.de.gz"};
+  EXPECT_EQ(run_folder_of(setup), "runs/train.en-de");
+  setup.text.train = {"/text/all", "/text/other"};
+  EXPECT_EQ(run_folder_of(setup), "runs/all");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/trainer.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -84,6 +85,7 @@ class SmallTraining : public ::testing::Test {
     options.run_folder = folder_ / run;
     options.threads = threads_;
     options.overlaps_steps = overlaps_steps;
+    options.plan = plan_;
     return Trainer(config, schema.to_yaml(), options).run(stop_signal);
   }
 
@@ -121,6 +123,7 @@ class SmallTraining : public ::testing::Test {
 
   TemporaryFolder folder_;
   int threads_ = 1;
+  std::function<void(TrainingConfig&, int64_t)> plan_;
 };
 
 // What an application has set for its own thread, or for the process.
@@ -307,6 +310,47 @@ TEST_F(TrainerSettings, ReachTheMomentsTheClippingAndTheSchedule) {
     EXPECT_NEAR(lines[0]["learning_rate"].get<double>(), 0.01, 1e-12);
     EXPECT_NEAR(lines[1]["learning_rate"].get<double>(), 0.004, 1e-12);
   }
+}
+
+TEST_F(TrainerSettings, LowerTheLearningRateToTheEndOfTheTime) {
+  const std::vector<std::string> settings{"training.schedule=cosine",    "training.max_steps=1000000",
+                                          "training.max_minutes=0.03",   "training.warmup_steps=5",
+                                          "training.learning_rate=0.01", "training.log_every=1"};
+  ASSERT_EQ(train("run", false, settings), 0);
+  const auto rates_after = [&](int64_t first) {
+    std::vector<double> rates;
+    for (const Json& record : metrics("run"))
+      if (record["step"] > first) rates.push_back(record["learning_rate"]);
+    return rates;
+  };
+  const std::vector<double> rates = rates_after(5);
+  ASSERT_GT(rates.size(), 20U);
+  EXPECT_LT(rates.back(), 0.05 * *std::max_element(rates.begin(), rates.end()));
+  // More minutes continue a finished run, with the rate that the longer time has there.
+  const auto steps = metrics("run").back()["step"].get<int64_t>();
+  std::vector<std::string> longer = settings;
+  longer[2] = "training.max_minutes=0.06";
+  ASSERT_EQ(train("run", false, longer), 0);
+  const std::vector<double> later = rates_after(steps);
+  ASSERT_GT(later.size(), 20U);
+  EXPECT_NEAR(later.front(), 0.005, 0.002) << "in the middle of the cosine";
+  EXPECT_LT(later.back(), 0.0005);
+}
+
+TEST_F(TrainerSettings, ArePlannedAgainWhileTheWarmUpLasts) {
+  std::vector<int64_t> planned;
+  plan_ = [&](TrainingConfig& config, int64_t steps) {
+    planned.push_back(steps);
+    config.training.warmup_steps = 40;
+  };
+  const std::vector<std::string> settings{"training.schedule=cosine", "training.max_steps=1000000",
+                                          "training.max_minutes=0.03", "training.warmup_steps=100000"};
+  ASSERT_EQ(train("run", false, settings), 0);
+  const auto steps = metrics("run").back()["step"].get<int64_t>();
+  ASSERT_GT(steps, 40);
+  ASSERT_FALSE(planned.empty());
+  EXPECT_LE(planned.size(), 40U) << "not after the warm-up";
+  EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("warmup_steps: 40"));
 }
 
 TEST_F(TrainerSettings, DecayMatricesByTheLearningRateAndLeaveVectors) {
