@@ -112,10 +112,12 @@ void check_profile(const Arguments& arguments, const transmute::Experiment& expe
   if (std::filesystem::path(arguments.setup.trainer.profile).extension() == ".gz")
     throw std::invalid_argument("--profile: the trace is not compressed; give it a name without .gz");
   const transmute::PairOfFiles &train = arguments.setup.text.train, &valid = arguments.setup.text.valid;
-  std::vector<transmute::NamedInput> inputs{
-      {"--config", arguments.setup.config}, {"--source", train.source},
-      {"--target", train.target},           {"--valid-source", valid.source},
-      {"--valid-target", valid.target},     {"training.initialize_from", experiment.config.training.initialize_from}};
+  std::vector<transmute::NamedInput> inputs{{"--config", arguments.setup.config},
+                                            {"--source", train.source},
+                                            {train.is_plain() ? "--text" : "--target", train.target},
+                                            {"--valid-source", valid.source},
+                                            {train.is_plain() ? "--valid-text" : "--valid-target", valid.target},
+                                            {"training.initialize_from", experiment.config.training.initialize_from}};
   for (const std::string& file : experiment.schema.files()) inputs.push_back({"base", file});
   const transmute::DataOptions& data = experiment.config.data;
   for (const transmute::NamedFiles& of_key : data.files())
@@ -127,10 +129,10 @@ void log_choices(const transmute::Experiment& experiment, const std::string& run
   const transmute::TransformerOptions& model = experiment.config.model.model;
   const transmute::TrainingOptions& training = experiment.config.training;
   spdlog::info(fmt::format(
-      "chosen for {}: {} pieces, {}+{} layers of width {}, dropout {}, at most {} of {} tokens, warm-up {}",
-      transmute::counted(experiment.size.pairs, "sentence pair"),
-      transmute::format_count(experiment.config.model.tokenizer.vocab_size), model.num_encoder_layers,
-      model.num_decoder_layers, model.d_model, model.dropout, transmute::counted(training.max_steps, "step"),
+      "chosen for {}: {} pieces, {} of width {}, dropout {}, at most {} of {} tokens, warm-up {}",
+      transmute::counted(experiment.size.pairs, experiment.size.is_plain ? "line" : "sentence pair"),
+      transmute::format_count(experiment.config.model.tokenizer.vocab_size), transmute::layers_text(experiment.config),
+      model.d_model, model.dropout, transmute::counted(training.max_steps, "step"),
       transmute::format_count(training.batch_tokens), transmute::format_count(training.warmup_steps)));
   spdlog::info(fmt::format("all settings are in {}; to change them, edit a copy and run: transmute train --config COPY",
                            transmute::path_in(run_folder, transmute::kConfigFile)));
@@ -182,10 +184,11 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
   }
   transmute::TrainerOptions options = arguments.setup.trainer;
   options.ranks = arguments.local_ranks > 0 ? transmute::RankOptions() : transmute::ranks_from_environment();
-  const bool has_text = !arguments.setup.text.train.source.empty();
+  const bool has_text = arguments.setup.has_text();
   if (has_text && (arguments.local_ranks > 1 || options.ranks.size > 1))
     throw std::invalid_argument(
-        "--source and --target set up a training of one process; for several, run it once, then take the config.yaml "
+        "a text without --config sets up a training of one process; for several, run it once, then take the "
+        "config.yaml "
         "of its run folder with --config");
   log_to_terminal("", options.ranks.rank == 0 ? spdlog::level::info : spdlog::level::warn);
   if (options.ranks.rank == 0) {  // what a signal leaves unfinished goes at the next start
@@ -207,7 +210,8 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
     // Before anything is written there. With several ranks the Trainer locks it: the others must hear of a refusal.
     if (options.ranks.size == 1 && !experiment.lock) experiment.lock = transmute::RunFolder(options.run_folder).lock();
     start_logging(options.run_folder);
-    spdlog::info(fmt::format("training {} in {}", has_text ? arguments.setup.text.train.source : arguments.setup.config,
+    spdlog::info(fmt::format("training {} in {}",
+                             has_text ? arguments.setup.text.train.first() : arguments.setup.config,
                              options.run_folder));
     for (const std::string& message : experiment.config.unused_values(experiment.chosen)) spdlog::warn(message);
   } else {
@@ -230,6 +234,11 @@ void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config) {
   CLI::Option* const valid_target = add("--valid-target", arguments.setup.text.valid.target, "its translation");
   valid_source->needs(valid_target)->needs(source);
   valid_target->needs(valid_source);
+  CLI::Option* const text = add("--text", arguments.setup.text.train.target,
+                                "plain text, instead of --source and --target: trains a language model");
+  text->excludes(source)->excludes(config);
+  add("--valid-text", arguments.setup.text.valid.target, "validation text; default: lines held out from --text")
+      ->needs(text);
   app.add_option("--initialize-from", arguments.setup.initial_model,
                  "fine-tuning: begin with the network, weights and vocabulary of this model")
       ->type_name("MODEL")
@@ -283,8 +292,7 @@ int main(int argc, char** argv) {
                "print all configuration keys with their defaults and meanings");
   return transmute::run_program(app, argc, argv, [&] {
     transmute::configure_process_for_workers();
-    if (!arguments.setup.text.train.source.empty())
-      arguments.setup.trainer.run_folder = transmute::run_folder_of(arguments.setup);
+    if (arguments.setup.has_text()) arguments.setup.trainer.run_folder = transmute::run_folder_of(arguments.setup);
     return train(arguments, command_of_rank(argc, argv, arguments));
   });
 }

@@ -10,9 +10,10 @@
 #include <transmute/training/text_checks.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -26,19 +27,24 @@ namespace {
 // Goes through both files, which must end together.
 class PairLines {
  public:
-  explicit PairLines(const PairOfFiles& files) : files_(files), source_(files.source), target_(files.target) {}
+  explicit PairLines(const PairOfFiles& files) : files_(files), target_(files.target) {
+    if (!files.is_plain()) source_.emplace(files.source);
+  }
 
   bool next(std::string& source, std::string& target) {
-    const bool has_source = source_.next(source), has_target = target_.next(target);
+    const bool has_target = target_.next(target);
+    if (!source_) return has_target;
+    const bool has_source = source_->next(source);
     if (has_source == has_target) return has_source;
-    while (source_.next(source)) continue;
+    while (source_->next(source)) continue;
     while (target_.next(target)) continue;
-    refuse_unequal_lines(files_.source, source_.line_number(), files_.target, target_.line_number());
+    refuse_unequal_lines(files_.source, source_->line_number(), files_.target, target_.line_number());
   }
 
  private:
   PairOfFiles files_;
-  LineReader source_, target_;
+  std::optional<LineReader> source_;
+  LineReader target_;
 };
 
 // Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no blanks between words. All are three bytes of UTF-8.
@@ -64,8 +70,10 @@ int64_t words_in(const std::string& line) {
   return words + characters / kCharactersOfAWord;
 }
 
+// Lines of plain text may be words or whole chapters: what counts as a pair is a dozen words.
 double pairs_of(const TextSize& size) {
-  return static_cast<double>(std::max<int64_t>(size.pairs, 1));
+  constexpr int64_t kWordsOfAPair = 12;
+  return static_cast<double>(std::max<int64_t>(size.is_plain ? size.words / kWordsOfAPair : size.pairs, 1));
 }
 
 // To two digits: a rule claims no more.
@@ -86,10 +94,10 @@ constexpr Shape kShapes[] = {{0, 2, 128, 4, 256, 0.3, 1024},        {2'000, 3, 1
                              {500'000, 4, 256, 4, 1024, 0.1, 8192}, {3'000'000, 6, 512, 8, 2048, 0.1, 16384}};
 
 // The row of a text that has all the time it is worth.
-size_t largest_shape(int64_t pairs) {
+size_t largest_shape(const TextSize& size) {
   size_t found = 0;
   for (size_t i = 0; i < std::size(kShapes); ++i)
-    if (pairs >= kShapes[i].from_pairs) found = i;
+    if (pairs_of(size) >= static_cast<double>(kShapes[i].from_pairs)) found = i;
   return found;
 }
 
@@ -101,6 +109,10 @@ std::pair<std::string, std::string> endings_of(const PairOfFiles& files) {
 }
 
 AutomaticText held_out_files(const PairOfFiles& files, const std::string& folder) {
+  if (files.is_plain()) {
+    const std::string ending = text_file_ending(files.target).empty() ? "txt" : text_file_ending(files.target);
+    return {{"", path_in(folder, "train." + ending)}, {"", path_in(folder, "valid." + ending)}};
+  }
   const auto [source, target] = endings_of(files);
   return {{path_in(folder, "train." + source), path_in(folder, "train." + target)},
           {path_in(folder, "valid." + source), path_in(folder, "valid." + target)}};
@@ -145,6 +157,7 @@ void plan_steps(TrainingConfig& config, int64_t steps) {
 TextSize measure_text(const PairOfFiles& files) {
   PairLines lines(files);
   TextSize size;
+  size.is_plain = files.is_plain();
   int64_t source_words = 0, target_words = 0;
   for (std::string source, target; lines.next(source, target); ++size.pairs) {
     source_words += words_in(source);
@@ -154,20 +167,21 @@ TextSize measure_text(const PairOfFiles& files) {
   return size;
 }
 
-void check_enough_to_hold_out(const TextSize& size, const std::string& source) {
+void check_enough_to_hold_out(const TextSize& size, const std::string& file) {
   constexpr int64_t kLeastPairs = 20;
   if (size.pairs < kLeastPairs)
     throw std::runtime_error(
-        fmt::format("{} has {}; give at least {}, better thousands", source, counted(size.pairs, "line"), kLeastPairs));
+        fmt::format("{} has {}; give at least {}, better thousands", file, counted(size.pairs, "line"), kLeastPairs));
 }
 
 void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool was_divided) {
   const AutomaticText text = held_out_files(files, folder);
   for (const auto* pair : {&text.train, &text.valid})
     for (const std::string& file : {pair->source, pair->target}) {
+      if (file.empty()) continue;                              // plain text has no source
       const bool is_link = std::filesystem::is_symlink(file);  // to a file that would be overwritten
       if (!is_link && !std::filesystem::exists(file)) continue;
-      if (is_link || !was_divided || std::filesystem::equivalent(file, files.source) ||
+      if (is_link || !was_divided || (!files.is_plain() && std::filesystem::equivalent(file, files.source)) ||
           std::filesystem::equivalent(file, files.target))
         throw std::runtime_error(fmt::format(
             "{} already exists, and the run's part of the text would replace it; use another --run-folder", file));
@@ -176,61 +190,66 @@ void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder,
 
 AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std::string& folder) {
   constexpr int64_t kMostHeldOut = 1000;
-  warn_of_one_file(files.source, files.target);
-  check_enough_to_hold_out(size, files.source);
+  const bool is_plain = files.is_plain();
+  if (!is_plain) warn_of_one_file(files.source, files.target);
+  check_enough_to_hold_out(size, files.first());
   const int64_t pairs = size.pairs;
   const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));
   ensure_writable_folder(folder);
   const AutomaticText text = held_out_files(files, folder);
-  for (const std::string& file : {text.train.source, text.train.target, text.valid.source, text.valid.target})
+  std::vector<std::unique_ptr<AtomicFile>> parts;  // targets, then sources: of training, and of validation
+  for (const std::string& file : {text.train.target, text.valid.target, text.train.source, text.valid.source}) {
+    if (file.empty()) continue;
     remove_rests_of(file);
-  AtomicFile train_source(text.train.source), train_target(text.train.target);
-  AtomicFile valid_source(text.valid.source), valid_target(text.valid.target);
+    parts.push_back(std::make_unique<AtomicFile>(file));
+  }
   PairLines lines(files);
   int64_t held_out = 0, number = 0;
   std::set<uint64_t> seen;  // until a line is held out
   for (std::string source, target; lines.next(source, target); ++number) {
-    const uint64_t hash = hash_bytes(source.data(), source.size());
+    const std::string& deciding = is_plain ? target : source;
+    const uint64_t hash = hash_bytes(deciding.data(), deciding.size());
     const bool is_last_chance = held_out == 0 && seen.insert(hash).second && number + 1 == pairs;
-    const bool out = hash % one_in == 0 || is_last_chance;
-    held_out += out ? 1 : 0;
-    source += '\n';
-    target += '\n';
-    (out ? valid_source : train_source).write(source.data(), source.size());
-    (out ? valid_target : train_target).write(target.data(), target.size());
+    const size_t out = hash % one_in == 0 || is_last_chance ? 1 : 0;
+    held_out += static_cast<int64_t>(out);
+    parts[out]->write((target + '\n').data(), target.size() + 1);
+    if (!is_plain) parts[2 + out]->write((source + '\n').data(), source.size() + 1);
   }
   if (held_out == 0 || held_out == number)
     throw std::runtime_error(fmt::format(
         "{}: its lines are too much alike to set some of them aside for validation, as equal lines stay together; give "
-        "more different lines, or name a validation text with --valid-source and --valid-target",
-        files.source));
-  for (AtomicFile* file : {&train_source, &train_target, &valid_source, &valid_target}) file->commit();
+        "more different lines, or name a validation text with {}",
+        files.first(), is_plain ? "--valid-text" : "--valid-source and --valid-target"));
+  for (const auto& part : parts) part->commit();
   return text;
 }
 
 void name_held_out_in(const std::string& folder, DataOptions& data) {
   namespace fs = std::filesystem;
   std::vector<std::string> own;
-  const std::array<std::vector<std::string>*, 4> lists{&data.train_source, &data.train_target, &data.valid_source,
-                                                       &data.valid_target};
+  const bool is_plain = !data.train_text.empty();
+  const std::vector<std::vector<std::string>*> lists =
+      is_plain ? std::vector<std::vector<std::string>*>{&data.train_text, &data.valid_text}
+               : std::vector<std::vector<std::string>*>{&data.train_source, &data.train_target, &data.valid_source,
+                                                        &data.valid_target};
   for (const std::vector<std::string>* files : lists) {
     if (files->size() != 1) return;
     const fs::path path(files->front());
     own.push_back(path_in(folder, path.filename().string()));
     const bool was_held_out = path.is_absolute() && path.parent_path().filename() == fs::path(folder).filename() &&
-                              path.parent_path() == fs::path(data.train_source.front()).parent_path();
+                              path.parent_path() == fs::path(lists.front()->front()).parent_path();
     if (!was_held_out || !fs::exists(own.back())) return;
   }
   for (size_t i = 0; i < lists.size(); ++i) *lists[i] = {own[i]};
 }
 
 int64_t smaller_shapes(const TextSize& size) {
-  return static_cast<int64_t>(largest_shape(size.pairs));
+  return static_cast<int64_t>(largest_shape(size));
 }
 
 TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   TrainingConfig config;
-  const Shape& shape = kShapes[largest_shape(size.pairs) - static_cast<size_t>(smaller)];
+  const Shape& shape = kShapes[largest_shape(size) - static_cast<size_t>(smaller)];
   TokenizerOptions& tokenizer = config.model.tokenizer;
   constexpr int64_t kBytes = 256;
   tokenizer.vocab_size = std::clamp<int64_t>(rounded(45 * std::sqrt(pairs_of(size))), 300, 32'000) + kBytes;
@@ -244,17 +263,25 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   model.num_heads = shape.heads;
   model.d_ff = shape.d_ff;
   model.dropout = shape.dropout;
-  config.data.max_length_ratio = 9;
+  if (size.is_plain) {
+    model.architecture = Architecture::decoder_only;
+  } else {
+    config.data.max_length_ratio = 9;
+  }
   TrainingOptions& training = config.training;
   training.batch_tokens = shape.batch_tokens;
   training.micro_batch_tokens = std::min<int64_t>(shape.batch_tokens, 1024);
   training.schedule = Schedule::cosine;
   training.learning_rate = peak_rate(shape.d_model);
   training.precision = std::nullopt;
-  config.validation.max_sentences = 500;
+  if (size.is_plain) {
+    training.label_smoothing = 0;  // perplexity is what counts
+  } else {
+    config.validation.max_sentences = 500;
+  }
   // BLEU counts few fourgrams in so few sentences, and then prefers one model to another by chance.
   constexpr int64_t kLeastPairsForBleu = 10'000;
-  if (size.pairs < kLeastPairsForBleu) config.validation.metric = ValidationMetric::chrf;
+  if (!size.is_plain && size.pairs < kLeastPairsForBleu) config.validation.metric = ValidationMetric::chrf;
 
   const double passes = std::clamp(100 * std::sqrt(30'000 / pairs_of(size)), 10.0, 200.0);
   config.training.max_steps = rounded(passes * steps_per_pass(size, shape.batch_tokens));

@@ -9,16 +9,19 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A pair of files, line n of one translating line n of the other.
+/// A pair of files, line n of one translating line n of the other; or one file of plain text.
 struct PairOfFiles {
-  std::string source;
+  std::string source;  ///< empty: `target` is plain text, for a language model
   std::string target;
+  bool is_plain() const { return source.empty(); }
+  /// The file that messages name the text by.
+  const std::string& first() const { return is_plain() ? target : source; }
 };
 
 /// Text that a training is set up from.
 struct AutomaticText {
   PairOfFiles train;
-  PairOfFiles valid;  ///< empty: lines held out of `train`, see hold_out
+  PairOfFiles valid;  ///< without a target: lines held out of `train`, see hold_out
 };
 
 /// What plans assume before there is a tokenizer: subwords per word, and the share of TrainingOptions::batch_tokens
@@ -27,24 +30,26 @@ constexpr double kTokensPerWord = 1.4, kBatchFill = 0.9;
 
 /// What is known of a text before anything is learned from it.
 struct TextSize {
-  int64_t pairs = 0;
-  int64_t words = 0;  ///< of the longer side: between blanks, or two characters of scripts without blanks
+  int64_t pairs = 0;      ///< of plain text, lines
+  int64_t words = 0;      ///< of the longer side: between blanks, or two characters of scripts without blanks
+  bool is_plain = false;  ///< text for a language model
 };
 
 /// Counts lines and words.
 /// @throws std::runtime_error where a file cannot be read or the sides differ in their number of lines.
 TextSize measure_text(const PairOfFiles& files);
 
-/// @throws std::runtime_error naming `source` where a text of this size is too small for hold_out.
-void check_enough_to_hold_out(const TextSize& size, const std::string& source);
+/// @throws std::runtime_error naming `file` where a text of this size is too small for hold_out.
+void check_enough_to_hold_out(const TextSize& size, const std::string& file);
 
 /// @throws std::runtime_error naming a file of hold_out's in `folder` that is one of the text's, or, unless
 /// `was_divided` (hold_out has written there before), any that is there: they are the user's.
 void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool was_divided);
 
 /// Divides a text into one to train on and one for validation, in `folder`: train.source, train.target, valid.source
-/// and valid.target. A pair is held out by a hash of its source line, so that no source stands on both sides and the
-/// same text is divided the same way again: of up to 20,000 pairs one in twenty, of larger texts about 1,000.
+/// and valid.target, of plain text the latter of each. A pair is held out by a hash of its source line, so that no
+/// source stands on both sides and the same text is divided the same way again: of up to 20,000 pairs one in twenty, of
+/// larger texts about 1,000.
 /// @param size of the whole text
 /// @throws std::runtime_error naming the file that cannot be read or written, or a text of under 20 pairs or of sources
 /// that are too much alike to be divided.

@@ -28,8 +28,9 @@ namespace {
 
 // train.en.gz and train.de.gz: "train.en-de".
 std::string name_of(const PairOfFiles& files) {
-  fs::path name = fs::path(files.source).filename();
+  fs::path name = fs::path(files.first()).filename();
   if (name.extension() == ".gz") name.replace_extension();
+  if (files.is_plain()) return name.stem().string();
   const std::string target = text_file_ending(files.target);
   return name.string() + (target.empty() || "." + target == name.extension() ? "" : "-" + target);
 }
@@ -38,7 +39,7 @@ std::string name_of(const PairOfFiles& files) {
 
 std::string run_folder_of(const ExperimentSetup& setup) {
   if (!setup.trainer.run_folder.empty()) return setup.trainer.run_folder;
-  if (!setup.text.train.source.empty()) return (fs::path("runs") / name_of(setup.text.train)).string();
+  if (setup.has_text()) return (fs::path("runs") / name_of(setup.text.train)).string();
   const fs::path config(setup.config);
   const std::string beside = config.has_parent_path() ? config.parent_path().string() : ".";
   // A run's own config goes on with that run.
@@ -57,9 +58,15 @@ std::string absolute(const std::string& path) {
 }
 
 uint64_t text_fingerprint(const AutomaticText& text) {
-  std::vector<std::string> paths{text.train.source, text.train.target};
-  if (!text.valid.source.empty()) paths.insert(paths.end(), {text.valid.source, text.valid.target});
+  std::vector<std::string> paths;
+  for (const std::string& path : {text.train.source, text.train.target, text.valid.source, text.valid.target})
+    if (!path.empty()) paths.push_back(path);
   return files_fingerprint(paths);
+}
+
+// "a.en and b.de".
+std::string names_of(const PairOfFiles& files) {
+  return files.is_plain() ? files.target : fmt::format("{} and {}", files.source, files.target);
 }
 
 // The config that was chosen when the run began.
@@ -68,14 +75,15 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   const uint64_t given = Fingerprints::read(run_folder).given;
   if (given == 0)
     throw std::runtime_error(
-        fmt::format("the run in {0} was begun with a configuration, not with --source and --target. Continue it with "
+        fmt::format("the run in {0} was begun with a configuration, not with a text alone. Continue it with "
                     "--config {0}/{1} --run-folder {0}, or use another --run-folder",
                     run_folder, kConfigFile));
   if (given != text_fingerprint(setup.text))
     throw std::runtime_error(
-        fmt::format("the run in {} was begun with another text than {} and {}, or with other --valid-source and "
-                    "--valid-target. Give the same files as when it was begun, or use another --run-folder for these",
-                    run_folder, setup.text.train.source, setup.text.train.target));
+        fmt::format("the run in {} was begun with another text than {}, or with another validation text ({}). Give the "
+                    "same files as when it was begun, or use another --run-folder for these",
+                    run_folder, names_of(setup.text.train),
+                    setup.text.train.is_plain() ? "--valid-text" : "--valid-source and --valid-target"));
   experiment.schema.read_file(path_in(run_folder, kConfigFile));
   experiment.chosen = experiment.config.training;
   if (!setup.initial_model.empty())  // another one is refused, as every change that comes too late
@@ -105,6 +113,11 @@ void configure(const ExperimentSetup& setup, const AutomaticText& text, const Te
   if (!setup.initial_model.empty()) begin_with(experiment.config, experiment.size, absolute(setup.initial_model));
   experiment.chosen = experiment.config.training;
   DataOptions& data = experiment.config.data;
+  if (text.train.is_plain()) {
+    data.train_text = {text.train.target};
+    data.valid_text = {text.valid.target};
+    return;
+  }
   data.train_source = {text.train.source};
   data.train_target = {text.train.target};
   data.valid_source = {text.valid.source};
@@ -116,13 +129,13 @@ TextSize check_wishes(const ExperimentSetup& setup) {
   for (const auto* given : {&setup.text.train, &setup.text.valid})
     for (const std::string& file : {given->source, given->target})
       if (!file.empty()) check_file(file, "");
-  spdlog::info(fmt::format("reading {} and {}", setup.text.train.source, setup.text.train.target));
+  spdlog::info(fmt::format("reading {}", names_of(setup.text.train)));
   const TextSize size = measure_text(setup.text.train);
   Experiment trial;
   configure(setup, setup.text, size, trial);
   assign(setup, trial);
   trial.config.check();
-  if (setup.text.valid.source.empty()) check_enough_to_hold_out(size, setup.text.train.source);
+  if (setup.text.valid.target.empty()) check_enough_to_hold_out(size, setup.text.train.first());
   return size;
 }
 
@@ -133,7 +146,7 @@ void choose_config(const ExperimentSetup& setup, Experiment& experiment) {
   experiment.lock = RunFolder(run_folder).lock();
   AutomaticText text{{absolute(setup.text.train.source), absolute(setup.text.train.target)},
                      {absolute(setup.text.valid.source), absolute(setup.text.valid.target)}};
-  const bool is_to_divide = text.valid.source.empty();
+  const bool is_to_divide = text.valid.target.empty();
   const std::string folder = RunFolder(run_folder).held_out();
   Fingerprints kept = Fingerprints::read(run_folder);
   if (is_to_divide) {
@@ -152,10 +165,11 @@ void choose_config(const ExperimentSetup& setup, Experiment& experiment) {
 }  // namespace
 
 void read_experiment(const ExperimentSetup& setup, Experiment& experiment) {
-  const bool automatic = !setup.text.train.source.empty();
+  const bool automatic = setup.has_text();
   if (!automatic && setup.config.empty())
     throw std::invalid_argument(
-        "--config FILE is needed, for example configs/demo.yaml, or a text: --source FILE --target FILE");
+        "--config FILE is needed, for example configs/demo.yaml, or a text: --source FILE --target FILE, or for a "
+        "language model --text FILE");
   if (!automatic && setup.minutes > 0)
     throw std::invalid_argument(
         fmt::format("--minutes plans a training without a config; with one, its number of steps counts, and --set "
@@ -174,12 +188,20 @@ void read_experiment(const ExperimentSetup& setup, Experiment& experiment) {
   experiment.config.check();
 }
 
+namespace {}  // namespace
+
+std::string layers_text(const TrainingConfig& config) {
+  const TransformerOptions& model = config.model.model;
+  return config.is_language_model() ? counted(model.num_decoder_layers, "layer")
+                                    : fmt::format("{}+{} layers", model.num_encoder_layers, model.num_decoder_layers);
+}
+
 namespace {
 
 std::string shape_of(const TrainingConfig& config) {
   const TransformerOptions& model = config.model.model;
-  return fmt::format("{}+{} layers of width {} with {} tokens a step", model.num_encoder_layers,
-                     model.num_decoder_layers, model.d_model, format_count(config.training.batch_tokens));
+  return fmt::format("{} of width {} with {} tokens a step", layers_text(config), model.d_model,
+                     format_count(config.training.batch_tokens));
 }
 
 // Seconds per step of the largest shape that gets enough steps, up to the one that suits the text. Begins with the

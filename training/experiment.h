@@ -23,6 +23,9 @@ struct ExperimentSetup {
   double minutes = 0;                    ///< for a training without a config; 0: as long as the text is worth
   std::vector<std::string> assignments;  ///< KEY=VALUE; each comes before what is read or chosen
   TrainerOptions trainer;                ///< of which the run folder and the device matter here
+
+  /// Whether a text stands in for a config.
+  bool has_text() const { return !text.train.target.empty(); }
 };
 
 /// What is trained: the typed config, and the schema that is bound to it.
@@ -46,6 +49,9 @@ struct Experiment {
 /// TrainerOptions::run_folder, or where a training of that config or text belongs: beside the config of a run, which
 /// goes on with that run, otherwise in runs/, under the name of the config or of the text, such as train.en-de.
 std::string run_folder_of(const ExperimentSetup& setup);
+
+/// "4+4 layers", or "4 layers" of a language model.
+std::string layers_text(const TrainingConfig& config);
 
 /// Reads the config, or chooses it for a text of which a part is held out in the run folder, which it locks, or goes
 /// on with the one that was chosen when the run began. Checks it.

@@ -39,7 +39,7 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
   };
   int64_t tokens = 0;
   do {
-    text.source.add(sentence());
+    text.source.add(config.is_language_model() ? Ids() : sentence());
     text.target.add(sentence());
     tokens += mean + 1;
   } while (static_cast<double>(tokens) < kBatchFill * static_cast<double>(config.training.batch_tokens));

@@ -58,6 +58,31 @@ class LanguageModelTraining : public ::testing::Test {
   std::string config_;
 };
 
+TEST_F(LanguageModelTraining, NeedsNoMoreThanAText) {
+  std::vector<std::string> command{
+      program("train"), "--text", folder_ / "data/train.de", "--run-folder", folder_ / "run", "--threads", "2",
+      "--minutes",      "0.1"};
+  const Outcome outcome = run_program_with(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("chosen for "), HasSubstr(" lines: "), HasSubstr("transmute generate")));
+  EXPECT_THAT(read_text(folder_ / "run/config.yaml"),
+              AllOf(HasSubstr("architecture: decoder_only"), HasSubstr("run/text/train.de"),
+                    HasSubstr("run/text/valid.de"), HasSubstr("max_minutes: 0.1")));
+  const std::string kept = read_text(folder_ / "run/text/train.de"),
+                    held_out = read_text(folder_ / "run/text/valid.de");
+  EXPECT_GT(held_out.size(), 0U);
+  EXPECT_EQ(kept.size() + held_out.size(), read_text(folder_ / "data/train.de").size()) << "each line is on one side";
+  EXPECT_EQ(run_program_with({program("generate"), "--model", folder_ / "run", "--prompt", "Mo"}).exit_code, 0);
+  const Outcome again = run_program_with(command);
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_THAT(again.errors, HasSubstr("resuming after step"));
+  command[2] = folder_ / "data/train.en";
+  const Outcome other = run_program_with(command);
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.errors, HasSubstr("was begun with another text than " + (folder_ / "data/train.en")));
+  EXPECT_EQ(run_program_with({program("train"), "--text", "a", "--source", "b", "--target", "c"}).exit_code, 2);
+}
+
 TEST_F(LanguageModelTraining, LeavesWhatATrainingLeavesAndReportsPerplexity) {
   const Outcome outcome = train("run");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
