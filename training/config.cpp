@@ -297,7 +297,8 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("learning_rate_scale", &training.learning_rate_scale, "factor on Eq. 3, for noam", kNotNegative);
   schema.add("learning_rate", &training.learning_rate, "peak learning rate, for all schedules but noam", kNotNegative);
   schema.add("min_learning_rate", &training.min_learning_rate,
-             "learning rate that cosine and linear reach at max_steps", kNotNegative);
+             "learning rate that cosine and linear reach at max_steps, or at max_minutes if that is earlier",
+             kNotNegative);
   schema.add("adam_beta1", &training.adam_beta1, "decay rate of Adam's mean of the gradient",
              Bounds<double>{0.0, 0.999999});
   schema.add("adam_beta2", &training.adam_beta2, "decay rate of Adam's mean of the squared gradient",

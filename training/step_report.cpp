@@ -106,7 +106,10 @@ void StepReport::measure_source_signal() {
   if (!parts_.steps.sample()) return;
   const TransformerOptions& options = parts_.config.model.model;
   signal_ = source_signal(parts_.transformer, *parts_.steps.sample());
-  const bool is_warm = parts_.state.step >= parts_.config.training.warmup_steps;
+  constexpr int64_t kUsualStart = 700;  // a warm-up that was planned for little time may end before
+  const TrainingOptions& training = parts_.config.training;
+  const bool is_warm = parts_.state.step >= (training.max_minutes > 0 ? std::max(training.warmup_steps, kUsualStart)
+                                                                      : training.warmup_steps);
   if (warned_of_collapse_ || !is_warm || !is_collapsed()) return;
   warned_of_collapse_ = true;
   parts_.log.warn(fmt::format("step {}: {}", format_count(parts_.state.step), collapse_warning(*signal_, options)));
