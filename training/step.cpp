@@ -53,8 +53,11 @@ int64_t Steps::last_step(int64_t step) const {
 }
 
 double Steps::share_of_step() const {
-  const int64_t done = replicas_.micro_batches_done() - micro_batches_before_;
-  return static_cast<double>(done) / static_cast<double>(std::max<int64_t>(1, micro_batches_of_step_));
+  constexpr double kUnderWay = 0.5;
+  const int64_t all = std::max<int64_t>(1, micro_batches_of_step_);
+  const int64_t done = std::min(all, replicas_.micro_batches_done() - micro_batches_before_);
+  const int64_t under_way = std::min<int64_t>(workers_.size(), all - done);
+  return (static_cast<double>(done) + kUnderWay * static_cast<double>(under_way)) / static_cast<double>(all);
 }
 
 double Steps::learning_rate(int64_t step) const {

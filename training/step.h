@@ -66,7 +66,8 @@ class Steps {
   double gradient_norm() const { return gradient_norm_; }
   const Totals& totals() const { return totals_; }
   void clear_totals() { totals_ = {}; }
-  /// Share of the step under way that this process has computed. May be called on any thread.
+  /// About the share of the step under way that this process has computed: micro-batches that are being computed count
+  /// half. May be called on any thread.
   double share_of_step() const;
   /// Share of the present epoch that is done.
   double epoch_done() const { return epoch_done_; }

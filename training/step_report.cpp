@@ -52,14 +52,13 @@ std::string StepReport::plan(double seconds_per_step, double left) const {
 }
 
 std::string StepReport::describe_step() const {
-  constexpr double kLeastShare = 0.02;
   const double share = parts_.steps.share_of_step();
   const int64_t step = step_;
   const std::string where =
-      fmt::format("step {} is under way, {:.0f}% of it computed", format_count(step), 100 * share);
+      fmt::format("step {} is under way, about {:.0f}% of it computed", format_count(step), 100 * share);
   if (step != first_step_)
     return fmt::format("{}; the training ends in about {} at the latest", where, format_duration(seconds_left_));
-  if (share < kLeastShare || last_step_ == 0) return where;
+  if (last_step_ == 0) return where;
   const double seconds_per_step = session_.seconds() / share;
   return where + "; " + plan(seconds_per_step, seconds_left(seconds_per_step));
 }

@@ -20,7 +20,8 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kSampledPairs = 10'000, kFewestLines = 30, kFewestForCause = 50;
-constexpr double kSure = 3;  // standard errors
+constexpr double kSure = 3;             // standard errors
+constexpr int64_t kMostOfShort = 1500;  // steps of a short training
 
 // The most frequent text, the first of several, and how often it occurs.
 std::pair<std::string, size_t> most_frequent(const std::vector<std::string>& texts) {
@@ -116,11 +117,11 @@ std::string divergence_text(const FinishedTraining& training) {
 
 // Whether few enough steps were made that more of them are the first thing to try.
 bool is_short(const FinishedTraining& training) {
-  constexpr int64_t kFew = 100, kMost = 1500;
+  constexpr int64_t kFew = 100;
   constexpr double kFewPasses = 3;
   const TrainingOptions& options = training.config.training;
   if (training.steps < kFew || training.steps <= options.warmup_steps) return true;
-  return training.steps < kMost && (training.is_out_of_time || training.passes < kFewPasses);
+  return training.steps < kMostOfShort && (training.is_out_of_time || training.passes < kFewPasses);
 }
 
 std::string need_of_time(const FinishedTraining& training) {
@@ -155,7 +156,7 @@ void explain(const FinishedTraining& training, double fit, double fit_of_diction
   const bool ignores_source = fit < kSure || training.is_collapsed;
   const std::string symptom =
       ignores_source ? symptom_of(text, training.is_collapsed) : "trivial translators do as well, see the scores above";
-  if (is_short(training)) {
+  if (is_short(training) || (!ignores_source && training.steps < kMostOfShort)) {
     verdict.worth = Worth::not_yet;
     verdict.problem = fmt::format("{}. {}", symptom, need_of_time(training));
   } else if (ignores_source) {

@@ -166,6 +166,14 @@ TEST_F(TrainedModel, NeedsMoreTimeAfterAShortTraining) {
   EXPECT_EQ(judged(10'000, true).worth, Worth::none);
 }
 
+TEST_F(TrainedModel, NeedsMoreTimeWhereItHasBegunToTranslate) {
+  for (std::string& hypothesis : translated_.hypotheses) hypothesis = hypothesis.substr(0, hypothesis.find(' '));
+  EXPECT_EQ(judged(1000).worth, Worth::not_yet);
+  const Verdict verdict = judged(10'000);
+  EXPECT_EQ(verdict.worth, Worth::none);
+  EXPECT_THAT(verdict.problem, HasSubstr("trivial translators do as well"));
+}
+
 TEST_F(TrainedModel, IsNotJudgedByAFewLines) {
   for (auto* texts : {&translated_.sources, &translated_.hypotheses, &translated_.references.front()})
     texts->assign(20, "maison");
