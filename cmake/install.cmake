@@ -9,7 +9,7 @@ set(_transmute_parts common tokenizer metrics network simd cpu_kernels text chec
   translation)
 list(TRANSFORM _transmute_parts PREPEND transmute_)
 set(_transmute_dependencies transmute::sentencepiece transmute::yaml_cpp transmute::spdlog transmute::json
-  transmute::zlib transmute::libdeflate transmute::icu)
+  transmute::zlib transmute::libdeflate transmute::md4c transmute::icu)
 
 # transmute_installed_library(<name> <type> OUTPUT <name of the file> PARTS <target>... LINKS <target>...): a library of
 # the parts' objects.

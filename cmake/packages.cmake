@@ -51,7 +51,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "transmute (= ${PROJECT_VERSION})")
 # For the components modules (LibTorch) and static (all).
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "transmute-torch, libtorch-dev, libsentencepiece-dev, libyaml-cpp-dev, libspdlog-dev, \
-nlohmann-json3-dev, zlib1g-dev, libdeflate-dev, libicu-dev")
+nlohmann-json3-dev, zlib1g-dev, libdeflate-dev, libmd4c-dev, libicu-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, static libraries, and the files by which CMake and pkg-config find\ntransmute.")
 
 include(CPack)

@@ -27,10 +27,17 @@ const std::vector<DocumentFormat>& document_formats() {
       {"ods", ".ods .ots", "application/vnd.oasis.opendocument.spreadsheet", open_opendocument},
       {"epub", ".epub", "application/epub+zip", open_epub},
       {"html", ".html .htm .xhtml", "text/html", open_html},
+      {"markdown", ".md .markdown", "text/markdown", open_markdown},
       {"srt", ".srt", "application/x-subrip", open_srt},
       {"vtt", ".vtt", "text/vtt", open_vtt},
       {"ass", ".ass .ssa", "text/x-ass", open_ass},
-      {"po", ".po .pot", "text/x-gettext-translation", open_po}};
+      {"po", ".po .pot", "text/x-gettext-translation", open_po},
+      {"xliff", ".xliff .xlf", "application/xliff+xml", open_xliff},
+      {"json", ".json .arb", "application/json", open_json},
+      {"yaml", ".yaml .yml", "application/yaml", open_yaml},
+      {"properties", ".properties", "text/x-java-properties", open_properties},
+      {"resx", ".resx", "application/xml", open_resx},
+      {"android", "strings.xml", "application/xml", open_android}};
   return formats;
 }
 
@@ -47,7 +54,7 @@ const DocumentFormat* document_format_of(const std::string& path) {
     std::string endings = format.endings;
     while (!endings.empty()) {
       const std::string ending = endings.substr(0, endings.find(' '));
-      if (ends_in(name, ending)) return &format;
+      if (name == ending || ends_in(name, ending)) return &format;
       endings.erase(0, ending.size() + 1);
     }
   }
@@ -56,7 +63,8 @@ const DocumentFormat* document_format_of(const std::string& path) {
 
 std::unique_ptr<DocumentFile> open_document_file(const DocumentFormat& format, const std::string& name,
                                                  std::string content, const DocumentFileOptions& options) {
-  const bool is_text = content.compare(0, 2, "PK") != 0 && content.compare(0, 2, "\xD0\xCF") != 0;
+  const bool is_text =
+      format.open != open_properties && content.compare(0, 2, "PK") != 0 && content.compare(0, 2, "\xD0\xCF") != 0;
   if (is_text && (content.find('\0') != std::string::npos || find_invalid_utf8(content) != std::string::npos)) {
     const bool is_wide = content.compare(0, 2, "\xFF\xFE") == 0 || content.compare(0, 2, "\xFE\xFF") == 0;
     throw std::runtime_error(fmt::format("{}: is not UTF-8; convert it, for example: iconv -f {} -t UTF-8", name,

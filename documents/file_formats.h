@@ -24,6 +24,20 @@ std::unique_ptr<DocumentFile> open_opendocument(const std::string& name, std::st
 std::unique_ptr<DocumentFile> open_epub(const std::string& name, std::string content, const DocumentFileOptions&);
 /// Catalogs of GNU gettext.
 std::unique_ptr<DocumentFile> open_po(const std::string& name, std::string content, const DocumentFileOptions&);
+/// JSON.
+std::unique_ptr<DocumentFile> open_json(const std::string& name, std::string content, const DocumentFileOptions&);
+/// YAML.
+std::unique_ptr<DocumentFile> open_yaml(const std::string& name, std::string content, const DocumentFileOptions&);
+/// Java's property files, in UTF-8 or ISO-8859-1.
+std::unique_ptr<DocumentFile> open_properties(const std::string& name, std::string content, const DocumentFileOptions&);
+/// Resources of .NET.
+std::unique_ptr<DocumentFile> open_resx(const std::string& name, std::string content, const DocumentFileOptions&);
+/// String resources of Android.
+std::unique_ptr<DocumentFile> open_android(const std::string& name, std::string content, const DocumentFileOptions&);
+/// XLIFF 1.2, 2.0 and 2.1.
+std::unique_ptr<DocumentFile> open_xliff(const std::string& name, std::string content, const DocumentFileOptions&);
+/// Markdown, as CommonMark and GitHub have it.
+std::unique_ptr<DocumentFile> open_markdown(const std::string& name, std::string content, const DocumentFileOptions&);
 /// HTML.
 std::unique_ptr<DocumentFile> open_html(const std::string& name, std::string content, const DocumentFileOptions&);
 /// Plain text.

@@ -2,10 +2,10 @@
 // Files that are one text: HTML and plain text.
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <unicode/utf8.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -20,10 +20,6 @@ class PlainText : public DocumentFile {
   TextFormat text_format() const override { return TextFormat::text; }
   std::string with(const std::vector<std::string>& translations) const override { return translations.front(); }
 };
-
-bool is_ascii(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
 
 std::string in_ascii(const std::string& html) {
   std::string result;

@@ -3,6 +3,7 @@
 
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/xml_paragraph.h>
+#include <transmute/documents/xml_text.h>
 #include <transmute/documents/xml_tokens.h>
 
 #include <algorithm>
@@ -42,14 +43,6 @@ size_t number_in_tag(std::string_view tag) {
   const size_t space = std::min(tag.find(' '), tag.size() - 1);
   std::from_chars(tag.data() + space + 1, tag.data() + tag.size(), number);
   return number;
-}
-
-// XML has no way to write these.
-std::string without_forbidden(std::string_view text) {
-  std::string allowed;
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\n' || c == '\r') allowed += c;
-  return allowed;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   g++ make cmake ninja-build ccache pkg-config ca-certificates
   libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
-  zlib1g-dev libdeflate-dev libicu-dev libgtest-dev libgmock-dev
+  zlib1g-dev libdeflate-dev libmd4c-dev libicu-dev libgtest-dev libgmock-dev
   libboost-dev libssl-dev libcld2-dev
   help2man # for the manual pages
   dpkg-dev file # for cpack

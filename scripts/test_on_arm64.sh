@@ -42,7 +42,7 @@ if [[ ! -f $folder/installed ]]; then
   rm -rf "$root"
   mmdebstrap --quiet --architectures=arm64 --variant=extract --skip=check/qemu --include="libc6-dev,libstdc++-12-dev,\
 libtorch-dev,libgloo-dev,libopenblas0-pthread,libsentencepiece-dev,libyaml-cpp-dev,libcli11-dev,libspdlog-dev,\
-nlohmann-json3-dev,zlib1g-dev,libdeflate-dev,libicu-dev,libgtest-dev,libgmock-dev,libboost-dev,libssl-dev,libcld2-dev" \
+nlohmann-json3-dev,zlib1g-dev,libdeflate-dev,libmd4c-dev,libicu-dev,libgtest-dev,libgmock-dev,libboost-dev,libssl-dev,libcld2-dev" \
     bookworm "$root"
   # Links to absolute paths would lead out of it.
   find "$root" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON: the strings that are values.
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/ascii_text.h>
+#include <transmute/documents/file_formats.h>
+#include <transmute/documents/span_file.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr size_t kMostJsonDepth = 500;
+
+// A string and its place, quotes and all.
+struct JsonString {
+  size_t begin = 0, end = 0;
+  std::string text;      // decoded
+  bool is_sound = true;  // false for halves of characters, which UTF-8 cannot write, and for zero
+};
+
+class JsonReader {
+ public:
+  JsonReader(const std::string& name, const std::string& content) : name_(name), content_(content) {}
+
+  // The strings that are to be translated.
+  std::vector<JsonString> read() {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (content_.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) at_ = kByteOrderMark.size();
+    read_value(0);
+    if (skip_space() < content_.size()) refuse("something follows the value");
+    return std::move(strings_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    const auto line = std::count(content_.begin(), content_.begin() + static_cast<int64_t>(at_), '\n') + 1;
+    throw std::runtime_error(fmt::format("{}:{}: damaged JSON: {}", name_, line, why));
+  }
+
+  size_t skip_space() { return at_ = std::min(content_.find_first_not_of(" \t\r\n", at_), content_.size()); }
+
+  char next() {
+    if (skip_space() == content_.size()) refuse("the file ends too early");
+    return content_[at_];
+  }
+
+  bool take(char c) {
+    if (next() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void read_value(size_t depth) {
+    if (depth > kMostJsonDepth) refuse(fmt::format("values nest more than {} deep", kMostJsonDepth));
+    if (next() == '"') {
+      strings_.push_back(read_string());
+    } else if (take('{')) {
+      read_object(depth);
+    } else if (take('[')) {
+      if (take(']')) return;
+      do read_value(depth + 1);
+      while (take(','));
+      if (!take(']')) refuse("an array has neither ',' nor ']' here");
+    } else {
+      read_literal();
+    }
+  }
+
+  void read_object(size_t depth) {
+    if (take('}')) return;
+    bool is_entry = true;  // of a browser extension: {"message": …, "description": …, "placeholders": …}
+    const size_t first = strings_.size();
+    size_t message = std::string::npos;
+    do {
+      if (next() != '"') refuse("a key is no string");
+      const std::string key = read_string().text;
+      if (!take(':')) refuse("a key has no ':' after it");
+      const size_t begin = strings_.size();
+      const bool is_string = next() == '"';
+      read_value(depth + 1);
+      if (key == "message" && is_string) message = begin;
+      is_entry = is_entry && (key == "message" || key == "description" || key == "placeholders");
+      if (!key.empty() && key.front() == '@') strings_.resize(begin);  // remarks of Flutter's catalogs
+    } while (take(','));
+    if (!take('}')) refuse("an object has neither ',' nor '}' here");
+    if (!is_entry || message == std::string::npos || strings_.size() == first + 1) return;
+    strings_[first] = std::move(strings_[message]);
+    strings_.resize(first + 1);
+  }
+
+  void read_literal() {
+    const size_t begin = at_;
+    while (at_ < content_.size() && (std::isalnum(static_cast<unsigned char>(content_[at_])) != 0 ||
+                                     content_[at_] == '+' || content_[at_] == '-' || content_[at_] == '.'))
+      ++at_;
+    const std::string word = content_.substr(begin, at_ - begin);
+    const bool is_number = !word.empty() && (std::isdigit(static_cast<unsigned char>(word.front())) != 0 ||
+                                             (word.size() > 1 && word.front() == '-'));
+    if (!is_number && word != "true" && word != "false" && word != "null")
+      refuse("a value is none of JSON's (comments are not read)");
+  }
+
+  JsonString read_string() {
+    JsonString string;
+    string.begin = at_++;
+    char32_t half = 0;  // the first of two
+    while (true) {
+      if (at_ == content_.size() || static_cast<unsigned char>(content_[at_]) < ' ') refuse("a string has no end");
+      const char c = content_[at_++];
+      const char32_t code = c == '\\' ? read_escape() : 0;
+      const bool is_second = code >= 0xDC00 && code <= 0xDFFF;
+      if (is_second != (half > 0) || (c == '\\' && code == 0)) string.is_sound = false;
+      if (c == '"') break;
+      if (c != '\\') {
+        string.text += c;
+      } else if (code >= 0xD800 && code < 0xDC00) {
+        half = code;
+        continue;
+      } else if (half > 0 && is_second) {
+        append_utf8(string.text, 0x10000 + ((half - 0xD800) << 10) + (code - 0xDC00));
+      } else if (!is_second) {
+        append_utf8(string.text, code);
+      }
+      half = 0;
+    }
+    string.end = at_;
+    return string;
+  }
+
+  char32_t read_escape() {
+    constexpr std::string_view kLetters = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
+    if (at_ == content_.size()) refuse("a string has no end");
+    const char c = content_[at_++];
+    if (const size_t letter = kLetters.find(c); letter != std::string_view::npos)
+      return static_cast<char32_t>(kCharacters[letter]);
+    constexpr size_t kDigits = 4;
+    unsigned code = 0;
+    const char* const digits = content_.data() + at_;
+    if (c != 'u' || content_.size() - at_ < kDigits ||
+        std::from_chars(digits, digits + kDigits, code, 16).ptr != digits + kDigits)
+      refuse("a string has an escape that is none");
+    at_ += kDigits;
+    return code;
+  }
+
+  const std::string& name_;
+  const std::string& content_;
+  std::vector<JsonString> strings_;
+  size_t at_ = 0;
+};
+
+std::string json_string(std::string_view text, bool in_ascii) {
+  constexpr std::string_view kLetters = "\"\\bfnrt", kCharacters = "\"\\\b\f\n\r\t";
+  std::string result = "\"";
+  for (const char c : text) {
+    const size_t letter = kCharacters.find(c);
+    if (letter != std::string_view::npos) {
+      result += '\\';
+      result += kLetters[letter];
+    } else if (static_cast<unsigned char>(c) < ' ') {
+      result += fmt::format("\\u{:04x}", c);
+    } else {
+      result += c;
+    }
+  }
+  return (in_ascii ? with_utf16_escapes(result) : result) + '"';
+}
+
+class JsonFile : public SpanFile {
+ public:
+  JsonFile(const std::string& name, std::string content) : SpanFile(std::move(content)) {
+    // Programs that write JSON in ASCII may read it so.
+    const bool in_ascii = is_ascii(content_) && content_.find("\\u") != std::string::npos;
+    for (const JsonString& string : JsonReader(name, content_).read()) {
+      if (!string.is_sound) continue;
+      add_message(string.begin, string.end, Message(string.text),
+                  [=](const std::string& text) { return json_string(text, in_ascii); });
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<DocumentFile> open_json(const std::string& name, std::string content, const DocumentFileOptions&) {
+  return std::make_unique<JsonFile>(name, std::move(content));
+}
+
+}  // namespace v0
+}  // namespace transmute

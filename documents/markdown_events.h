@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What the content of a paragraph, a heading or a cell consists of, in order.
+struct MarkdownEvent {
+  /// Kinds of events. A span begins with `open` and ends with `close`.
+  enum class Kind { words, reference, html, code_words, soft_break, hard_break, open, close };
+  /// Kinds of spans.
+  enum class Span { none, emphasis, strong, deleted, link, image, code, formula };
+  Kind kind = Kind::words;
+  Span span = Span::none;
+  size_t begin = std::string::npos, end = std::string::npos;  ///< bytes of the file; npos where these are not known
+};
+
+/// A paragraph, a heading or a cell.
+struct MarkdownParagraph {
+  std::vector<MarkdownEvent> events;
+  bool is_cell = false;  ///< of a table
+};
+
+/// Calls `use` for each paragraph of a Markdown file (CommonMark with GitHub's tables and deletions, and formulas), in
+/// order. Code blocks, blocks of HTML and link reference definitions are none.
+/// @param begin of the text, after what is no Markdown
+/// @throws std::runtime_error naming the file, if it is too large
+void read_markdown(const std::string& name, std::string_view content, size_t begin,
+                   const std::function<void(const MarkdownParagraph& paragraph)>& use);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// Markdown. md4c tells what a paragraph consists of and where its words are; the markup is what stands between them.
+#include <transmute/documents/file_formats.h>
+#include <transmute/documents/html_references.h>
+#include <transmute/documents/html_tokens.h>
+#include <transmute/documents/markdown_events.h>
+#include <transmute/documents/span_file.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using EventKind = MarkdownEvent::Kind;
+using EventSpan = MarkdownEvent::Span;
+constexpr size_t kNoPlace = std::string::npos;
+
+bool is_alphanumeric(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_punctuation(char c) {
+  return std::ispunct(static_cast<unsigned char>(c)) != 0;
+}
+
+// Words as Markdown writes them: what would be markup has a backslash before it.
+std::string markdown_escaped(std::string_view words, bool is_first, bool is_cell) {
+  std::string result;
+  if (is_first) {
+    const size_t digits = std::min(words.find_first_not_of("0123456789"), words.size());
+    const size_t marks = std::min(words.find_first_not_of("#-+>="), words.size());
+    const bool ends_here = marks == words.size() || words[marks] == ' ';
+    if (marks > 0 && (ends_here || words.front() == '>' || words.front() == '-')) result = '\\';
+    if (digits > 0 && digits < words.size() && (words[digits] == '.' || words[digits] == ')')) {
+      result = std::string(words.substr(0, digits)) + '\\';
+      words.remove_prefix(digits);
+    }
+  }
+  for (size_t i = 0; i < words.size(); ++i) {
+    const char c = words[i], before = i > 0 ? words[i - 1] : ' ', after = i + 1 < words.size() ? words[i + 1] : ' ';
+    const bool is_apart = before == ' ' && after == ' ' && i > 0 && i + 1 < words.size();
+    const bool is_markup = c == '`' || (c == '*' && !is_apart) ||
+                           (c == '_' && !is_apart && !(is_alphanumeric(before) && is_alphanumeric(after))) ||
+                           (c == '\\' && (is_punctuation(after) || i + 1 == words.size())) ||
+                           (c == '<' && begins_markup(words, i)) || (c == '<' && is_alphanumeric(after)) ||
+                           (c == '~' && (before == '~' || after == '~')) ||
+                           (c == ']' && (after == '(' || after == '[' || i + 1 == words.size())) ||
+                           (c == '|' && is_cell) || (c == '&' && reference_at(words, i).length > 0);
+    if (is_markup) result += '\\';
+    result += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return result;
+}
+
+// What is neither words nor markup to a parser of Markdown, and means something to other programs: a footnote, the kind
+// of a note, attributes of a heading, and tags of a site generator. 0 where there is none.
+size_t extension_length(std::string_view words, size_t at, bool is_first) {
+  const std::string_view here = words.substr(at);
+  const auto up_to = [&](std::string_view closing) {
+    const size_t end = here.find(closing);
+    return end == std::string_view::npos ? 0 : end + closing.size();
+  };
+  if (here.substr(0, 2) == "[^") {
+    const size_t length = up_to("]");
+    return length > 0 && here.substr(length, 1) == ":" ? length + 1 : length;
+  }
+  if (is_first && here.substr(0, 2) == "[!") return up_to("]");
+  if (here.substr(0, 2) == "{%") return up_to("%}");
+  if (here.substr(0, 2) == "{#" || here.substr(0, 2) == "{:") return up_to("}");
+  return 0;
+}
+
+// Reads the markup of a paragraph. What does not have the expected bytes makes it unreadable: it then stays.
+class MarkdownReader {
+ public:
+  MarkdownReader(std::string_view content, const MarkdownParagraph& paragraph)
+      : content_(content), events_(paragraph.events) {}
+
+  // False where the paragraph has nothing to translate, or is unreadable.
+  bool read() {
+    if (!find_begin()) return false;
+    pair_html();
+    for (i_ = 0; i_ < events_.size(); ++i_)
+      if (!read_event()) return false;
+    add_words();
+    return open_.empty() && markup.has_letters();
+  }
+
+  TextMarkup markup;
+  size_t begin = 0, end = 0;
+
+ private:
+  struct Open {
+    size_t tag, begin;  // its number; where its markup begins
+    std::string marker;
+  };
+
+  char byte(size_t at) const { return at < content_.size() ? content_[at] : '\0'; }
+  std::string_view between(size_t from, size_t to) const { return content_.substr(from, to - from); }
+  size_t run_length(size_t at) const {
+    return std::min(content_.find_first_not_of(byte(at), at), content_.size()) - at;
+  }
+
+  // Where the first event with a known place, and the markup before it, begins.
+  bool find_begin() {
+    const auto first = std::find_if(events_.begin(), events_.end(),
+                                    [](const MarkdownEvent& event) { return event.begin != kNoPlace; });
+    if (first == events_.end()) return false;
+    size_t at = first->begin;
+    if (first->kind == EventKind::words && at > 0 && content_[at - 1] == '\\') --at;
+    for (auto event = first; event != events_.begin();) {
+      --event;
+      if (event->kind != EventKind::open || at == 0) return false;
+      size_t length = event->span == EventSpan::strong || event->span == EventSpan::image ? 2 : 1;
+      if (event->span == EventSpan::code || event->span == EventSpan::formula || event->span == EventSpan::deleted) {
+        while (at > 0 && event->span == EventSpan::code && std::isspace(static_cast<unsigned char>(content_[at - 1])))
+          --at;
+        const size_t last = at == 0 ? kNoPlace : content_.find_last_not_of(content_[at - 1], at - 1);
+        length = at - (last == kNoPlace ? 0 : last + 1);
+      }
+      if (length > at) return false;
+      at -= length;
+    }
+    begin = end = at;
+    return true;
+  }
+
+  // Tells which tags of HTML end which.
+  void pair_html() {
+    partners_.assign(events_.size(), kNoPlace);
+    std::vector<size_t> open;
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (events_[i].kind == EventKind::open) open.push_back(kNoPlace);
+      if (events_[i].kind == EventKind::close) {  // tags that the span does not close are none of a pair
+        while (!open.empty() && open.back() != kNoPlace) open.pop_back();
+        if (!open.empty()) open.pop_back();
+      }
+      if (events_[i].kind != EventKind::html || events_[i].begin == kNoPlace) continue;
+      const std::string name = element_name(html(i));
+      if (!is_end_tag(i)) {
+        if (!name.empty()) open.push_back(i);
+      } else {
+        size_t partner = open.size();
+        while (partner > 0 && open[partner - 1] != kNoPlace && element_name(html(open[partner - 1])) != name) --partner;
+        if (partner == 0 || open[partner - 1] == kNoPlace) continue;
+        partners_[open[partner - 1]] = i;
+        partners_[i] = open[partner - 1];
+        open.resize(partner - 1);
+      }
+    }
+  }
+  std::string_view html(size_t i) const { return between(events_[i].begin, events_[i].end); }
+  bool is_end_tag(size_t i) const { return html(i).substr(0, 2) == "</"; }
+
+  bool read_event() {
+    const MarkdownEvent& event = events_[i_];
+    switch (event.kind) {
+      case EventKind::words:
+        return read_words(event);
+      case EventKind::reference:
+        if (event.begin != end) return false;
+        words_ += with_references_decoded(between(event.begin, event.end));
+        end = event.end;
+        return true;
+      case EventKind::html:
+        return read_html(event);
+      case EventKind::soft_break:
+      case EventKind::hard_break:
+        return read_break(event.kind == EventKind::hard_break);
+      case EventKind::open:
+        return open_span(event.span);
+      case EventKind::close:
+        return close_span();
+      default:
+        return false;  // within code, which is read as a whole
+    }
+  }
+
+  bool read_words(const MarkdownEvent& event) {
+    if (event.begin == kNoPlace) return false;
+    if (event.begin == end + 1 && byte(end) == '\\') ++end;
+    if (event.begin != end) return false;
+    words_ += between(event.begin, event.end);
+    end = event.end;
+    return true;
+  }
+
+  void add_words() {
+    size_t from = 0;
+    for (size_t at = 0; at < words_.size();) {
+      const size_t length = extension_length(words_, at, is_first_ && at == 0);
+      if (length > 0) {
+        markup.add_text(std::string_view(words_).substr(from, at - from));
+        markup.keep(std::string_view(words_).substr(at, length));
+        from = at + length;
+      }
+      at += std::max<size_t>(length, 1);
+    }
+    markup.add_text(std::string_view(words_).substr(from));
+    is_first_ = is_first_ && words_.empty();
+    words_.clear();
+  }
+
+  bool read_html(const MarkdownEvent& event) {
+    constexpr const char* kUntranslated = "code kbd samp var pre math svg script style";
+    if (event.begin != end) return false;
+    add_words();
+    const size_t partner = partners_[i_];
+    if (partner == kNoPlace) {
+      markup.keep(between(event.begin, event.end));
+    } else if (partner < i_) {
+      if (open_.empty() || open_.back().marker != element_name(html(i_))) return false;
+      markup.close(open_.back().tag, html(i_));
+      open_.pop_back();
+    } else if (lists(kUntranslated, element_name(html(i_)))) {
+      markup.keep(between(event.begin, events_[partner].end));
+      i_ = partner;
+    } else {
+      open_.push_back({markup.open(html(i_)), event.begin, element_name(html(i_))});
+    }
+    end = events_[i_].end;
+    return true;
+  }
+
+  // A translation has no line breaks, but for those that a reader sees.
+  bool read_break(bool is_hard) {
+    const size_t line_end = content_.find('\n', end);
+    if (line_end == kNoPlace || content_.find_first_not_of(" \t\r\\", end) != line_end) return false;
+    const size_t next = std::min(content_.find_first_not_of(" \t>", line_end + 1), content_.size());
+    if (is_hard) {
+      add_words();
+      markup.keep(between(end, next));
+    } else if (words_.empty() || words_.back() != ' ') {
+      words_ += ' ';
+    }
+    end = next;
+    return true;
+  }
+
+  bool open_span(EventSpan span) {
+    if (span == EventSpan::code || span == EventSpan::formula || span == EventSpan::image) return read_kept(span);
+    size_t length = span == EventSpan::strong ? 2 : 1;
+    if (span == EventSpan::deleted) length = run_length(end);
+    if (span == EventSpan::link && byte(end) == '<') return read_to(content_.find('>', end));
+    if (span == EventSpan::link && byte(end) == '[' && byte(end + 1) == '^') return read_to(closing_bracket(end));
+    const std::string marker(between(end, std::min(end + length, content_.size())));
+    const std::string_view expected = span == EventSpan::link ? "[" : span == EventSpan::deleted ? "~" : "*_";
+    if (marker.size() != length || marker.find_first_not_of(marker[0]) != std::string::npos ||
+        expected.find(marker[0]) == std::string_view::npos)
+      return false;
+    add_words();
+    open_.push_back({markup.open(marker), end, marker});
+    end += length;
+    return true;
+  }
+
+  bool close_span() {
+    if (open_.empty()) return false;
+    add_words();
+    const Open span = open_.back();
+    open_.pop_back();
+    std::string closing = span.marker;
+    if (span.marker == "[") {
+      const size_t after = link_end(end);
+      if (after == kNoPlace) return false;
+      closing = between(end, after);
+      const bool is_own_label = closing == "]" || closing == "][]";
+      if (is_own_label) closing = std::string("][") + std::string(between(span.begin + 1, end)) + ']';
+      end = after;
+    } else {
+      if (content_.substr(end, closing.size()) != closing) return false;
+      end += closing.size();
+    }
+    markup.close(span.tag, closing);
+    return true;
+  }
+
+  // An address, or a footnote, which ends with the byte at `last`.
+  bool read_to(size_t last) {
+    while (i_ < events_.size() && events_[i_].kind != EventKind::close) ++i_;
+    if (last == kNoPlace || i_ == events_.size()) return false;
+    add_words();
+    markup.keep(between(end, last + 1));
+    end = last + 1;
+    return true;
+  }
+
+  // Code, a formula, or an image with the text that stands for it.
+  bool read_kept(EventSpan span) {
+    const size_t from = end;
+    size_t depth = 0, last = end;
+    for (; i_ < events_.size(); ++i_) {
+      if (events_[i_].kind == EventKind::open) ++depth;
+      if (events_[i_].kind == EventKind::close && --depth == 0) break;
+      if (events_[i_].begin != kNoPlace) last = events_[i_].end;
+    }
+    if (i_ == events_.size()) return false;
+    if (span == EventSpan::image) {
+      const size_t closing = closing_bracket(from + 1);
+      if (content_.substr(from, 2) != "![" || closing == kNoPlace || closing < last) return false;
+      end = link_end(closing);
+    } else {
+      const char mark = byte(from);
+      const size_t length = run_length(from);
+      if (mark != (span == EventSpan::code ? '`' : '$')) return false;
+      size_t at = std::max(last, from + length);
+      while (at < content_.size() && (content_[at] != mark || run_length(at) != length))
+        at += content_[at] == mark ? run_length(at) : 1;
+      end = at + length;
+    }
+    if (end == kNoPlace || end > content_.size()) return false;
+    add_words();
+    markup.keep(between(from, end));
+    return true;
+  }
+
+  // The bracket that closes the one at `at`.
+  size_t closing_bracket(size_t at) const {
+    size_t depth = 0;
+    for (; at < content_.size(); ++at) {
+      if (content_[at] == '\\') {
+        ++at;
+      } else if (content_[at] == '[') {
+        ++depth;
+      } else if (content_[at] == ']' && --depth == 0) {
+        return at;
+      }
+    }
+    return kNoPlace;
+  }
+
+  // After the destination or the label that follows the bracket at `at`.
+  size_t link_end(size_t at) const {
+    if (byte(at) != ']') return kNoPlace;
+    const auto next = std::find_if(events_.begin() + static_cast<int64_t>(i_), events_.end(),
+                                   [](const MarkdownEvent& event) { return event.begin != kNoPlace; });
+    const size_t limit = next == events_.end() ? content_.size() : next->begin;
+    const size_t after = byte(at + 1) == '('   ? destination_end(at + 1)
+                         : byte(at + 1) == '[' ? closing_bracket(at + 1) + 1
+                                               : 0;
+    return after == kNoPlace || after <= at || after > limit ? at + 1 : after;
+  }
+
+  // After the ')' that ends "(destination "title")"; npos without one.
+  size_t destination_end(size_t at) const {
+    constexpr std::string_view kSpace = " \t\r\n";
+    const auto skip_space = [&] { at = std::min(content_.find_first_not_of(kSpace, at), content_.size()); };
+    ++at;
+    skip_space();
+    if (byte(at) == '<') {
+      at = content_.find('>', at);
+      if (at == kNoPlace) return kNoPlace;
+      ++at;
+    } else {
+      for (size_t depth = 0; at < content_.size() && kSpace.find(content_[at]) == std::string_view::npos; ++at) {
+        if (content_[at] == '\\')
+          ++at;
+        else if (content_[at] == '(')
+          ++depth;
+        else if (content_[at] == ')' && depth-- == 0)
+          break;
+      }
+    }
+    skip_space();
+    if (const char quote = byte(at) == '(' ? ')' : byte(at);
+        quote == '"' || quote == '\'' || (quote == ')' && byte(at) == '(')) {
+      for (++at; at < content_.size() && content_[at] != quote; ++at)
+        if (content_[at] == '\\') ++at;
+      ++at;
+      skip_space();
+    }
+    return byte(at) == ')' ? at + 1 : kNoPlace;
+  }
+
+  std::string_view content_;
+  const std::vector<MarkdownEvent>& events_;
+  std::vector<size_t> partners_;  // of tags of HTML
+  std::vector<Open> open_;
+  std::string words_;  // since the last markup
+  size_t i_ = 0;       // the event
+  bool is_first_ = true;
+};
+
+// What site generators put before the Markdown: settings between lines of "---" or "+++".
+size_t front_matter_end(const std::string& content) {
+  const std::string fence = content.substr(0, 3);
+  if ((fence != "---" && fence != "+++") || (content.compare(3, 1, "\n") != 0 && content.compare(3, 2, "\r\n") != 0))
+    return 0;
+  const size_t end = content.find('\n' + fence, 3);
+  if (end == std::string::npos) return 0;
+  const size_t line_end = content.find('\n', end + 1);
+  return line_end == std::string::npos ? content.size() : line_end + 1;
+}
+
+class MarkdownFile : public SpanFile {
+ public:
+  MarkdownFile(const std::string& name, std::string content) : SpanFile(std::move(content)) {
+    read_markdown(name, content_, front_matter_end(content_), [this](const MarkdownParagraph& paragraph) {
+      MarkdownReader reader(content_, paragraph);
+      if (!reader.read() || reader.begin < last_) return;
+      last_ = reader.end;
+      add({reader.begin,
+           reader.end,
+           {reader.markup.text()},
+           [markup = std::move(reader.markup),
+            is_cell = paragraph.is_cell](const std::vector<std::string>& translations) {
+             return markup.written(translations.front(), [&](std::string_view words, bool is_first) {
+               return markdown_escaped(words, is_first, is_cell);
+             });
+           }});
+    });
+  }
+
+ private:
+  size_t last_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<DocumentFile> open_markdown(const std::string& name, std::string content, const DocumentFileOptions&) {
+  return std::make_unique<MarkdownFile>(name, std::move(content));
+}
+
+}  // namespace v0
+}  // namespace transmute

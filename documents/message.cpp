@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/message.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+namespace transmute {
+inline namespace v0 {
+
+// A plural or a selection of ICU within a message.
+struct Message::Selection {
+  size_t begin = 0, end = 0;                               // of its braces
+  std::string head;                                        // "{n, plural, offset:1 "
+  std::vector<std::pair<std::string, std::string>> cases;  // "one " and what is in its braces
+  bool is_plural = false;
+};
+
+namespace {
+
+constexpr size_t kMostBytes = 10000, kMostCases = 40, kMostSelections = 4;  // of a message that is expanded
+constexpr std::string_view kMessageSpace = " \t\r\n";
+
+// After the brace that closes the one at `at`; npos without one.
+size_t closing_brace(std::string_view text, size_t at) {
+  size_t depth = 0;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '{') ++depth;
+    if (text[at] == '}' && --depth == 0) return at + 1;
+  }
+  return std::string_view::npos;
+}
+
+// True for a '#' outside of braces.
+bool has_number_sign(std::string_view text) {
+  size_t depth = 0;
+  for (const char c : text) {
+    if (c == '{') ++depth;
+    if (c == '}' && depth > 0) --depth;
+    if (c == '#' && depth == 0) return true;
+  }
+  return false;
+}
+
+size_t skip_space(std::string_view text, size_t at) {
+  return std::min(text.find_first_not_of(kMessageSpace, at), text.size());
+}
+
+std::string with_doubled_apostrophes(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
+  return result;
+}
+
+std::string with_single_apostrophes(std::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size(); ++at) {
+    result += text[at];
+    if (text[at] == '\'' && at + 1 < text.size() && text[at + 1] == '\'') ++at;
+  }
+  return result;
+}
+
+// True for an apostrophe that quotes what follows it.
+bool has_quotes(std::string_view text) {
+  for (size_t at = text.find('\''); at != std::string_view::npos; at = text.find('\'', at + 1)) {
+    if (at + 1 < text.size() && text[at + 1] == '\'') {
+      ++at;
+    } else if (at + 1 < text.size() && std::string_view("{}#|").find(text[at + 1]) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_message_name_byte(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' || c == ':';
+}
+
+// The bytes of what refers to another message or argument and is not protected anyway: $t(key) of i18next, @:key and
+// @:(key) of Vue, $NAME$ of browser extensions. 0 where there is none.
+size_t reference_length(std::string_view text, size_t at) {
+  const std::string_view here = text.substr(at);
+  const auto end_of_name = [&](size_t from) {
+    return static_cast<size_t>(
+        std::find_if_not(here.begin() + static_cast<int64_t>(from), here.end(), is_message_name_byte) - here.begin());
+  };
+  const bool is_link = here.compare(0, 2, "@:") == 0;
+  if (here.compare(0, 3, "$t(") == 0 || (is_link && here.compare(2, 1, "(") == 0)) {
+    const size_t end = here.find(')');
+    return end == std::string_view::npos ? 0 : end + 1;
+  }
+  if (!is_link && here.front() != '$') return 0;
+  size_t end = end_of_name(is_link ? 2 : 1);
+  if (!is_link) return end > 1 && end < here.size() && here[end] == '$' ? end + 1 : 0;
+  while (end > 2 && here[end - 1] == '.') --end;
+  return end > 2 ? end : 0;
+}
+
+}  // namespace
+
+Message::Message(const std::string& message, MessageSyntax syntax) {
+  const bool has_arguments = syntax == MessageSyntax::java && [&] {
+    for (size_t at = message.find('{'); at != std::string::npos; at = message.find('{', at + 1))
+      if (at + 1 < message.size() && std::isdigit(static_cast<unsigned char>(message[at + 1])) != 0) return true;
+    return false;
+  }();
+  const bool is_sound = !has_quotes(message);
+  doubles_apostrophes_ = has_arguments && is_sound;
+  if (is_sound && message.size() <= kMostBytes && expand(message, 0)) return;
+  between_ = {""};
+  texts_.clear();
+  has_cases_ = false;
+  add_leaf(message);
+}
+
+// False where the message has too many cases, or where '#' would get another meaning.
+bool Message::expand(const std::string& message, size_t depth) {
+  const auto find_selection = [&]() -> std::optional<Selection> {
+    for (size_t begin = message.find('{'); begin != std::string::npos; begin = message.find('{', begin + 1)) {
+      Selection found;
+      found.begin = begin;
+      found.end = closing_brace(message, begin);
+      const size_t comma = message.find_first_of(",{}", begin + 1);
+      if (found.end == std::string::npos || comma == std::string::npos || message[comma] != ',') continue;
+      const size_t kind = skip_space(message, comma + 1);
+      const size_t second = message.find_first_of(",{}", kind);
+      if (second == std::string::npos || message[second] != ',') continue;
+      std::string name = message.substr(kind, second - kind);
+      name.erase(name.find_last_not_of(kMessageSpace) + 1);
+      found.is_plural = name == "plural" || name == "selectordinal";
+      if (!found.is_plural && name != "select") continue;
+      found.head = message.substr(begin, second + 1 - begin);
+      for (size_t at = second + 1; true;) {
+        const size_t open = message.find_first_of("{}", at);
+        if (open + 1 == found.end && !found.cases.empty()) {
+          found.cases.emplace_back(message.substr(at, open - at), "");  // white space before the last brace
+          return found;
+        }
+        const size_t close = message[open] == '{' ? closing_brace(message, open) : std::string::npos;
+        if (close == std::string::npos || close >= found.end) break;
+        found.cases.emplace_back(message.substr(at, open - at), message.substr(open + 1, close - open - 2));
+        at = close;
+      }
+    }
+    return std::nullopt;
+  };
+  const std::optional<Selection> found = find_selection();
+  if (!found) {
+    add_leaf(message);
+    return ++leaves_ <= kMostCases;
+  }
+  const std::string before = message.substr(0, found->begin), after = message.substr(found->end);
+  if (depth == kMostSelections || (found->is_plural && (has_number_sign(before) || has_number_sign(after))))
+    return false;
+  has_cases_ = true;
+  between_.back() += found->head;
+  for (size_t i = 0; i + 1 < found->cases.size(); ++i) {
+    between_.back() += found->cases[i].first + '{';
+    if (!expand(before + found->cases[i].second + after, depth + 1)) return false;
+    between_.back() += '}';
+  }
+  between_.back() += found->cases.back().first + '}';
+  return true;
+}
+
+void Message::add_leaf(std::string_view text) {
+  TextMarkup markup;
+  const std::string words = has_cases_ || doubles_apostrophes_ ? with_single_apostrophes(text) : std::string(text);
+  size_t begin = 0;
+  for (size_t at = 0; at < words.size();) {
+    const bool is_number = has_cases_ && words[at] == '#';
+    const size_t length = is_number ? 1 : reference_length(words, at);
+    if (length > 0) {
+      markup.add_text(std::string_view(words).substr(begin, at - begin));
+      markup.keep(std::string_view(words).substr(at, length));
+      begin = at + length;
+    }
+    at += std::max<size_t>(length, 1);
+  }
+  markup.add_text(std::string_view(words).substr(begin));
+  if (!markup.has_letters()) {
+    between_.back() += text;
+    return;
+  }
+  texts_.push_back(std::move(markup));
+  between_.emplace_back();
+}
+
+std::vector<std::string> Message::texts() const {
+  std::vector<std::string> texts;
+  for (const TextMarkup& text : texts_) texts.push_back(text.text());
+  return texts;
+}
+
+std::string Message::with(const std::vector<std::string>& translations) const {
+  const auto encode = [this](std::string_view words, bool) {
+    return has_cases_ || doubles_apostrophes_ ? with_doubled_apostrophes(words) : std::string(words);
+  };
+  std::string message = between_.front();
+  for (size_t i = 0; i < texts_.size(); ++i) message += texts_[i].written(translations[i], encode) + between_[i + 1];
+  return message;
+}
+
+}  // namespace v0
+}  // namespace transmute

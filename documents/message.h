@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/documents/text_markup.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The syntax of a program's messages.
+enum class MessageSyntax {
+  any,   ///< of ICU where there is a plural or a selection; apostrophes of others stand for themselves
+  java,  ///< java.text.MessageFormat: with arguments such as {0}, two apostrophes stand for one
+};
+
+/// A message of a program, as catalogs have them. A plural or a selection of ICU, such as
+/// "{n, plural, one {# file} other {# files}} left", has a text of its own for each case: "# file left".
+class Message {
+ public:
+  explicit Message(const std::string& message, MessageSyntax syntax = MessageSyntax::any);
+
+  /// What is to be translated; empty where there is nothing.
+  std::vector<std::string> texts() const;
+  /// The message with these translations of the texts.
+  std::string with(const std::vector<std::string>& translations) const;
+
+ private:
+  struct Selection;
+  bool expand(const std::string& message, size_t depth);
+  void add_leaf(std::string_view text);
+
+  std::vector<std::string> between_{""};  // before each text, and after the last
+  std::vector<TextMarkup> texts_;
+  size_t leaves_ = 0;
+  bool has_cases_ = false, doubles_apostrophes_ = false;
+};
+
+}  // namespace v0
+}  // namespace transmute

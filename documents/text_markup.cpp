@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/text_markup.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/documents/html_references.h>
+
+#include <algorithm>
+#include <map>
+
+namespace transmute {
+inline namespace v0 {
+
+void TextMarkup::add_text(std::string_view words) {
+  if (words.empty()) return;
+  if (!pieces_.empty() && pieces_.back().kind == Kind::words) {
+    pieces_.back().bytes += words;
+  } else {
+    pieces_.push_back({Kind::words, 0, std::string(words)});
+  }
+}
+
+void TextMarkup::keep(std::string_view bytes) {
+  if (!pieces_.empty() && pieces_.back().kind == Kind::kept) {
+    pieces_.back().bytes += bytes;
+  } else {
+    pieces_.push_back({Kind::kept, tags_++, std::string(bytes)});
+  }
+}
+
+size_t TextMarkup::open(std::string_view bytes) {
+  pieces_.push_back({Kind::opening, tags_, std::string(bytes)});
+  return tags_++;
+}
+
+void TextMarkup::close(size_t number, std::string_view bytes) {
+  pieces_.push_back({Kind::closing, number, std::string(bytes)});
+}
+
+bool TextMarkup::has_letters() const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+    return piece.kind == Kind::words && transmute::has_letters(piece.bytes);
+  });
+}
+
+// One that no tag among the words begins with.
+std::string TextMarkup::tag_name() const {
+  std::string name = "x";
+  const auto is_used = [&](const Piece& piece) {
+    return piece.kind == Kind::words &&
+           (piece.bytes.find('<' + name) != std::string::npos || piece.bytes.find("</" + name) != std::string::npos);
+  };
+  while (std::any_of(pieces_.begin(), pieces_.end(), is_used)) name += 'x';
+  return name;
+}
+
+std::string TextMarkup::text() const {
+  const std::string name = tag_name();
+  std::string text;
+  for (const Piece& piece : pieces_) {
+    if (piece.kind == Kind::words) text += piece.bytes;
+    if (piece.kind == Kind::kept) text += fmt::format("<{}{}/>", name, piece.tag);
+    if (piece.kind == Kind::opening) text += fmt::format("<{}{}>", name, piece.tag);
+    if (piece.kind == Kind::closing) text += fmt::format("</{}{}>", name, piece.tag);
+  }
+  return text;
+}
+
+std::string TextMarkup::written(const std::string& translation, const Encode& encode) const {
+  const std::string name = tag_name();
+  std::map<std::string, const std::string*> tags;
+  for (const Piece& piece : pieces_) {
+    if (piece.kind == Kind::words) continue;
+    const bool is_closing = piece.kind == Kind::closing, is_kept = piece.kind == Kind::kept;
+    tags[fmt::format("<{}{}{}{}>", is_closing ? "/" : "", name, piece.tag, is_kept ? "/" : "")] = &piece.bytes;
+  }
+  std::string result;
+  size_t begin = 0;
+  bool is_first = true;
+  const auto add_words = [&](size_t end) {
+    if (end == begin) return;
+    result += encode(std::string_view(translation).substr(begin, end - begin), is_first);
+    is_first = false;
+  };
+  for (size_t at = translation.find('<'); at != std::string::npos; at = translation.find('<', at + 1)) {
+    constexpr size_t kDigits = 20;  // of a tag's number, and "</" and "/>"
+    const std::string_view here = std::string_view(translation).substr(at, name.size() + kDigits);
+    const auto tag = tags.find(std::string(here.substr(0, std::min(here.find('>'), here.size() - 1) + 1)));
+    if (tag == tags.end()) continue;
+    add_words(at);
+    result += *tag->second;
+    begin = at + tag->first.size();
+  }
+  add_words(translation.size());
+  return result;
+}
+
+}  // namespace v0
+}  // namespace transmute

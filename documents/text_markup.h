@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A text whose markup, in the syntax of its file, becomes inline tags: <x0>, </x0> and <x1/>.
+class TextMarkup {
+ public:
+  /// Adds words.
+  void add_text(std::string_view words);
+  /// Adds bytes that a translation must contain as they are.
+  void keep(std::string_view bytes);
+  /// Adds the markup before some words.
+  /// @returns a number for close()
+  size_t open(std::string_view bytes);
+  /// Adds the markup after the words that follow open().
+  void close(size_t number, std::string_view bytes);
+
+  /// True if the words have a letter.
+  bool has_letters() const;
+  /// The words and tags.
+  std::string text() const;
+  /// Writes the words between two tags as the file has them. The first words of all have `is_first` set.
+  using Encode = std::function<std::string(std::string_view words, bool is_first)>;
+  /// A translation with the markup in the place of its tags.
+  std::string written(const std::string& translation, const Encode& encode) const;
+
+ private:
+  enum class Kind { words, kept, opening, closing };
+  struct Piece {
+    Kind kind;
+    size_t tag;         // its number
+    std::string bytes;  // of the file, or the words
+  };
+  std::string tag_name() const;
+
+  std::vector<Piece> pieces_;
+  size_t tags_ = 0;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// XLIFF 1.2, 2.0 and 2.1 (ISO 21720).
+#include <spdlog/fmt/fmt.h>
+#include <transmute/documents/file_formats.h>
+#include <transmute/documents/html_tokens.h>
+#include <transmute/documents/span_file.h>
+#include <transmute/documents/xml_text.h>
+#include <transmute/documents/xml_tokens.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// The tag with another value of an attribute.
+std::string with_attribute(std::string_view tag, std::string_view name, std::string_view value) {
+  const std::string_view old = xml_attribute(tag, name);
+  std::string result(tag);
+  if (old.data() != nullptr) return result.replace(static_cast<size_t>(old.data() - tag.data()), old.size(), value);
+  const size_t name_end = tag.find_first_of(" \t\r\n/>");
+  return result.insert(name_end, fmt::format(" {}=\"{}\"", name, value));
+}
+
+// What is in a source: texts, and what stays before each and after the last.
+struct XliffSource {
+  std::vector<TextMarkup> texts;
+  std::vector<std::string> between{""};
+};
+
+// Settings that elements inherit.
+struct XliffScope {
+  bool is_translated = true, keeps_lines = false;
+};
+
+// Reads a source.
+class XliffSourceReader {
+ public:
+  XliffSourceReader(std::string_view xml, const std::vector<XmlToken>& tokens, bool keeps_lines)
+      : xml_(xml), tokens_(tokens), keeps_lines_(keeps_lines) {}
+
+  XliffSource read(size_t start) {
+    begin_ = tokens_[start].end;
+    for (size_t i = start + 1; i < tokens_[start].partner; ++i) {
+      const XmlToken& token = tokens_[i];
+      if (is_xml_text(token)) {
+        add_words(xml_text(xml_, token));
+      } else if (token.kind == XmlToken::Kind::end) {
+        close(token);
+      } else if (open_.empty() && xml_attribute(bytes(token), "mtype") == "seg" && !in_part_) {
+        in_part_ = token.kind == XmlToken::Kind::start;
+        end_text(token.begin, token.end);
+      } else if (token.kind == XmlToken::Kind::start && lists("g mrk pc", std::string(token.local_name())) &&
+                 !is_kept(bytes(token))) {
+        open_.push_back(text_.open(bytes(token)));
+      } else {
+        const size_t last = token.kind == XmlToken::Kind::start ? token.partner : i;
+        text_.keep(xml_.substr(token.begin, tokens_[last].end - token.begin));
+        i = last;
+      }
+    }
+    const size_t end = tokens_[tokens_[start].partner].begin;
+    end_text(end, end);
+    return std::move(source_);
+  }
+
+ private:
+  std::string_view bytes(const XmlToken& token) const { return xml_.substr(token.begin, token.end - token.begin); }
+
+  static bool is_kept(std::string_view tag) {
+    return xml_attribute(tag, "translate") == "no" || xml_attribute(tag, "mtype") == "protected";
+  }
+
+  void add_words(std::string words) {
+    if (!keeps_lines_)
+      std::replace_if(
+          words.begin(), words.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+    text_.add_text(words);
+  }
+
+  void close(const XmlToken& token) {
+    if (open_.empty()) {
+      in_part_ = false;
+      return end_text(token.begin, token.end);
+    }
+    text_.close(open_.back(), bytes(token));
+    open_.pop_back();
+  }
+
+  // Ends a text before a tag that stays.
+  void end_text(size_t begin, size_t end) {
+    if (text_.has_letters()) {
+      source_.texts.push_back(std::move(text_));
+      source_.between.emplace_back();
+    } else {
+      source_.between.back() += xml_.substr(begin_, begin - begin_);
+    }
+    source_.between.back() += xml_.substr(begin, end - begin);
+    text_ = {};
+    begin_ = end;
+  }
+
+  std::string_view xml_;
+  const std::vector<XmlToken>& tokens_;
+  bool keeps_lines_;
+  XliffSource source_;
+  TextMarkup text_;           // that has begun
+  size_t begin_ = 0;          // of it, in the file
+  std::vector<size_t> open_;  // numbers of its tags
+  bool in_part_ = false;      // of a source that is divided
+};
+
+class XliffFile : public SpanFile {
+ public:
+  XliffFile(const std::string& name, std::string content, bool retranslate)
+      : SpanFile(std::move(content)), tokens_(xml_tokens(content_, name)), retranslate_(retranslate) {
+    const auto root = std::find_if(tokens_.begin(), tokens_.end(), [](const XmlToken& token) {
+      return token.kind == XmlToken::Kind::start || token.kind == XmlToken::Kind::empty;
+    });
+    const std::string_view version = xml_attribute(bytes(*root), "version");
+    is_version_2_ = version.substr(0, 2) == "2.";
+    if (root->local_name() != "xliff" || (!is_version_2_ && version.substr(0, 2) != "1."))
+      throw std::runtime_error(fmt::format("{}: is no XLIFF 1.2, 2.0 or 2.1", name));
+    read_units(static_cast<size_t>(root - tokens_.begin()), {});
+    tokens_.clear();
+  }
+
+ private:
+  std::string_view bytes(const XmlToken& token) const {
+    return std::string_view(content_).substr(token.begin, token.end - token.begin);
+  }
+  std::string_view attribute(size_t i, std::string_view name) const { return xml_attribute(bytes(tokens_[i]), name); }
+  bool is_start(size_t i) const { return tokens_[i].kind == XmlToken::Kind::start; }
+  bool is_named(size_t i, const char* names) const { return lists(names, std::string(tokens_[i].local_name())); }
+  size_t after(size_t i) const { return (is_start(i) ? tokens_[i].partner : i) + 1; }
+
+  XliffScope scope_of(size_t i, XliffScope scope) const {
+    if (const auto translate = attribute(i, "translate"); !translate.empty()) scope.is_translated = translate != "no";
+    if (const auto space = attribute(i, "space"); !space.empty()) scope.keeps_lines = space == "preserve";
+    return scope;
+  }
+
+  // Reads what stands within `start`, whose depth is bounded.
+  void read_units(size_t start, XliffScope around) {
+    const XliffScope scope = scope_of(start, around);
+    for (size_t i = start + 1; i < tokens_[start].partner; i = after(i)) {
+      if (!is_start(i)) continue;
+      if (is_named(i, is_version_2_ ? "segment" : "trans-unit")) read_segment(i, scope_of(i, scope));
+      if (is_named(i, "file body group unit")) read_units(i, scope);
+    }
+  }
+
+  // The element of this name directly within another; npos without one.
+  size_t child(size_t start, const char* name) const {
+    for (size_t i = start + 1; i < tokens_[start].partner; i = after(i))
+      if (tokens_[i].kind != XmlToken::Kind::end && is_named(i, name)) return i;
+    return std::string::npos;
+  }
+
+  bool has_translation(size_t segment, size_t target) const {
+    const std::string_view state = attribute(is_version_2_ ? segment : target, "state");
+    if (state == "initial" || state == "new" || state == "needs-translation") return false;
+    for (size_t i = target + 1; i < tokens_[target].partner; ++i)
+      if (is_xml_text(tokens_[i]) && xml_text(content_, tokens_[i]).find_first_not_of(" \t\r\n") != std::string::npos)
+        return true;
+    return false;
+  }
+
+  void read_segment(size_t segment, XliffScope scope) {
+    constexpr size_t kNone = std::string::npos;
+    const size_t whole = child(segment, "source"), target = child(segment, "target");
+    if (!scope.is_translated || whole == kNone || !is_start(whole)) return;
+    if (!retranslate_ && target != kNone && has_translation(segment, target)) return;
+    if (attribute(segment, "approved") == "yes" || attribute(segment, "state") == "final") return;
+    const size_t divided = child(segment, "seg-source");
+    const size_t source = divided == kNone || !is_start(divided) ? whole : divided;
+    XliffSource read = XliffSourceReader(content_, tokens_, scope_of(source, scope).keeps_lines).read(source);
+    if (read.texts.empty()) return;
+    if (is_version_2_) {
+      const XmlToken& tag = tokens_[segment];
+      add({tag.begin,
+           tag.end,
+           {},
+           [state = with_attribute(bytes(tag), "state", "translated")](const auto&) { return state; },
+           false});
+    }
+    FileSpan span;
+    span.keeps_bytes = false;
+    span.begin = span.end = tokens_[tokens_[source].partner].end;
+    const std::string_view prefix = tokens_[whole].name.substr(0, tokens_[whole].name.find("source"));
+    std::string tag = fmt::format("<{}target>", prefix);
+    if (target != kNone) {
+      span.begin = tokens_[target].begin;
+      span.end = tokens_[after(target) - 1].end;
+      tag = bytes(tokens_[target]);
+      if (!is_start(target)) tag.erase(tag.size() - 2, 1);
+    }
+    if (!is_version_2_)
+      tag =
+          with_attribute(with_attribute(tag, "state-qualifier", "mt-suggestion"), "state", "needs-review-translation");
+    read.between.front().insert(0, (target == kNone ? space_before(tokens_[whole].begin) : "") + tag);
+    read.between.back() += fmt::format("</{}target>", prefix);
+    for (const TextMarkup& text : read.texts) span.texts.push_back(text.text());
+    span.write = [read = std::move(read)](const std::vector<std::string>& translations) {
+      std::string result = read.between.front();
+      for (size_t i = 0; i < translations.size(); ++i)
+        result += read.texts[i].written(translations[i], [](std::string_view words, bool) {
+          return xml_escaped(words);
+        }) + read.between[i + 1];
+      return result;
+    };
+    add(std::move(span));
+  }
+
+  // The line end and the indentation before a tag.
+  std::string space_before(size_t at) const {
+    const size_t last = at == 0 ? std::string::npos : content_.find_last_not_of(" \t\r\n", at - 1);
+    const size_t begin = last == std::string::npos ? 0 : last + 1;
+    const size_t line_end = content_.rfind('\n', at);
+    return line_end == std::string::npos || line_end < begin ? "" : content_.substr(begin, at - begin);
+  }
+
+  std::vector<XmlToken> tokens_;
+  bool retranslate_, is_version_2_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<DocumentFile> open_xliff(const std::string& name, std::string content,
+                                         const DocumentFileOptions& options) {
+  return std::make_unique<XliffFile>(name, std::move(content), options.retranslate);
+}
+
+}  // namespace v0
+}  // namespace transmute

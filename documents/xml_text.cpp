@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/xml_text.h>
+
+#include <transmute/documents/html_references.h>
+
+namespace transmute {
+inline namespace v0 {
+
+bool is_xml_text(const XmlToken& token) {
+  return token.kind == XmlToken::Kind::text || token.kind == XmlToken::Kind::cdata;
+}
+
+std::string xml_text(std::string_view xml, const XmlToken& token) {
+  constexpr size_t kCdataBegin = 9, kCdataEnd = 3;
+  const std::string_view bytes = xml.substr(token.begin, token.end - token.begin);
+  if (token.kind == XmlToken::Kind::cdata)
+    return std::string(bytes.substr(kCdataBegin, bytes.size() - kCdataBegin - kCdataEnd));
+  return with_references_decoded(bytes);
+}
+
+std::string without_forbidden(std::string_view text) {
+  std::string allowed;
+  for (const char c : text)
+    if (static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\n' || c == '\r') allowed += c;
+  return allowed;
+}
+
+std::string xml_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : without_forbidden(text)) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string xml_cdata(std::string_view text) {
+  std::string section = "<![CDATA[";
+  const std::string allowed = without_forbidden(text);
+  for (size_t at = 0; at < allowed.size(); ++at) {
+    if (allowed.compare(at, 3, "]]>") == 0)
+      section += "]]]]><![CDATA[>", at += 2;
+    else
+      section += allowed[at];
+  }
+  return section + "]]>";
+}
+
+}  // namespace v0
+}  // namespace transmute

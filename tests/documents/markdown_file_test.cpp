@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/documents/file_support.h>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kPage =
+    "---\ntitle: A page\n---\n# The *first* heading\n\nA `code span` and a\n[link](http://a.b/c \"title\") here\\!\n\n"
+    "```sh\necho no\n```\n\n    indented code\n\n<div>\nhtml\n</div>\n\n- [x] a task\n- **bold _and_** ![an "
+    "image](a.png)\n\n"
+    "> A quote with\n> two lines.\n\n| Head | `x` |\n|------|-----|\n| a cell | 12 |\n\nSee [the page][ref] and "
+    "[here].\n\n"
+    "[ref]: http://a.b\n[here]: http://c.d\n";
+
+TEST(MarkdownFile, WordsAreTranslatedAndMarkupStays) {
+  const auto file = opened("a.md", kPage);
+  ASSERT_THAT(file->texts(), ElementsAre("The <x0>first</x0> heading", "A <x0/> and a <x1>link</x1> here!", "a task",
+                                         "<x0>bold <x1>and</x1></x0> <x2/>", "A quote with two lines.", "Head",
+                                         "a cell", "See <x0>the page</x0> and <x1>here</x1>."));
+  EXPECT_EQ(file->with(file->texts()), kPage);
+  const std::string shouting = shouted(*file);
+  for (const char* line : {"---\ntitle: A page\n---\n# THE *FIRST* HEADING\n",
+                           "\nA `code span` AND A [LINK](http://a.b/c \"title\") HERE!\n",
+                           "\n- [x] A TASK\n- **BOLD _AND_** ![an image](a.png)\n", "\n> A QUOTE WITH TWO LINES.\n",
+                           "\n| HEAD | `x` |\n|------|-----|\n| A CELL | 12 |\n",
+                           "\nSEE [THE PAGE][ref] AND [HERE][here].\n\n[ref]: http://a.b\n[here]: http://c.d\n"})
+    EXPECT_THAT(shouting, HasSubstr(line));
+}
+
+TEST(MarkdownFile, MarkupNextToMarkupIsTold) {
+  for (const char* text : {"***both** one*\n", "**a**[b](c)*d*\n", "[![image](a(b)c)](d) text\n",
+                           "[a](<b c> 'd')[e][]\n\n[e]: f\n", "~~a~~ **`b`** c\n", "<http://a.b> is a\\*b &amp; c\n",
+                           "a<b>b</b><br>\nc  \nd\\\ne\n", "`` a ` b `` c $x_1$ d\n", "> - a *b\n>   c* d\n",
+                           "A footnote[^1].\n\n[^1]: The note.\n", "# A {#id}\n", "a\r\nb *c*\r\n"}) {
+    const auto file = opened("a.md", text);
+    EXPECT_FALSE(file->texts().empty()) << text;
+    std::vector<std::string> texts = file->texts();
+    for (std::string& one : texts) one += "!";
+    const auto again = opened("a.md", file->with(texts));
+    ASSERT_EQ(again->texts(), texts) << text << file->with(texts);
+  }
+}
+
+TEST(MarkdownFile, MarkupOfATranslationIsEscaped) {
+  const auto file = opened("a.md", "A word.\n\n| a |\n|---|\n| b |\n");
+  for (const char* words : {"1. eins", "- eins", "# eins", "*eins* _zwei_", "<b>eins</b>", "[eins](zwei)", "`eins`",
+                            "&amp; eins", "a\\*b", "> eins", "eins|zwei", "~~eins~~", "snake_case 3 * 4 < 5"}) {
+    const auto again = opened("a.md", file->with({words, "H", words}));
+    EXPECT_EQ(again->with(again->texts()), file->with({words, "H", words}));
+    ASSERT_FALSE(again->texts().empty()) << words;
+    EXPECT_EQ(again->texts().front(), words) << file->with({words, "H", words});
+  }
+}
+
+TEST(MarkdownFile, WhatOtherProgramsReadStays) {
+  EXPECT_THAT(
+      opened("a.md", "> [!NOTE]\n> A note.\n\nA note[^1] {% raw %}\n\n[^1]: Two words\n\nThe <kbd>Ctrl</kbd> key\n")
+          ->texts(),
+      ElementsAre("<x0/> A note.", "A note<x0/> <x1/>", "<x0/> Two words", "The <x0/> key"));
+}
+
+}  // namespace
+}  // namespace transmute::testing

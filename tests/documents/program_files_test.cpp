@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON, YAML, properties and the catalogs in XML.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/documents/message.h>
+#include <transmute/tests/documents/file_support.h>
+
+#include <stdexcept>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string message_of(const std::string& name, const std::string& content) {
+  try {
+    opened(name, content);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Message, EachCaseOfAPluralIsATextOfItsOwn) {
+  const Message message("You have {n, plural, =0 {no files} one {# file} other {# files}} in {folder}.");
+  ASSERT_THAT(message.texts(), ElementsAre("You have no files in {folder}.", "You have <x0/> file in {folder}.",
+                                           "You have <x0/> files in {folder}."));
+  EXPECT_EQ(message.with({"In {folder} ist nichts.", "In {folder} ist <x0/> Datei.", "D'accord: <x0/>, {folder}"}),
+            "{n, plural, =0 {In {folder} ist nichts.} one {In {folder} ist # Datei.} "
+            "other {D''accord: #, {folder}}}");
+}
+
+TEST(Message, SelectionsWithinOthersAreExpandedAndUnclearOnesAreNot) {
+  const Message nested("{g, select, f {Her {n, plural, one {dog} other {dogs}}} other {Their dogs}}");
+  EXPECT_THAT(nested.texts(), ElementsAre("Her dog", "Her dogs", "Their dogs"));
+  EXPECT_EQ(nested.with(nested.texts()),
+            "{g, select, f {{n, plural, one {Her dog} other {Her dogs}}} other {Their dogs}}");
+  const std::string unclear = "Item #1: {n, plural, one {dog} other {dogs}}";
+  EXPECT_THAT(Message(unclear).texts(), ElementsAre(unclear));
+  std::string large = "a";
+  for (int i = 0; i < 10; ++i) large += "{n, plural, one {a} two {b} few {c} other {d}}";
+  EXPECT_THAT(Message(large).texts(), ElementsAre(large));
+  EXPECT_THAT(Message(std::string(1 << 20, '{')).texts(), IsEmpty());
+}
+
+TEST(Message, ReferencesAndApostrophesOfArgumentsStay) {
+  EXPECT_THAT(Message("See $t(more), @:link.to and $NAME$.").texts(), ElementsAre("See <x0/>, <x1/> and <x2/>."));
+  const Message java("It''s {0}", MessageSyntax::java);
+  EXPECT_THAT(java.texts(), ElementsAre("It's {0}"));
+  EXPECT_EQ(java.with({"L'un {0}"}), "L''un {0}");
+  EXPECT_THAT(Message("It''s", MessageSyntax::java).texts(), ElementsAre("It''s"));
+}
+
+TEST(JsonFile, StringsThatAreValuesAreTranslated) {
+  const std::string catalog =
+      "{\r\n \"Menu\" : {\"open\":\"Open \\\"{name}\\\"\", \"n\": [1.5e3, null, true, \"a\\tb\"]},\"e\":\"\"}\n";
+  const auto file = opened("en.json", catalog);
+  ASSERT_THAT(file->texts(), ElementsAre("Open \"{name}\"", "a\tb"));
+  EXPECT_EQ(file->with(file->texts()), catalog);
+  EXPECT_EQ(
+      file->with({"{name} \"öffnen\"", "a\tb"}),
+      "{\r\n \"Menu\" : {\"open\":\"{name} \\\"öffnen\\\"\", \"n\": [1.5e3, null, true, \"a\\tb\"]},\"e\":\"\"}\n");
+}
+
+TEST(JsonFile, AsciiStaysAsciiAndHalvesOfCharactersStay) {
+  EXPECT_EQ(opened("a.json", R"(["\u00fcber", "\ud83d\ude00 ok", "\ud83d x"])")->with({"über 😀", "x"}),
+            R"(["\u00fcber \ud83d\ude00", "x", "\ud83d x"])");
+}
+
+TEST(JsonFile, CatalogsOfBrowserExtensionsAndFlutterKeepTheirRemarks) {
+  EXPECT_THAT(opened("messages.json", R"({"a": {"description": "who", "message": "Hi $NAME$",
+                                       "placeholders": {"name": {"content": "$1", "example": "Bob"}}}})")
+                  ->texts(),
+              ElementsAre("Hi <x0/>"));
+  EXPECT_THAT(opened("app_en.arb", R"({"@@locale": "en", "hi": "Hi", "@hi": {"description": "a greeting"}})")->texts(),
+              ElementsAre("Hi"));
+}
+
+TEST(JsonFile, DamageIsNamedWithItsLineAndDepthIsBounded) {
+  EXPECT_THAT(message_of("a.json", "{\"a\":\n // no\n1}"), HasSubstr("a.json:2: damaged JSON"));
+  EXPECT_THAT(message_of("a.json", "[\"a\" \"b\"]"), HasSubstr("neither ',' nor ']'"));
+  EXPECT_THAT(message_of("a.json", std::string(1000000, '[')), HasSubstr("more than 500 deep"));
+}
+
+TEST(YamlFile, ScalarsKeepTheirStyle) {
+  const std::string catalog =
+      "# a comment\nen:\n  plain: Open the door # why\n  'quoted': 'It''s open'\n  \"double\": \"One\\ntwo\"\n"
+      "  anchored: &x Some text\n  again: *x\n  flow: [one dog, 'a cat']\n  yes: true\n  symbol: :year\n"
+      "  block: |-\n    First line\n\n    second line\n  folded: >\n    Folded\n    text\n\n    here\n  last: !ruby/x "
+      "no\n";
+  const auto file = opened("en.yml", catalog);
+  ASSERT_THAT(file->texts(), ElementsAre("Open the door", "It's open", "One\ntwo", "Some text", "one dog", "a cat",
+                                         "First line\n\nsecond line", "Folded text\nhere"));
+  EXPECT_EQ(file->with(file->texts()), catalog);
+  EXPECT_EQ(file->with({"Tür: auf", "Da's", "Eins\n\"zwei\"", "no", "ein Hund, jung", "eine Katze", "Erste\n\nzweite",
+                        "Gefaltet\nhier"}),
+            "# a comment\nen:\n  plain: 'Tür: auf' # why\n  'quoted': 'Da''s'\n  \"double\": \"Eins\\n\\\"zwei\\\"\"\n"
+            "  anchored: &x 'no'\n  again: *x\n  flow: ['ein Hund, jung', 'eine Katze']\n  yes: true\n  symbol: :year\n"
+            "  block: |-\n    Erste\n\n    zweite\n  folded: >\n    Gefaltet\n\n    hier\n  last: !ruby/x no\n");
+}
+
+TEST(YamlFile, DamageIsNamedAndAliasesAreNotExpanded) {
+  EXPECT_THAT(message_of("a.yml", "a: [b\n"), HasSubstr("a.yml:2:1: not valid YAML"));
+  EXPECT_THAT(message_of("a.yml", ",a"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(message_of("a.yml", std::string(100000, '[')), HasSubstr("not valid YAML"));
+  std::string bomb = "a0: &a0 word\n";
+  for (int i = 1; i < 40; ++i) {
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int j = 0; j < 9; ++j) bomb += "*a" + std::to_string(i - 1) + ", ";
+    bomb += "*a" + std::to_string(i - 1) + "]\n";
+  }
+  EXPECT_THAT(opened("a.yml", bomb)->texts(), ElementsAre("word"));
+}
+
+TEST(PropertiesFile, EscapesContinuationsAndArguments) {
+  const std::string file_text =
+      "# remark\\\nopen = Open \\\n    the file\n! another\nmessage.a:It''s {0}\\n\nkey\\ with\\=space   "
+      "Value\\u00e4\nempty=\n";
+  const auto file = opened("en.properties", file_text);
+  ASSERT_THAT(file->texts(), ElementsAre("Open the file", "It's {0}\n", "Valueä"));
+  EXPECT_EQ(file->with(file->texts()), file_text);
+  EXPECT_EQ(file->with({"Datei öffnen", "So'n {0}\n", "Wert 😀"}),
+            "# remark\\\nopen = Datei \\u00f6ffnen\n! another\nmessage.a:So''n {0}\\n\n"
+            "key\\ with\\=space   Wert \\ud83d\\ude00\nempty=\n");
+}
+
+TEST(PropertiesFile, TheEncodingStays) {
+  EXPECT_EQ(opened("a.properties", "a=\xC3\xBC\nb=x")->with({"ä", "€"}), "a=ä\nb=€");
+  const auto latin1 = opened("a.properties", "a=\xFC\nb=x");
+  ASSERT_THAT(latin1->texts(), ElementsAre("ü", "x"));
+  EXPECT_EQ(latin1->with({"ä", "€"}), "a=\xE4\nb=\\u20ac");
+}
+
+TEST(ResxFile, TextsAreTranslatedAndOthersStay) {
+  const std::string begin =
+      "<?xml version=\"1.0\"?>\n<root><resheader name=\"version\"><value>2.0 a</value></resheader>\n"
+      "<data name=\"icon\" type=\"X\"><value>a b</value></data>\n"
+      "<data name=\"&gt;&gt;b.Name\" xml:space=\"preserve\"><value>button</value></data>\n";
+  const auto file = opened("a.resx", begin +
+                                         "<data name=\"a\"><value>A &lt;b&gt;{0}&lt;/b&gt; &amp; b</value>"
+                                         "<comment>why</comment></data></root>");
+  ASSERT_THAT(file->texts(), ElementsAre("A <b>{0}</b> & b"));
+  EXPECT_EQ(file->with({"<b>{0}</b> & c"}), begin +
+                                                "<data name=\"a\"><value>&lt;b&gt;{0}&lt;/b&gt; &amp; c</value>"
+                                                "<comment>why</comment></data></root>");
+}
+
+TEST(AndroidFile, EscapesMarkupAndWhatIsNotTranslatable) {
+  const auto file = opened("res/values/strings.xml",
+                           "<resources>\n<string name=\"a\">It\\'s <b>red</b>\\n\n  or <xliff:g id=\"n\">%1$s</xliff:g>"
+                           "</string>\n<string name=\"b\" translatable=\"false\">Key</string>\n"
+                           "<plurals name=\"c\"><item quantity=\"one\">%d dog</item></plurals>\n"
+                           "<string-array name=\"d\"><item>@string/a</item><item>\"One  two\"</item></string-array>\n"
+                           "<string name=\"e\"><![CDATA[<i>Hi</i> & bye]]></string></resources>\n");
+  ASSERT_THAT(file->texts(),
+              ElementsAre("It's <x0>red</x0>\n or <x1/>", "%d dog", "<x0/>One  two<x1/>", "<i>Hi</i> & bye"));
+  EXPECT_EQ(file->with({"<x0>Rot</x0>, \"so's\"\noder <x1/>", "?Hund", "<x0/>Eins<x1/>", "<i>Da</i> & fort"}),
+            "<resources>\n<string name=\"a\"><b>Rot</b>, \\\"so\\'s\\\"\\noder <xliff:g id=\"n\">%1$s</xliff:g>"
+            "</string>\n<string name=\"b\" translatable=\"false\">Key</string>\n"
+            "<plurals name=\"c\"><item quantity=\"one\">\\?Hund</item></plurals>\n"
+            "<string-array name=\"d\"><item>@string/a</item><item>\"Eins\"</item></string-array>\n"
+            "<string name=\"e\"><![CDATA[<i>Da</i> & fort]]></string></resources>\n");
+}
+
+TEST(Xliff, Version1GetsTargetsWithAState) {
+  const std::string head = "<xliff version=\"1.2\"><file><body>\n";
+  const auto file = opened(
+      "a.xlf",
+      head +
+          "  <trans-unit id=\"1\">\n    <source>A <g id=\"1\">red</g> dog<x id=\"2\"/></source>\n  </trans-unit>\n"
+          "<trans-unit id=\"2\"><source>Done</source><target>Fertig</target></trans-unit>\n"
+          "<trans-unit id=\"3\"><source>New</source><target state=\"new\">New</target></trans-unit>\n"
+          "<group translate=\"no\"><trans-unit id=\"4\"><source>Kept</source></trans-unit></group>\n"
+          "<trans-unit id=\"5\"><source>One. Two.</source><seg-source><mrk mtype=\"seg\" mid=\"1\">One.</mrk> "
+          "<mrk mtype=\"seg\" mid=\"2\">Two.</mrk></seg-source><target/></trans-unit></body></file></xliff>");
+  ASSERT_THAT(file->texts(), ElementsAre("A <x0>red</x0> dog<x1/>", "New", "One.", "Two."));
+  const std::string state = " state=\"needs-review-translation\" state-qualifier=\"mt-suggestion\"";
+  EXPECT_EQ(file->with({"Ein <x0>roter</x0> Hund<x1/>", "Neu & <gut>", "Eins.", "Zwei."}),
+            head + "  <trans-unit id=\"1\">\n    <source>A <g id=\"1\">red</g> dog<x id=\"2\"/></source>\n    <target" +
+                state +
+                ">Ein <g id=\"1\">roter</g> Hund<x id=\"2\"/></target>\n  </trans-unit>\n"
+                "<trans-unit id=\"2\"><source>Done</source><target>Fertig</target></trans-unit>\n"
+                "<trans-unit id=\"3\"><source>New</source><target state-qualifier=\"mt-suggestion\" "
+                "state=\"needs-review-translation\">Neu &amp; &lt;gut&gt;</target></trans-unit>\n"
+                "<group translate=\"no\"><trans-unit id=\"4\"><source>Kept</source></trans-unit></group>\n"
+                "<trans-unit id=\"5\"><source>One. Two.</source><seg-source><mrk mtype=\"seg\" mid=\"1\">One.</mrk> "
+                "<mrk mtype=\"seg\" mid=\"2\">Two.</mrk></seg-source><target" +
+                state +
+                "><mrk mtype=\"seg\" mid=\"1\">Eins.</mrk> <mrk mtype=\"seg\" mid=\"2\">Zwei.</mrk></target>"
+                "</trans-unit></body></file></xliff>");
+}
+
+TEST(Xliff, Version2GetsTargetsAndItsSegmentsTheState) {
+  const std::string unit =
+      "<xliff version=\"2.1\" srcLang=\"en\"><file id=\"f\"><unit id=\"u\">\n<segment>\n <source>Press <pc "
+      "id=\"1\">OK</pc> "
+      "<mrk id=\"m\" translate=\"no\">Foo</mrk></source>\n</segment><ignorable><source> x </source></ignorable>"
+      "<segment state=\"translated\"><source>Two</source><target>Zwei</target></segment></unit></file></xliff>";
+  const auto file = opened("a.xliff", unit);
+  ASSERT_THAT(file->texts(), ElementsAre("Press <x0>OK</x0> <x1/>"));
+  std::string expected = unit;
+  expected.replace(expected.find("<segment>"), 9, "<segment state=\"translated\">");
+  expected.insert(expected.find("</source>") + 9,
+                  "\n <target><pc id=\"1\">OK</pc> <mrk id=\"m\" translate=\"no\">Foo</mrk></target>");
+  EXPECT_EQ(file->with({"<x0>OK</x0> <x1/>"}), expected);
+  EXPECT_THAT(opened("a.xliff", unit, {true})->texts(), ElementsAre("Press <x0>OK</x0> <x1/>", "Two"));
+  EXPECT_THROW(opened("a.xliff", "<xliff version=\"3.0\"/>"), std::runtime_error);
+}
+
+TEST(Catalogs, EntitiesAreRefused) {
+  for (const char* name : {"a.resx", "strings.xml", "a.xlf"})
+    EXPECT_THROW(opened(name, "<!DOCTYPE a [<!ENTITY b \"c\">]><xliff version=\"1.2\"/>"), std::runtime_error) << name;
+}
+
+}  // namespace
+}  // namespace transmute::testing
