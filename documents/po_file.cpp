@@ -5,6 +5,7 @@
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/plural_forms.h>
+#include <transmute/documents/wrapped_text.h>
 
 #include <algorithm>
 #include <map>
@@ -216,7 +217,8 @@ class PoFile : public DocumentFile {
                        [](const PoField& field) { return field.text.empty(); });
   }
 
-  size_t text_number(const std::string& text) {
+  size_t text_number(const std::string& wrapped) {
+    const std::string text = without_wrapping(wrapped);
     const auto [found, is_new] = numbers_.emplace(text, texts_.size());
     if (is_new) texts_.push_back(text);
     return found->second;
@@ -241,14 +243,17 @@ class PoFile : public DocumentFile {
 
   std::string translations_of(const PoEntry& entry, const Places& places, const std::vector<std::string>& translations,
                               const std::string& line_end) const {
-    if (!entry.has_plural) return field("msgstr", translations[places.singular], line_end);
+    const auto written = [&](const std::string& keyword, const std::string& source, size_t text) {
+      return field(keyword, wrapped_like(source, translations[text]), line_end);
+    };
+    if (!entry.has_plural) return written("msgstr", entry.id, places.singular);
     std::string fields;
     const size_t forms = plural_forms_.count() > 0 ? plural_forms_.count() : entry.translations.size();
     for (size_t form = 0; form < forms; ++form) {
       const bool is_singular = forms > 1 && form == plural_forms_.singular();
-      fields +=
-          (form > 0 ? line_end : "") +
-          field(fmt::format("msgstr[{}]", form), translations[is_singular ? places.singular : places.plural], line_end);
+      const std::string keyword = fmt::format("msgstr[{}]", form);
+      fields += (form > 0 ? line_end : "") + (is_singular ? written(keyword, entry.id, places.singular)
+                                                          : written(keyword, entry.plural, places.plural));
     }
     return fields;
   }

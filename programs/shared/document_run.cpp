@@ -54,7 +54,8 @@ CLI::Option* DocumentFlags::add_to(CLI::App& app) {
                                  "ending of --input; .txt and unknown ones are read line by line, as lines is",
                                  fmt::join(formats, ", ")));
   flag->check(one_of(names).description(""))->type_name("FORMAT")->capture_default_str();
-  app.add_flag("--retranslate", retranslate, "also translate the entries of a catalog (po, xliff) that have a translation");
+  app.add_flag("--retranslate", retranslate,
+               "also translate the entries of a catalog (po, xliff) that have a translation");
   return flag;
 }
 

@@ -39,6 +39,29 @@ TEST(PoFile, FillsAllPluralForms) {
               HasSubstr("msgstr[0] \"plik\"\nmsgstr[1] \"%d pliki\"\nmsgstr[2] \"%d pliki\"\n"));
 }
 
+TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {
+  const std::string id =
+      "msgid \"\"\n\"Prints the names of all files whose content\\n\"\n\"has changed since the last call of this\\n\"\n"
+      "\"program.\\n\"\n\"\\n\"\n\"  -a  all\\n\"\n\"  -b  both\\n\"\n";
+  const auto file = opened("a.po", id + "msgstr \"\"\n");
+  const std::string rest = "\n\n  -a  all\n  -b  both\n";
+  ASSERT_THAT(file->texts(), ElementsAre("Prints the names of all files whose content has changed since the last call "
+                                         "of this program." +
+                                         rest));
+  EXPECT_EQ(file->with(file->texts()), "#, fuzzy\n" + id + "msgstr" + id.substr(5));
+  EXPECT_EQ(
+      file->with({"Gibt die Namen aller Dateien aus, deren Inhalt seither anders ist." + rest}),
+      "#, fuzzy\n" + id +
+          "msgstr \"\"\n\"Gibt die Namen aller Dateien aus, deren\\n\"\n\"Inhalt seither anders ist.\\n\"\n\"\\n\"\n"
+          "\"  -a  all\\n\"\n\"  -b  both\\n\"\n");
+  const std::string lines = "Usage: program [options]\nPrints files in the order of their names.\nDone.";
+  EXPECT_THAT(opened("a.po",
+                     "msgid \"Usage: program [options]\\nPrints files in the order of their names.\\nDone.\"\n"
+                     "msgstr \"\"\n")
+                  ->texts(),
+              ElementsAre(lines));
+}
+
 TEST(PoFile, ATemplateBecomesUtf8) {
   const auto file = opened("a.pot",
                            "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=CHARSET\\n\"\n\n"

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/wrapped_text.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr size_t kLeastColumns = 40;
+
+// A line without its end, or several that were joined.
+struct UnwrappedLine {
+  std::string text;
+  size_t columns = 0;  // of the longest line that was joined; 0: none was
+};
+
+size_t columns_of(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t at = 0; true;) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    if (end == text.size()) return lines;
+    at = end + 1;
+  }
+}
+
+bool may_continue(std::string_view line) {
+  return !line.empty() && std::string_view(" \t-*+\xE2").find(line.front()) == std::string_view::npos &&
+         std::isdigit(static_cast<unsigned char>(line.front())) == 0;
+}
+
+std::vector<UnwrappedLine> unwrapped_lines(const std::string& text) {
+  const std::vector<std::string_view> lines = lines_of(text);
+  std::vector<UnwrappedLine> result;
+  for (size_t first = 0; first < lines.size();) {
+    size_t end = first + 1, longest = columns_of(lines[first]);
+    for (; end < lines.size() && !lines[first].empty() && may_continue(lines[end]); ++end)
+      longest = std::max(longest, columns_of(lines[end]));
+    result.push_back({std::string(lines[first]), 0});
+    for (size_t i = first + 1; i < end; ++i) {
+      const size_t word = columns_of(lines[i].substr(0, lines[i].find(' ')));
+      const bool ends_sentence = std::string_view(".:!?").find(lines[i - 1].back()) != std::string_view::npos;
+      if (ends_sentence || longest < kLeastColumns || columns_of(lines[i - 1]) + 1 + word < longest) {
+        result.push_back({std::string(lines[i]), 0});
+        continue;
+      }
+      if (!result.back().text.empty() && result.back().text.back() != ' ') result.back().text += ' ';
+      result.back().text += lines[i];
+      result.back().columns = longest;
+    }
+    first = end;
+  }
+  return result;
+}
+
+std::string wrapped_line(std::string_view line, size_t most) {
+  std::string result;
+  size_t columns = 0;
+  for (size_t at = 0; at < line.size();) {
+    const size_t end = std::min(line.find(' ', line.find_first_not_of(' ', at)), line.size());
+    const size_t word = columns_of(line.substr(at, end - at));
+    if (columns > 0 && columns + word > most && line[at] == ' ') {
+      result += '\n';
+      at = line.find_first_not_of(' ', at);
+      if (at == std::string_view::npos) break;
+      columns = 0;
+      continue;
+    }
+    result += line.substr(at, end - at);
+    columns += word;
+    at = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string without_wrapping(const std::string& text) {
+  std::string result;
+  for (const UnwrappedLine& line : unwrapped_lines(text)) result += line.text + '\n';
+  result.pop_back();
+  return result;
+}
+
+std::string wrapped_like(const std::string& text, const std::string& translation) {
+  const std::vector<UnwrappedLine> lines = unwrapped_lines(text);
+  const std::vector<std::string_view> translated = lines_of(translation);
+  if (lines.size() != translated.size()) return translation;
+  std::string result;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) result += '\n';
+    result += lines[i].columns > 0 ? wrapped_line(translated[i], lines[i].columns) : std::string(translated[i]);
+  }
+  return result;
+}
+
+}  // namespace v0
+}  // namespace transmute
