@@ -39,10 +39,11 @@ constexpr std::array<WebFile, 7> kWebFiles{{{"/", "page.html", "text/html; chars
                                             {"/spec", "openapi.json", "application/json"}}};
 
 constexpr const char* kDownloads = "/download_file";  // and the name of a file
-constexpr std::array<std::pair<const char*, const char*>, 11> kRoutes{{{"/translate", "POST"},
+constexpr std::array<std::pair<const char*, const char*>, 12> kRoutes{{{"/translate", "POST"},
                                                                        {"/translate_file", "POST"},
                                                                        {kDownloads, "GET"},
                                                                        {"/v1/translate", "POST"},
+                                                                       {"/v1/documents", "POST"},
                                                                        {"/detect", "POST"},
                                                                        {"/languages", "GET"},
                                                                        {"/frontend/settings", "GET"},
@@ -194,6 +195,7 @@ void Api::route(const CallPointer& call) {
   if (request.path == "/translate")
     return translate(call, parse_libretranslate(request, options_.limits), libretranslate_answer);
   if (request.path == "/v1/translate") return translate(call, parse_v1(request, options_.limits), v1_answer);
+  if (request.path == "/v1/documents") return translate_document(call);
   if (request.path == "/translate_file") return translate_file(call);
   if (route_of(request.path) == kDownloads) return download_file(call);
   if (request.path == "/detect") return detect(call);

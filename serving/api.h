@@ -54,6 +54,8 @@ class Api {
   void admit(const CallPointer& call, const std::string& api_key);
   void translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer);
   void translate_file(const CallPointer& call);
+  void translate_document(const CallPointer& call);
+  void begin_file(const CallPointer& call, const std::function<Json(StoredFile file)>& answer_with);
   void download_file(const CallPointer& call);
   void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, const MakeAnswer& make_answer);
   void check_room_for(const std::vector<Document>& documents) const;

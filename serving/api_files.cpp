@@ -36,6 +36,15 @@ std::string percent_encoded(const std::string& text) {
   return encoded;
 }
 
+HttpResponse response_of(const StoredFile& file) {
+  HttpResponse response;
+  response.content_type = file.media_type;
+  response.body = file.content;
+  response.headers = {{"Content-Disposition", "attachment; filename*=UTF-8''" + percent_encoded(file.name)},
+                      {"Cache-Control", "no-store"}};
+  return response;
+}
+
 std::unique_ptr<DocumentFile> open_file(FormFile& file, const ApiLimits& limits) {
   const DocumentFormat* const format = document_format_of(file.name);
   if (format == nullptr)
@@ -64,6 +73,28 @@ void detect_source(const ModelSet& models, ApiRequest& request) {
 }  // namespace
 
 void Api::translate_file(const CallPointer& call) {
+  begin_file(call, [this, call](StoredFile file) {
+    std::string host = call->request().header("host");
+    host.erase(std::remove_if(host.begin(), host.end(),
+                              [](unsigned char c) {
+                                return std::isalnum(c) == 0 && c != '.' && c != ':' && c != '-' && c != '[' && c != ']';
+                              }),
+               host.end());
+    const bool is_secure = options_.behind_proxy && lower_case(call->request().header("x-forwarded-proto")) == "https";
+    const std::string ending = file.name.substr(file.name.rfind('.'));
+    return Json{{"translatedFileUrl", fmt::format("{}://{}/download_file/{}{}", is_secure ? "https" : "http", host,
+                                                  files_.add(std::move(file)), ending)}};
+  });
+}
+
+void Api::translate_document(const CallPointer& call) {
+  begin_file(call, [call](const StoredFile& file) {
+    call->answer(response_of(file));  // instead of the answer in JSON
+    return Json{{"file", file.name}};
+  });
+}
+
+void Api::begin_file(const CallPointer& call, const std::function<Json(StoredFile file)>& answer_with) {
   FormFile file;
   const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), file));
   admit(call, request->api_key);
@@ -71,21 +102,12 @@ void Api::translate_file(const CallPointer& call) {
   const std::shared_ptr<const DocumentFile> document = open_file(file, options_.limits);
   set_texts(*request, *document, options_.limits);
   detect_source(*models_.current(), *request);
-  std::string host = call->request().header("host");
-  host.erase(std::remove_if(host.begin(), host.end(),
-                            [](unsigned char c) {
-                              return std::isalnum(c) == 0 && c != '.' && c != ':' && c != '-' && c != '[' && c != ']';
-                            }),
-             host.end());
-  const bool is_secure = options_.behind_proxy && lower_case(call->request().header("x-forwarded-proto")) == "https";
-  const std::string folder = fmt::format("{}://{}/download_file/", is_secure ? "https" : "http", host);
-  begin(call, request, [this, document, name, folder](const ApiRequest& asked, const ApiResult& result) {
+  begin(call, request, [document, name, answer_with](const ApiRequest& asked, const ApiResult& result) {
     std::vector<std::string> texts;
     for (size_t i = 0; i < result.documents.size(); ++i)
       texts.push_back(text_of(result.documents[i], result.translations[i]));
-    const std::string id =
-        files_.add({translated_name(name, asked.target), document_format_of(name)->media_type, document->with(texts)});
-    return Json{{"translatedFileUrl", folder + id + name.substr(name.rfind('.'))}};
+    return answer_with(
+        {translated_name(name, asked.target), document_format_of(name)->media_type, document->with(texts)});
   });
 }
 
@@ -94,12 +116,7 @@ void Api::download_file(const CallPointer& call) {
   const size_t begin = path.rfind('/') + 1;
   const auto file = files_.find(path.substr(begin, path.find('.', begin) - begin));
   if (!file) throw ApiError(404, "there is no such file any more; translate it again");
-  HttpResponse response;
-  response.content_type = file->media_type;
-  response.body = file->content;
-  response.headers = {{"Content-Disposition", "attachment; filename*=UTF-8''" + percent_encoded(file->name)},
-                      {"Cache-Control", "no-store"}};
-  call->answer(std::move(response));
+  call->answer(response_of(*file));
 }
 
 }  // namespace v0

@@ -225,6 +225,13 @@ TEST_F(Serve, TranslatesFiles) {
   std::replace(words.begin(), words.end(), '\n', ' ');
   EXPECT_EQ(words, translated(kText) + " ");
   EXPECT_EQ(file.headers["content-disposition"], "attachment; filename*=UTF-8''a_de.srt");
+  Answer document = client.post("/v1/documents", file_form("a.srt", times + kText + "\n"), "", type);
+  EXPECT_EQ(document.status, 200);
+  EXPECT_EQ(document.body, file.body);
+  EXPECT_EQ(document.headers["content-type"], "application/x-subrip");
+  EXPECT_EQ(document.headers["content-disposition"], "attachment; filename*=UTF-8''a_de.srt");
+  EXPECT_EQ(client.post("/v1/documents", file_form("a.xyz", "a"), "", type).status, 400);
+  EXPECT_EQ(client.get("/v1/documents").status, 405);
   EXPECT_EQ(client.get("/download_file/0123.srt").status, 404);
   EXPECT_EQ(client.post("/translate_file", file_form("a.xyz", "a"), "", type).status, 400);
   EXPECT_EQ(client.post("/translate_file", file_form("a.docx", "PK"), "", type).status, 400);
