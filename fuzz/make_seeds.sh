@@ -55,6 +55,14 @@ printf '\4\0<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>A dog</w:t><w:br/></w:r><w:hyper
   seed document_files docx
 printf '\5\0<text:p>A <text:span>red</text:span><text:note><text:p>note</text:p></text:note> dog<text:tab/></text:p>' |
   seed document_files odt
+printf '\11\0# A *red*\n\n- [b](c) `d`\n\n| a |\n|---|\n| <b>b</b> |\n' | seed document_files markdown
+printf '\12\0<xliff version="1.2"><file><trans-unit><source>A <g>b</g><x/></source></trans-unit></file></xliff>' |
+  seed document_files xliff
+printf '\13\0{"a": "b {n, plural, one {# c} other {d}}", "e": ["\\u00e4", 1]}' | seed document_files json
+printf '\14\0a: b c\nd: "e"\nf: |\n  g\n  h\ni: [j, &k l]\n' | seed document_files yaml
+printf '\15\0a = b \\\n  c\nd=It\x27\x27s {0}\n' | seed document_files properties
+printf '\16\0<root><data name="a"><value>b {0}</value></data></root>' | seed document_files resx
+printf '\17\0<resources><string name="a">b \\n <b>c</b> "d"</string></resources>' | seed document_files android
 printf '\1q=a+red%%20house&q=b&source=en&target=de&format=text' | seed http_request form
 printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","glossary":[{"source":"a","target":"b"}],
 "sampling":{"top_k":3},"num_hypotheses":2}' | seed http_request v1
