@@ -5,7 +5,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(_transmute_parts common tokenizer metrics network simd cpu_kernels text checks formats foreign search engine
+set(_transmute_parts common tokenizer metrics network simd cpu_kernels text checks documents formats foreign search engine
   translation)
 list(TRANSFORM _transmute_parts PREPEND transmute_)
 set(_transmute_dependencies transmute::sentencepiece transmute::yaml_cpp transmute::spdlog transmute::json

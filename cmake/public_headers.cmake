@@ -10,7 +10,8 @@ set(TRANSMUTE_PUBLIC_HEADERS
   formats/model_config.h formats/model_folder.h
   search/hypothesis.h search/network_model.h search/next_token_constraint.h search/search.h search/search_request.h
   search/step_model.h
-  translation/language_model.h translation/text_encoder.h translation/translator.h translation/transmute.h)
+  translation/document_translation.h translation/language_model.h translation/text_encoder.h
+  translation/translator.h translation/transmute.h)
 
 # What those include.
 set(TRANSMUTE_INCLUDED_HEADERS

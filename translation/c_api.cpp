@@ -4,6 +4,7 @@
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/c_calls.h>
 #include <transmute/translation/c_results.h>
+#include <transmute/translation/document_translation.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
@@ -244,6 +245,27 @@ transmute_result* transmute_translate(const transmute_translator* translator, co
     return new transmute_result{
         translator->translator.translate_batch(read_strings(texts, count, "text"), ours, hooks_of(given))};
   });
+}
+
+void transmute_document_options_init(transmute_document_options* options, size_t struct_size) {
+  write_options(transmute_document_options{}, options, struct_size);
+}
+
+int transmute_translate_document(const transmute_translator* translator, const char* input, const char* output,
+                                 const transmute_document_options* document,
+                                 const transmute_translation_options* options, char** error) {
+  return static_cast<int>(
+      guarded(error, [&] {
+        if (translator == nullptr || input == nullptr || output == nullptr)
+          throw std::invalid_argument("transmute_translate_document: the translator, the input or the output is NULL");
+        const auto given = read_options(options, transmute_translation_options_init);
+        if (given.target_prefixes != nullptr) throw std::invalid_argument("documents take no target_prefixes");
+        const auto reading = read_options(document, transmute_document_options_init);
+        transmute::translate_document(translator->translator, input, output, translation_options(given),
+                                      {reading.format == nullptr ? "" : reading.format, reading.retranslate != 0},
+                                      hooks_of(given));
+        return translator;
+      }) != nullptr);
 }
 
 transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,

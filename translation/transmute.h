@@ -182,6 +182,30 @@ TRANSMUTE_API transmute_result* transmute_translate(const transmute_translator* 
                                                     size_t count, const transmute_translation_options* options,
                                                     char** error);
 
+/* How a document is read. Fill it with transmute_document_options_default() first. */
+typedef struct transmute_document_options {
+  size_t struct_size; /* set by the default function */
+  const char* format; /* such as "docx", see docs/documents.md; NULL: by the ending of the input's name */
+  int retranslate;    /* nonzero: also translate the entries of a catalog that have a translation */
+} transmute_document_options;
+
+/* Fills the first struct_size bytes of `options` with the defaults for reading a document. */
+TRANSMUTE_API void transmute_document_options_init(transmute_document_options* options, size_t struct_size);
+
+/* The defaults for reading a document. */
+static inline transmute_document_options transmute_document_options_default(void) {
+  transmute_document_options options;
+  transmute_document_options_init(&options, sizeof(options));
+  return options;
+}
+
+/* Translates a document, such as a Word file, and keeps everything but its text. The output appears under its name when
+ * it is complete. `document` and `options` may be NULL for the defaults; target_prefixes must be NULL, and on_text is
+ * not called. Returns nonzero for success. */
+TRANSMUTE_API int transmute_translate_document(const transmute_translator* translator, const char* input,
+                                               const char* output, const transmute_document_options* document,
+                                               const transmute_translation_options* options, char** error);
+
 /* Scores targets[i] as a translation of sources[i]: one hypothesis each, with its tokens and, if requested, its
  * alignment. */
 TRANSMUTE_API transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,

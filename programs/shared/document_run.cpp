@@ -5,13 +5,12 @@
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/documents/document.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
+#include <transmute/translation/document_texts.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -26,19 +25,18 @@ constexpr const char* kLines = "lines";
 // Says how far the translation of a document is.
 class DocumentProgress {
  public:
-  DocumentProgress(size_t texts, const std::string& output)
-      : texts_(texts), shown_(line_.visible() && (!is_standard_stream(output) || isatty(STDOUT_FILENO) == 0)) {}
+  explicit DocumentProgress(const std::string& output)
+      : shown_(line_.visible() && (!is_standard_stream(output) || isatty(STDOUT_FILENO) == 0)) {}
 
-  void show(size_t done) {
-    if (!shown_ || texts_ == 0) return;
-    line_.show(static_cast<double>(done) / static_cast<double>(texts_),
-               fmt::format("{} of {}", format_count(static_cast<int64_t>(done)),
-                           counted(static_cast<int64_t>(texts_), "text")));
+  void show(size_t done, size_t all) {
+    if (!shown_) return;
+    line_.show(
+        static_cast<double>(done) / static_cast<double>(all),
+        fmt::format("{} of {}", format_count(static_cast<int64_t>(done)), counted(static_cast<int64_t>(all), "text")));
   }
 
  private:
   ProgressLine line_;
-  size_t texts_;
   bool shown_;
 };
 
@@ -94,41 +92,14 @@ const DocumentFormat* DocumentRun::find_format(const DocumentFlags& flags) const
 
 void DocumentRun::translate(const Translator& translator, TranslationOptions options, int64_t block_segments,
                             TranslationTotals& totals) {
-  options.inline_tags = file_->text_format() != TextFormat::text;
-  const SentenceSplitter splitter;
-  std::vector<Document> documents;
-  std::vector<std::string> segments;
-  for (const std::string& text : file_->texts()) {  // the translator splits sentences
-    documents.emplace_back(text, file_->text_format(), false, Glossary(), splitter);
-    segments.insert(segments.end(), documents.back().segments().begin(), documents.back().segments().end());
-  }
-  DocumentProgress progress(segments.size(), output_);
-  TranslationHooks hooks;
-  std::vector<std::string> translations;
-  hooks.on_progress = [&](size_t done, size_t) { progress.show(translations.size() + done); };
+  DocumentCall call;
+  call.name = input_name(input_);
+  call.block_texts = static_cast<size_t>(block_segments);
+  DocumentProgress progress(output_);
+  call.hooks.on_progress = [&](size_t done, size_t all) { progress.show(done, all); };
+  call.on_translation = [&](const Translation& translation) { totals.add(translation); };
   Output output(output_);
-  while (translations.size() < segments.size()) {
-    const auto begin = segments.begin() + static_cast<int64_t>(translations.size());
-    const auto end = begin + std::min<int64_t>(block_segments, segments.end() - begin);
-    try {
-      for (Translation& translation : translator.translate_batch({begin, end}, options, hooks)) {
-        totals.add(translation);
-        translations.push_back(std::move(translation.hypotheses.front().text));
-      }
-    } catch (const BadText& error) {
-      throw std::runtime_error(fmt::format("{}: \"{}\": {}", input_name(input_),
-                                           shortened_name(*(begin + static_cast<int64_t>(error.text())), 80),
-                                           error.reason()));
-    }
-  }
-  std::vector<std::string> texts;
-  auto next = translations.begin();
-  for (const Document& document : documents) {
-    const auto end = next + static_cast<int64_t>(document.segments().size());
-    texts.push_back(document.with({next, end}));
-    next = end;
-  }
-  output.write(file_->with(texts));
+  output.write(translate_texts(translator, *file_, std::move(options), call));
   output.finish();
 }
 

@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -72,6 +73,22 @@ class Translating(WithModel):
         self.assertEqual(alone, list(self.translator.translate_iterable(iter(LINES), block=3)))
         self.assertEqual(alone[1], "")
         self.assertEqual(self.translator.translate([]), [])
+
+    def test_a_document_keeps_all_but_its_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder, "a.json"), Path(folder, "b.json")
+            source.write_text('{"key": "two dogs play with %d balls."}')
+            done = []
+            self.translator.translate_document(source, target, on_progress=lambda *counts: done.append(counts))
+            text = self.translator.translate("two dogs play with %d balls.", inline_tags=True)
+            self.assertEqual(json.loads(target.read_text()), {"key": text})
+            self.assertEqual(done, [(1, 1)])
+            self.translator.translate_document(source, Path(folder, "c"), format="txt")
+            for name, error in (("a.xyz", FileNotFoundError), (source, ValueError)):
+                with self.assertRaises(error):
+                    self.translator.translate_document(Path(folder, name), source)
+            with self.assertRaises(ValueError):
+                self.translator.translate_document(source, target, format="doc")
 
     def test_results_are_complete(self):
         found = self.translator.translate_batch(LINES, n_best=3, alignment="both")

@@ -83,6 +83,10 @@ class CallOptions(ctypes.Structure):
     ]
 
 
+class DocumentOptions(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("format", c_char_p), ("retranslate", c_int)]
+
+
 class Warning_(ctypes.Structure):
     _fields_ = [
         ("kind", c_char_p),
@@ -138,6 +142,11 @@ _FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "open": (c_void_p, (c_char_p, POINTER(TranslatorOptions), _ERROR)),
     "close": (None, (c_void_p,)),
     "translate": (c_void_p, (c_void_p, _TEXTS, c_size_t, POINTER(CallOptions), _ERROR)),
+    "document_options_init": (None, (POINTER(DocumentOptions), c_size_t)),
+    "translate_document": (
+        c_int,
+        (c_void_p, c_char_p, c_char_p, POINTER(DocumentOptions), POINTER(CallOptions), _ERROR),
+    ),
     "score": (c_void_p, (c_void_p, _TEXTS, _TEXTS, c_size_t, POINTER(CallOptions), _ERROR)),
     "open_language_model": (c_void_p, (c_char_p, POINTER(TranslatorOptions), _ERROR)),
     "close_language_model": (None, (c_void_p,)),

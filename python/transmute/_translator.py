@@ -8,7 +8,7 @@ import itertools
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union, overload
 
-from ._library import LIBRARY, Handle, call, open_model, to_array
+from ._library import LIBRARY, DocumentOptions, Handle, call, open_model, to_array, to_bytes, to_path
 from ._options import GenerationOptions, TranslationOptions, generation_options, listed, translation_options
 from ._results import Hypothesis, Translation, best_texts, hypotheses, translations
 from ._running import Call, stream
@@ -152,6 +152,40 @@ class Translator(_Model):
             if not some:
                 return
             yield from self.translate(some, **options)
+
+    def translate_document(
+        self,
+        path: Path,
+        output: Path,
+        *,
+        format: Optional[str] = None,
+        retranslate: bool = False,
+        on_progress: OnProgress = None,
+        **options: Unpack[TranslationOptions],
+    ) -> None:
+        """Translates a document, such as a Word file, and keeps everything but its text.
+
+        >>> translator.translate_document("report.docx", "bericht.docx")
+
+        format       such as "docx"; by default the ending of the path tells it
+        retranslate  also translates the entries of a catalog that have a translation
+
+        The output appears under its name when it is complete.
+        """
+        running, handle = Call(on_progress=on_progress), self._open()
+        if options.get("target_prefix") is not None:
+            raise ValueError("target_prefix is not for documents")
+        filled, _ = translation_options(handle, options, 0)
+        running.attach(filled)
+        document = DocumentOptions()
+        LIBRARY.document_options_init(ctypes.byref(document), ctypes.sizeof(document))
+        document.format = None if format is None else to_bytes(format, "format")
+        document.retranslate = int(retranslate)
+        files = to_path(path), to_path(output)
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"there is no file {os.fspath(path)}")
+        arguments = *files, ctypes.byref(document), ctypes.byref(filled)
+        running.run(lambda: call(LIBRARY.translate_document, handle.address, *arguments))
 
     def stream(self, text: str, **options: Unpack[TranslationOptions]) -> Iterator[str]:
         """Yields the translation of a text in parts, each as soon as it can no longer change. Joined, they are the
