@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/message.h>
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -157,7 +159,7 @@ bool Message::expand(const std::string& message, size_t depth) {
   between_.back() += found->head;
   for (size_t i = 0; i + 1 < found->cases.size(); ++i) {
     between_.back() += found->cases[i].first + '{';
-    if (!expand(before + found->cases[i].second + after, depth + 1)) return false;
+    if (!expand(fmt::format("{}{}{}", before, found->cases[i].second, after), depth + 1)) return false;
     between_.back() += '}';
   }
   between_.back() += found->cases.back().first + '}';

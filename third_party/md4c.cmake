@@ -24,6 +24,7 @@ transmute_populate(md4c _transmute_source GIT_REPOSITORY https://github.com/mity
 if(_transmute_source)
   transmute_add_fetched("${_transmute_source}" SETTINGS BUILD_MD2HTML_EXECUTABLE=OFF)
   transmute_provide(md4c VERSION 0.5.2 FROM fetched TARGETS md4c)
+  target_include_directories(transmute::md4c SYSTEM INTERFACE "${_transmute_source}/src")
 else()
   transmute_missing(md4c REASON "${_transmute_source_REASON}" NEEDS "MD4C 0.4.4 or newer"
     DEBIAN libmd4c-dev FEDORA md4c-devel BREW md4c)
