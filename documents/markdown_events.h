@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What the content of a paragraph, a heading or a cell consists of, in order.
+/// A part of the content of a paragraph, a heading or a cell.
 struct MarkdownEvent {
   /// Kinds of events. A span begins with `open` and ends with `close`.
   enum class Kind { words, reference, html, code_words, soft_break, hard_break, open, close };

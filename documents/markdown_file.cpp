@@ -56,7 +56,7 @@ std::string markdown_escaped(std::string_view words, bool is_first, bool is_cell
   return result;
 }
 
-// What is neither words nor markup to a parser of Markdown, and means something to other programs: a footnote, the kind
+// Text that a parser of Markdown takes for words, but that means something to other programs: a footnote, the kind
 // of a note, attributes of a heading, and tags of a site generator. 0 where there is none.
 size_t extension_length(std::string_view words, size_t at, bool is_first) {
   const std::string_view here = words.substr(at);
@@ -105,7 +105,7 @@ class MarkdownReader {
     return std::min(content_.find_first_not_of(byte(at), at), content_.size()) - at;
   }
 
-  // Where the first event with a known place, and the markup before it, begins.
+  // The beginning of the first event with a known place, and of the markup before it.
   bool find_begin() {
     const auto first = std::find_if(events_.begin(), events_.end(),
                                     [](const MarkdownEvent& event) { return event.begin != kNoPlace; });
@@ -385,7 +385,7 @@ class MarkdownReader {
   bool is_first_ = true;
 };
 
-// What site generators put before the Markdown: settings between lines of "---" or "+++".
+// The settings that site generators put before the Markdown, between lines of "---" or "+++".
 size_t front_matter_end(const std::string& content) {
   const std::string fence = content.substr(0, 3);
   if ((fence != "---" && fence != "+++") || (content.compare(3, 1, "\n") != 0 && content.compare(3, 2, "\r\n") != 0))

@@ -24,7 +24,7 @@ class Message {
  public:
   explicit Message(const std::string& message, MessageSyntax syntax = MessageSyntax::any);
 
-  /// What is to be translated; empty where there is nothing.
+  /// The text to translate; empty where there is none.
   std::vector<std::string> texts() const;
   /// The message with these translations of the texts.
   std::string with(const std::vector<std::string>& translations) const;

@@ -17,7 +17,7 @@ inline namespace v0 {
 
 namespace {
 
-// How the file writes characters that are not ASCII.
+// The way in which the file writes characters that are not ASCII.
 enum class PropertyEncoding { escapes, latin1, utf8 };
 
 std::string from_latin1(std::string_view bytes) {

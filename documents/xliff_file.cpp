@@ -25,7 +25,7 @@ std::string with_attribute(std::string_view tag, std::string_view name, std::str
   return result.insert(name_end, fmt::format(" {}=\"{}\"", name, value));
 }
 
-// What is in a source: texts, and what stays before each and after the last.
+// The content of a source: texts, and the bytes that stay before each and after the last.
 struct XliffSource {
   std::vector<TextMarkup> texts;
   std::vector<std::string> between{""};

@@ -188,8 +188,6 @@ void read_experiment(const ExperimentSetup& setup, Experiment& experiment) {
   experiment.config.check();
 }
 
-namespace {}  // namespace
-
 std::string layers_text(const TrainingConfig& config) {
   const TransformerOptions& model = config.model.model;
   return config.is_language_model() ? counted(model.num_decoder_layers, "layer")

@@ -24,7 +24,7 @@ struct ExperimentSetup {
   std::vector<std::string> assignments;  ///< KEY=VALUE; each comes before what is read or chosen
   TrainerOptions trainer;                ///< of which the run folder and the device matter here
 
-  /// Whether a text stands in for a config.
+  /// True if a text stands in for a config.
   bool has_text() const { return !text.train.target.empty(); }
 };
 

@@ -31,7 +31,7 @@ struct SourceSignal {
 /// @throws c10::ValueError for a decoder-only network.
 SourceSignal source_signal(Transformer& transformer, const Batch& batch);
 
-/// What helps a network of these options to learn to look at its source, as the end of a sentence.
+/// The settings that help a network of these options to learn to look at its source, as the end of a sentence.
 std::string take_off_remedies(const TransformerOptions& options);
 
 /// For a training that is past its warm-up and still collapsed: what is wrong, and what helps in a network of these

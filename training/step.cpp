@@ -43,7 +43,7 @@ Steps::Steps(const StepParts& parts, TrainState& state, StepOptions options)
       options_(std::move(options)),
       agreed_seconds_(state.seconds) {}
 
-// Of the schedule: training.max_steps, or fewer where the time is over before at the speed so far.
+// The steps of the schedule: training.max_steps, or fewer where the time is over before at the speed so far.
 int64_t Steps::last_step(int64_t step) const {
   const TrainingOptions& training = config_.training;
   if (training.max_minutes <= 0 || agreed_seconds_ <= 0) return training.max_steps;

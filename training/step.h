@@ -57,8 +57,8 @@ class Steps {
   /// Ends the step under way, if there is one.
   void finish();
 
-  /// Of a step. Where training.max_minutes ends the training before training.max_steps, a schedule with a floor falls
-  /// until that time at the speed so far.
+  /// The rate of a step. Where training.max_minutes ends the training before training.max_steps, a schedule with a
+  /// floor falls until that time at the speed so far.
   double learning_rate(int64_t step) const;
   int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
 

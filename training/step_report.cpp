@@ -19,7 +19,7 @@ int64_t StepReport::first_estimate(const TrainingConfig& config) {
   return config.training.max_epochs > 0 ? 0 : config.training.max_steps;
 }
 
-// With as many steps for each pass over the text as so far.
+// The passes over the text have as many steps as so far.
 int64_t StepReport::estimated_last_step() const {
   const TrainingOptions& training = parts_.config.training;
   const double passes = static_cast<double>(parts_.state.epoch) + parts_.steps.epoch_done();

@@ -35,13 +35,13 @@ class StepReport {
 
   /// Shows the progress line, and logs once, after the first steps, how long a step takes and when the training ends.
   void after_step();
-  /// Where the training stands within a step, for the log of a training with slow steps. May be called on any thread.
+  /// The training's place within a step, for the log of a training with slow steps. May be called on any thread.
   std::string describe_step() const;
   /// Writes the metrics of the steps since the last ones, or since restart().
   void write_metrics();
   /// Starts a new span of steps.
   void restart();
-  /// Whether the decoder did not see its source at the last record.
+  /// True if the decoder did not see its source at the last record.
   bool is_collapsed() const;
   /// At the end of a translator's training whose decoder does not see its source.
   void warn_if_still_collapsed();

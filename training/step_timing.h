@@ -7,8 +7,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How long a step of this config takes on the device: the median of a few steps with made-up text whose sentences are
-/// as long as those of a text of this size.
+/// The seconds that a step of this config takes on the device: the median of a few steps with made-up text whose
+/// sentences are as long as those of a text of this size.
 /// @param most_seconds after which no step begins: a large network on a slow machine is timed by fewer
 double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options,
                                 double most_seconds);

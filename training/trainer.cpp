@@ -9,28 +9,12 @@
 #include <transmute/common/progress.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/plain_errors.h>
-#include <transmute/libtorch/threading.h>
-#include <transmute/training/checkpoint.h>
-#include <transmute/training/data/batch_stream.h>
-#include <transmute/training/data/corpus_cache.h>
-#include <transmute/training/distributed/process_group.h>
-#include <transmute/training/heartbeat.h>
 #include <transmute/training/initial_model.h>
-#include <transmute/training/machine.h>
 #include <transmute/training/rank_sync.h>
-#include <transmute/training/replicas.h>
 #include <transmute/training/reporting/report.h>
-#include <transmute/training/reporting/step_profile.h>
-#include <transmute/training/run_folder.h>
-#include <transmute/training/run_log.h>
-#include <transmute/training/run_report.h>
 #include <transmute/training/run_text.h>
-#include <transmute/training/step.h>
-#include <transmute/training/step_report.h>
-#include <transmute/training/stopwatch.h>
+#include <transmute/training/session.h>
 #include <transmute/training/text_checks.h>
-#include <transmute/training/validation.h>
-#include <transmute/training/verdict.h>
 
 #include <algorithm>
 #include <cmath>
@@ -62,78 +46,6 @@ AdamOptions adam_options(const TrainingOptions& training, const Machine& machine
 }
 
 }  // namespace
-
-// Everything that lives as long as the training does.
-class Trainer::Session {
- public:
-  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
-          ProcessGroup& group);
-  int run(const std::function<int()>& stop_signal);
-  bool is_worthless() const { return verdict_.worth == Worth::none; }
-
- private:
-  Tokenizer prepare_tokenizer();
-  TrainingText prepare_training_text();
-  Transformer make_transformer();
-  void prepare_validation();
-  void restore();
-  void start_batches();
-
-  void say_that_all_steps_are_made();
-  bool reached_end() const;
-  bool out_of_patience() const;
-  void plan();
-  bool train_step();
-  int stop();
-  void validate();
-  void score_and_keep_best();
-  void save_checkpoint(bool is_interim);
-  TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
-  void finish();
-  std::string set_final_weights();
-  const char* limit_that_ended() const;
-  std::string ended_by() const;
-  const char* better_model(ValidationScore& last);
-  bool load_best();
-  void judge_model(const TranslatedText& translated, double loss);
-  void recommend(const char* model);
-  void save_model(const std::string& folder);
-  RunFacts facts() const;
-  void write_report() const;
-  void log_profile();
-  void end_profile();
-
-  TrainingConfig config_;
-  std::string config_yaml_;
-  const TrainerOptions options_;
-  const RunFolder folder_;
-  ProcessGroup& group_;
-  const std::unique_ptr<Heartbeat> heartbeat_;  // rank 0's
-  const Machine machine_;
-  WorkerCrew workers_;
-  std::shared_ptr<ProcessLock> lock_;  // rank 0's, of the folder
-  StepProfile profile_;                // rank 0's
-
-  const Tokenizer tokenizer_;
-  TextProfile text_profile_;  // rank 0's
-  TrainingText train_text_;
-  Replicas replicas_;
-  Adam optimizer_;
-  std::optional<WeightAverage> average_;  // rank 0's, where the config asks for one
-  std::optional<Validator> validator_;    // rank 0's, where there is text for validation
-  CheckpointStore checkpoints_;
-  TrainState state_;
-  std::unique_ptr<BatchStream> batches_;
-  RunLog log_;
-
-  Stopwatch clock_;  // of the whole run
-  std::optional<Steps> steps_;
-  std::optional<StepReport> report_;
-  int64_t saved_step_ = -1;
-  bool is_planning_ = false;  // the warm-up lasts, and TrainerOptions::plan adapts the config
-  std::string final_score_;   // of the finished model
-  Verdict verdict_;           // on the recommended one
-};
 
 Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
                           ProcessGroup& group)
@@ -421,116 +333,6 @@ void Trainer::Session::write_report() const {
   content.smooths_labels = config_.training.label_smoothing > 0;
   content.config = config_yaml_;
   write_file_atomically(folder_.report(), report_html(content));
-}
-
-void Trainer::Session::finish() {
-  const Heartbeat::Work work(heartbeat_.get(), "making the model and validating it");
-  end_profile();
-  save_checkpoint(false);
-  write_report();
-  if (!group_.is_first()) return;
-  const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
-  const std::string weights = set_final_weights();
-  save_model(folder_.model());
-  const std::string text =
-      fmt::format("finished after step {}{} ({} target tokens, {} of training)", format_count(state_.step), ended_by(),
-                  format_count(state_.target_tokens), format_duration(clock_.seconds()));
-  if (!ended_by().empty()) warn_of_early_end(config_, state_.step);
-  if (!validator_) {
-    log_.info(text);
-    report_->warn_if_still_collapsed();
-    return recommend(RunFolder::kModel);
-  }
-  ValidationScore last = validator_->measure(state_.step);
-  if (last.translated.confidence) {
-    text_profile_.translations.set(*last.translated.confidence);
-    save_model(folder_.model());
-  }
-  final_score_ = last.summary;
-  log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
-  const char* const better = better_model(last);
-  judge_model(last.translated, last.loss);
-  write_report();
-  recommend(better);
-}
-
-// What ended the training before all of its steps; null where nothing did.
-const char* Trainer::Session::limit_that_ended() const {
-  const TrainingOptions& training = config_.training;
-  if (state_.step >= training.max_steps) return nullptr;
-  return out_of_patience()                                                ? "validation.patience"
-         : training.max_epochs > 0 && state_.epoch >= training.max_epochs ? "training.max_epochs"
-                                                                          : "training.max_minutes";
-}
-
-std::string Trainer::Session::ended_by() const {
-  const char* const limit = limit_that_ended();
-  return limit == nullptr ? "" : fmt::format(" of {}, by {}", format_count(config_.training.max_steps), limit);
-}
-
-// The folder of the last weights or of the best ones, of which `last` then has the translations and the loss. The
-// highest score of many is the highest partly by chance.
-const char* Trainer::Session::better_model(ValidationScore& last) {
-  const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
-  if (!comparable || *state_.best_score <= last.score || !load_best()) return RunFolder::kModel;
-  TranslatedText translated;
-  if (validator_->translates()) translated = validator_->translate();
-  const bool is_better = last.metric == ValidationMetric::loss  // which has no scores of sentences to resample
-                         || is_surely_better(translated, last.translated, last.metric);
-  log_.info(fmt::format("{} is {} on the validation text: {} against {} of {}", folder_.best(),
-                        is_better ? "better" : "not better by more than chance explains",
-                        score_text(last.metric, *state_.best_score), score_text(last.metric, last.score),
-                        folder_.model()));
-  if (!is_better) return RunFolder::kModel;
-  last.translated = std::move(translated);
-  last.loss = validator_->loss();
-  return RunFolder::kBest;
-}
-
-// Says what the recommended model is worth.
-void Trainer::Session::judge_model(const TranslatedText& translated, double loss) {
-  const double passes = static_cast<double>(state_.target_tokens) / static_cast<double>(train_text_.epoch_tokens());
-  const char* const limit = limit_that_ended();
-  verdict_ = judge({config_, tokenizer_, translated, loss, state_.step, passes,
-                    limit != nullptr && std::string(limit) == "training.max_minutes", report_->is_collapsed()});
-  if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu()));
-  if (!verdict_.problem.empty()) log_.warn(verdict_.problem);
-  if (verdict_.worth == Worth::unknown) report_->warn_if_still_collapsed();
-}
-
-// Puts the best weights into the network, unless their folder has been removed or damaged.
-bool Trainer::Session::load_best() {
-  try {
-    assign_parameters(replicas_.transformer(), read_weights(folder_.best()), path_in(folder_.best(), kWeightsFile));
-    return true;
-  } catch (const std::runtime_error& error) {
-    log_.warn(fmt::format("{} cannot be compared with {}: {}", folder_.best(), folder_.model(), error.what()));
-    return false;
-  }
-}
-
-void Trainer::Session::recommend(const char* model) {
-  if (const std::string problem = folder_.recommend(model); !problem.empty()) log_.warn(problem);
-  log_.info(fmt::format(
-      "the model is in {0}; {1} --model {0}", path_in(folder_.path(), model),
-      config_.is_language_model() ? "continue text with: transmute generate" : "translate with: transmute translate"));
-}
-
-// Says which weights these are.
-std::string Trainer::Session::set_final_weights() {
-  if (average_) return fmt::format("moving average with decay {}", config_.training.ema_decay);
-  std::vector<std::string> newest = checkpoints_.list();
-  const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
-  if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
-  try {
-    average_parameters(newest, replicas_.transformer());
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(
-        fmt::format("cannot make the model, the mean of the last checkpoints: {}. To make it of the others, remove the "
-                    "folder of that checkpoint and run the same command again",
-                    error.what()));
-  }
-  return newest.size() == 1 ? "the last checkpoint" : fmt::format("mean of the last {} checkpoints", newest.size());
 }
 
 namespace {

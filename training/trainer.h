@@ -51,7 +51,7 @@ class TRANSMUTE_API Trainer {
   /// @throws std::runtime_error if the loss is not finite, a file cannot be written, or another rank is lost
   int run(const std::function<int()>& stop_signal = {});
 
-  /// Whether run() has finished with a model that translates the validation text no better than trivial translators,
+  /// True if run() has finished with a model that translates the validation text no better than trivial translators,
   /// and more of the same training would not help. The log names the likely cause. False on ranks other than 0.
   bool is_worthless() const;
 

@@ -76,7 +76,7 @@ bool is_repetitive(const std::string& source, const std::string& target) {
                      [](const TranslationWarning& warning) { return warning.kind == WarningKind::repetition; });
 }
 
-// What is wrong with translations that hardly fit their sources.
+// The fault of translations that hardly fit their sources.
 std::string symptom_of(const TranslatedText& text, bool is_collapsed) {
   const size_t lines = text.hypotheses.size();
   const auto of_lines = [&](size_t count) {
@@ -98,7 +98,7 @@ std::string rate_key(const TrainingOptions& training) {
              : fmt::format("training.learning_rate (now {:g})", training.learning_rate);
 }
 
-// Whether the loss is that of a network which knows less than nothing.
+// True if the loss is larger than that of a network which knows nothing.
 bool has_diverged(const FinishedTraining& training) {
   constexpr double kMargin = 1.5;
   const double of_ignorance = std::log(static_cast<double>(training.tokenizer.target().size()));
@@ -115,7 +115,7 @@ std::string divergence_text(const FinishedTraining& training) {
       rate_key(training.config.training));
 }
 
-// Whether few enough steps were made that more of them are the first thing to try.
+// True if few enough steps were made that more of them are the first thing to try.
 bool is_short(const FinishedTraining& training) {
   constexpr int64_t kFew = 100;
   constexpr double kFewPasses = 3;

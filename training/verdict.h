@@ -25,15 +25,15 @@ struct TrivialTranslations {
 std::vector<TrivialTranslations> trivial_translations(const SampledText& training, const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& sources);
 
-/// How many standard errors the chrF of texts against the references of their own lines is above that against the
-/// references of other lines: about 0 where the texts have nothing to do with their lines.
+/// The number of standard errors by which the chrF of texts against the references of their own lines is above that
+/// against the references of other lines: about 0 where the texts have nothing to do with their lines.
 double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references);
 
-/// What is known of a finished training.
+/// A finished training, as far as it matters here.
 struct FinishedTraining {
   const TrainingConfig& config;
   const Tokenizer& tokenizer;
-  /// Of the validation text by the recommended model; empty where nothing is translated.
+  /// The recommended model's translations of the validation text; empty where nothing is translated.
   const TranslatedText& translated;
   double loss;          ///< of that model on the validation text, per target token
   int64_t steps;        ///< updates
@@ -42,7 +42,7 @@ struct FinishedTraining {
   bool is_collapsed;    ///< see SourceSignal
 };
 
-/// What a trained model is worth.
+/// The worth of a trained model.
 enum class Worth {
   unknown,  ///< there is too little held-out text to tell
   some,     ///< it translates better than trivial translators
@@ -50,7 +50,7 @@ enum class Worth {
   none,     ///< it does not, and more of the same training would not help
 };
 
-/// What a trained model is worth, and why.
+/// The worth of a trained model, and the reason.
 struct Verdict {
   Worth worth = Worth::unknown;
   std::vector<std::pair<std::string, double>> scores;  ///< BLEU of trivial translators, by name

@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a caller of translate_texts() gives and gets besides the file.
+/// The arguments of translate_texts() besides the file.
 struct DocumentCall {
   std::string name;           ///< of the file, for messages
   size_t block_texts = 4096;  ///< for one call of the translator

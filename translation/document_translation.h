@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a document is read.
+/// The options for reading a document.
 struct DocumentOptions {
   std::string format;        ///< such as "docx", see docs/documents.md; empty: by the ending of the input's name
   bool retranslate = false;  ///< also translate the entries of a catalog that have a translation

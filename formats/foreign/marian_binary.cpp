@@ -81,7 +81,7 @@ std::vector<Item> read_items(FileCursor& cursor) {
   return items;
 }
 
-// What 8- or 16-bit numbers are divided by; it follows them.
+// The divisor of 8- or 16-bit numbers, which follows them.
 float read_multiplier(FileCursor& cursor, const Item& item) {
   float multiplier = 0;
   cursor.read(&multiplier, sizeof multiplier, "'" + item.name + "'");

@@ -9,7 +9,7 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// Whether a file is in Marian's binary format, as the models of Firefox are.
+/// True if a file is in Marian's binary format, as the models of Firefox are.
 bool is_marian_binary(const std::string& path);
 
 /// Reads a model in Marian's binary format: float32, or 8 or 16 bits as intgemm multiplies them. Ranges of activations

@@ -33,7 +33,7 @@ std::string named_file(const std::string& folder, const std::string& name) {
   return fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
 }
 
-// What a decoder.yml lists; nothing where it does not exist.
+// The files that a decoder.yml lists; none where it does not exist.
 std::vector<std::string> listed_files(const std::string& decoder, std::vector<std::string> MarianDecoder::*list) {
   std::vector<std::string> files;
   if (!fs::exists(decoder)) return files;
@@ -59,8 +59,8 @@ std::vector<std::string> bergamot_configs(const std::string& folder) {
   return files_like(folder, "config.", ".yml");
 }
 
-// Where a model's settings for translating may be: the file that training writes, that of a published folder, and
-// Bergamot's that lists the model.
+// The files that may have a model's settings for translating: the file that training writes, that of a published
+// folder, and Bergamot's that lists the model.
 std::vector<std::string> decoder_files(const std::string& model) {
   const std::string folder = folder_of(model);
   std::vector<std::string> files{model + ".decoder.yml", path_in(folder, "decoder.yml")};

@@ -14,7 +14,7 @@ namespace formats {
 /// @throws std::runtime_error naming the models where there are several and none of them is meant.
 std::string find_marian_file(const std::string& folder);
 
-/// Whether a file is an archive `.npz` with the options of a model of Marian, or in Marian's binary format.
+/// True if a file is an archive `.npz` with the options of a model of Marian, or in Marian's binary format.
 bool is_marian_file(const std::string& path);
 
 /// The files beside a model of Marian, which its decoder.yml or, in folders of Firefox and translateLocally, a

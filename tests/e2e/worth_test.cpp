@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What train says of a finished model's worth, and how its exit code tells scripts.
+// train says what a finished model is worth, and tells scripts by its exit code.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

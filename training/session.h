@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/libtorch/threading.h>
+#include <transmute/training/checkpoint.h>
+#include <transmute/training/data/batch_stream.h>
+#include <transmute/training/data/corpus_cache.h>
+#include <transmute/training/distributed/process_group.h>
+#include <transmute/training/heartbeat.h>
+#include <transmute/training/machine.h>
+#include <transmute/training/replicas.h>
+#include <transmute/training/reporting/step_profile.h>
+#include <transmute/training/run_folder.h>
+#include <transmute/training/run_log.h>
+#include <transmute/training/run_report.h>
+#include <transmute/training/step.h>
+#include <transmute/training/step_report.h>
+#include <transmute/training/stopwatch.h>
+#include <transmute/training/trainer.h>
+#include <transmute/training/validation.h>
+#include <transmute/training/verdict.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Everything that lives as long as the training does.
+class Trainer::Session {
+ public:
+  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
+          ProcessGroup& group);
+  int run(const std::function<int()>& stop_signal);
+  bool is_worthless() const { return verdict_.worth == Worth::none; }
+
+ private:
+  Tokenizer prepare_tokenizer();
+  TrainingText prepare_training_text();
+  Transformer make_transformer();
+  void prepare_validation();
+  void restore();
+  void start_batches();
+
+  void say_that_all_steps_are_made();
+  bool reached_end() const;
+  bool out_of_patience() const;
+  void plan();
+  bool train_step();
+  int stop();
+  void validate();
+  void score_and_keep_best();
+  void save_checkpoint(bool is_interim);
+  TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
+  void finish();
+  std::string set_final_weights();
+  const char* limit_that_ended() const;
+  std::string ended_by() const;
+  const char* better_model(ValidationScore& last);
+  bool load_best();
+  void judge_model(const TranslatedText& translated, double loss);
+  void recommend(const char* model);
+  void save_model(const std::string& folder);
+  RunFacts facts() const;
+  void write_report() const;
+  void log_profile();
+  void end_profile();
+
+  TrainingConfig config_;
+  std::string config_yaml_;
+  const TrainerOptions options_;
+  const RunFolder folder_;
+  ProcessGroup& group_;
+  const std::unique_ptr<Heartbeat> heartbeat_;  // rank 0's
+  const Machine machine_;
+  WorkerCrew workers_;
+  std::shared_ptr<ProcessLock> lock_;  // rank 0's, of the folder
+  StepProfile profile_;                // rank 0's
+
+  const Tokenizer tokenizer_;
+  TextProfile text_profile_;  // rank 0's
+  TrainingText train_text_;
+  Replicas replicas_;
+  Adam optimizer_;
+  std::optional<WeightAverage> average_;  // rank 0's, where the config asks for one
+  std::optional<Validator> validator_;    // rank 0's, where there is text for validation
+  CheckpointStore checkpoints_;
+  TrainState state_;
+  std::unique_ptr<BatchStream> batches_;
+  RunLog log_;
+
+  Stopwatch clock_;  // of the whole run
+  std::optional<Steps> steps_;
+  std::optional<StepReport> report_;
+  int64_t saved_step_ = -1;
+  bool is_planning_ = false;  // the warm-up lasts, and TrainerOptions::plan adapts the config
+  std::string final_score_;   // of the finished model
+  Verdict verdict_;           // on the recommended one
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a training: the finished model, what it is worth, and which model is recommended.
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/progress.h>
+#include <transmute/model/module_weights.h>
+#include <transmute/training/session.h>
+#include <transmute/training/text_checks.h>
+
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+void Trainer::Session::finish() {
+  const Heartbeat::Work work(heartbeat_.get(), "making the model and validating it");
+  end_profile();
+  save_checkpoint(false);
+  write_report();
+  if (!group_.is_first()) return;
+  const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
+  const std::string weights = set_final_weights();
+  save_model(folder_.model());
+  const std::string text =
+      fmt::format("finished after step {}{} ({} target tokens, {} of training)", format_count(state_.step), ended_by(),
+                  format_count(state_.target_tokens), format_duration(clock_.seconds()));
+  if (!ended_by().empty()) warn_of_early_end(config_, state_.step);
+  if (!validator_) {
+    log_.info(text);
+    report_->warn_if_still_collapsed();
+    return recommend(RunFolder::kModel);
+  }
+  ValidationScore last = validator_->measure(state_.step);
+  if (last.translated.confidence) {
+    text_profile_.translations.set(*last.translated.confidence);
+    save_model(folder_.model());
+  }
+  final_score_ = last.summary;
+  log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
+  const char* const better = better_model(last);
+  judge_model(last.translated, last.loss);
+  write_report();
+  recommend(better);
+}
+
+// The key of the limit that ended the training before all of its steps; null where none did.
+const char* Trainer::Session::limit_that_ended() const {
+  const TrainingOptions& training = config_.training;
+  if (state_.step >= training.max_steps) return nullptr;
+  return out_of_patience()                                                ? "validation.patience"
+         : training.max_epochs > 0 && state_.epoch >= training.max_epochs ? "training.max_epochs"
+                                                                          : "training.max_minutes";
+}
+
+std::string Trainer::Session::ended_by() const {
+  const char* const limit = limit_that_ended();
+  return limit == nullptr ? "" : fmt::format(" of {}, by {}", format_count(config_.training.max_steps), limit);
+}
+
+// The folder of the last weights or of the best ones, of which `last` then has the translations and the loss. The
+// highest score of many is the highest partly by chance.
+const char* Trainer::Session::better_model(ValidationScore& last) {
+  const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
+  if (!comparable || *state_.best_score <= last.score || !load_best()) return RunFolder::kModel;
+  TranslatedText translated;
+  if (validator_->translates()) translated = validator_->translate();
+  const bool is_better = last.metric == ValidationMetric::loss  // which has no scores of sentences to resample
+                         || is_surely_better(translated, last.translated, last.metric);
+  log_.info(fmt::format("{} is {} on the validation text: {} against {} of {}", folder_.best(),
+                        is_better ? "better" : "not better by more than chance explains",
+                        score_text(last.metric, *state_.best_score), score_text(last.metric, last.score),
+                        folder_.model()));
+  if (!is_better) return RunFolder::kModel;
+  last.translated = std::move(translated);
+  last.loss = validator_->loss();
+  return RunFolder::kBest;
+}
+
+// Says what the recommended model is worth.
+void Trainer::Session::judge_model(const TranslatedText& translated, double loss) {
+  const double passes = static_cast<double>(state_.target_tokens) / static_cast<double>(train_text_.epoch_tokens());
+  const char* const limit = limit_that_ended();
+  verdict_ = judge({config_, tokenizer_, translated, loss, state_.step, passes,
+                    limit != nullptr && std::string(limit) == "training.max_minutes", report_->is_collapsed()});
+  if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu()));
+  if (!verdict_.problem.empty()) log_.warn(verdict_.problem);
+  if (verdict_.worth == Worth::unknown) report_->warn_if_still_collapsed();
+}
+
+// Puts the best weights into the network, unless their folder has been removed or damaged.
+bool Trainer::Session::load_best() {
+  try {
+    assign_parameters(replicas_.transformer(), read_weights(folder_.best()), path_in(folder_.best(), kWeightsFile));
+    return true;
+  } catch (const std::runtime_error& error) {
+    log_.warn(fmt::format("{} cannot be compared with {}: {}", folder_.best(), folder_.model(), error.what()));
+    return false;
+  }
+}
+
+void Trainer::Session::recommend(const char* model) {
+  if (const std::string problem = folder_.recommend(model); !problem.empty()) log_.warn(problem);
+  log_.info(fmt::format(
+      "the model is in {0}; {1} --model {0}", path_in(folder_.path(), model),
+      config_.is_language_model() ? "continue text with: transmute generate" : "translate with: transmute translate"));
+}
+
+// Says which weights these are.
+std::string Trainer::Session::set_final_weights() {
+  if (average_) return fmt::format("moving average with decay {}", config_.training.ema_decay);
+  std::vector<std::string> newest = checkpoints_.list();
+  const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
+  if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
+  try {
+    average_parameters(newest, replicas_.transformer());
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(
+        fmt::format("cannot make the model, the mean of the last checkpoints: {}. To make it of the others, remove the "
+                    "folder of that checkpoint and run the same command again",
+                    error.what()));
+  }
+  return newest.size() == 1 ? "the last checkpoint" : fmt::format("mean of the last {} checkpoints", newest.size());
+}
+
+}  // namespace v0
+}  // namespace transmute
