@@ -16,7 +16,7 @@
 #include <transmute/training/step.h>
 #include <transmute/training/step_report.h>
 #include <transmute/training/stopwatch.h>
-#include <transmute/training/trainer.h>
+#include <transmute/training/trainer_options.h>
 #include <transmute/training/validation.h>
 #include <transmute/training/verdict.h>
 
@@ -28,10 +28,10 @@ namespace transmute {
 inline namespace v0 {
 
 /// Everything that lives as long as the training does.
-class Trainer::Session {
+class TrainingSession {
  public:
-  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
-          ProcessGroup& group);
+  TrainingSession(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
+                  ProcessGroup& group);
   int run(const std::function<int()>& stop_signal);
   bool is_worthless() const { return verdict_.worth == Worth::none; }
 

@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-void Trainer::Session::finish() {
+void TrainingSession::finish() {
   const Heartbeat::Work work(heartbeat_.get(), "making the model and validating it");
   end_profile();
   save_checkpoint(false);
@@ -43,7 +43,7 @@ void Trainer::Session::finish() {
 }
 
 // The key of the limit that ended the training before all of its steps; null where none did.
-const char* Trainer::Session::limit_that_ended() const {
+const char* TrainingSession::limit_that_ended() const {
   const TrainingOptions& training = config_.training;
   if (state_.step >= training.max_steps) return nullptr;
   return out_of_patience()                                                ? "validation.patience"
@@ -51,14 +51,14 @@ const char* Trainer::Session::limit_that_ended() const {
                                                                           : "training.max_minutes";
 }
 
-std::string Trainer::Session::ended_by() const {
+std::string TrainingSession::ended_by() const {
   const char* const limit = limit_that_ended();
   return limit == nullptr ? "" : fmt::format(" of {}, by {}", format_count(config_.training.max_steps), limit);
 }
 
 // The folder of the last weights or of the best ones, of which `last` then has the translations and the loss. The
 // highest score of many is the highest partly by chance.
-const char* Trainer::Session::better_model(ValidationScore& last) {
+const char* TrainingSession::better_model(ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
   if (!comparable || *state_.best_score <= last.score || !load_best()) return RunFolder::kModel;
   TranslatedText translated;
@@ -76,7 +76,7 @@ const char* Trainer::Session::better_model(ValidationScore& last) {
 }
 
 // Says what the recommended model is worth.
-void Trainer::Session::judge_model(const TranslatedText& translated, double loss) {
+void TrainingSession::judge_model(const TranslatedText& translated, double loss) {
   const double passes = static_cast<double>(state_.target_tokens) / static_cast<double>(train_text_.epoch_tokens());
   const char* const limit = limit_that_ended();
   verdict_ = judge({config_, tokenizer_, translated, loss, state_.step, passes,
@@ -87,7 +87,7 @@ void Trainer::Session::judge_model(const TranslatedText& translated, double loss
 }
 
 // Puts the best weights into the network, unless their folder has been removed or damaged.
-bool Trainer::Session::load_best() {
+bool TrainingSession::load_best() {
   try {
     assign_parameters(replicas_.transformer(), read_weights(folder_.best()), path_in(folder_.best(), kWeightsFile));
     return true;
@@ -97,7 +97,7 @@ bool Trainer::Session::load_best() {
   }
 }
 
-void Trainer::Session::recommend(const char* model) {
+void TrainingSession::recommend(const char* model) {
   if (const std::string problem = folder_.recommend(model); !problem.empty()) log_.warn(problem);
   log_.info(fmt::format(
       "the model is in {0}; {1} --model {0}", path_in(folder_.path(), model),
@@ -105,7 +105,7 @@ void Trainer::Session::recommend(const char* model) {
 }
 
 // Says which weights these are.
-std::string Trainer::Session::set_final_weights() {
+std::string TrainingSession::set_final_weights() {
   if (average_) return fmt::format("moving average with decay {}", config_.training.ema_decay);
   std::vector<std::string> newest = checkpoints_.list();
   const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);

@@ -13,6 +13,7 @@ namespace transmute {
 inline namespace v0 {
 
 class ProcessGroup;
+class TrainingSession;
 
 /// Trains one experiment in a run folder, from the start or from its newest checkpoint. The run folder contains:
 ///
@@ -56,9 +57,8 @@ class TRANSMUTE_API Trainer {
   bool is_worthless() const;
 
  private:
-  class Session;
   std::unique_ptr<ProcessGroup> group_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TrainingSession> session_;
 };
 
 }  // namespace v0
