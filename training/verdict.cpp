@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kSampledPairs = 10'000, kFewestLines = 30, kFewestForCause = 50;
 constexpr double kSure = 3;             // standard errors
+constexpr int64_t kFewSteps = 100;      // too few for a verdict
 constexpr int64_t kMostOfShort = 1500;  // steps of a short training
 
 // The most frequent text, the first of several, and how often it occurs.
@@ -98,11 +99,12 @@ std::string rate_key(const TrainingOptions& training) {
              : fmt::format("training.learning_rate (now {:g})", training.learning_rate);
 }
 
-// True if the loss is larger than that of a network which knows nothing.
+// True if the loss is larger than that of a network which knows nothing. Before the first steps have had an effect it
+// often is, by a little: what is drawn is sure of itself.
 bool has_diverged(const FinishedTraining& training) {
-  constexpr double kMargin = 1.5;
+  const double margin = training.steps < kFewSteps ? 10 : 1.5;
   const double of_ignorance = std::log(static_cast<double>(training.tokenizer.target().size()));
-  return !(training.loss < kMargin * of_ignorance);
+  return !(training.loss < margin * of_ignorance);
 }
 
 std::string divergence_text(const FinishedTraining& training) {
@@ -117,10 +119,9 @@ std::string divergence_text(const FinishedTraining& training) {
 
 // True if few enough steps were made that more of them are the first thing to try.
 bool is_short(const FinishedTraining& training) {
-  constexpr int64_t kFew = 100;
   constexpr double kFewPasses = 3;
   const TrainingOptions& options = training.config.training;
-  if (training.steps < kFew || training.steps <= options.warmup_steps) return true;
+  if (training.steps < kFewSteps || training.steps <= options.warmup_steps) return true;
   return training.steps < kMostOfShort && (training.is_out_of_time || training.passes < kFewPasses);
 }
 

@@ -90,8 +90,8 @@ TEST_F(LanguageModelTraining, LeavesWhatATrainingLeavesAndReportsPerplexity) {
                                     HasSubstr("generate --model"), Not(HasSubstr("BLEU"))));
   EXPECT_EQ(names_in(folder_ / "run"),
             (std::vector<std::string>{"best", "cache", "checkpoints", "config.yaml", "fingerprints.json", "lock",
-                                      "metrics.jsonl", "model", "report.html", "tensorboard", "text_profile.yaml",
-                                      "tokenizer.model", "train.log"}));
+                                      "metrics.jsonl", "model", "recommended", "report.html", "tensorboard",
+                                      "text_profile.yaml", "tokenizer.model", "train.log"}));
   int validations = 0;
   for (const auto& line : split_lines(read_text(folder_ / "run/metrics.jsonl"))) {
     const Json record = parse_json(line);

@@ -125,8 +125,8 @@ TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
   EXPECT_EQ(outcome.output, "") << "standard output is for results";
   EXPECT_EQ(names_in(folder_ / "run"),
             (std::vector<std::string>{"cache", "checkpoints", "config.yaml", "fingerprints.json", "lock",
-                                      "metrics.jsonl", "model", "report.html", "tensorboard", "text_profile.yaml",
-                                      "tokenizer.model", "train.log"}));
+                                      "metrics.jsonl", "model", "recommended", "report.html", "tensorboard",
+                                      "text_profile.yaml", "tokenizer.model", "train.log"}));
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
   EXPECT_EQ(names_in(folder_ / "run/model"),

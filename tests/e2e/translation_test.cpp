@@ -472,12 +472,23 @@ TEST_F(TrainedModel, BadInputIsNamed) {
   const Outcome bad_beam = translate("seven\n", {"--beam-size", "0"});
   EXPECT_EQ(bad_beam.exit_code, 2);
   EXPECT_THAT(bad_beam.errors, HasSubstr("--beam-size: must be from 1 to 10000"));
-  const Outcome run_folder = run_program_with({program("translate"), "--model", *folder_ / "run"}, "seven\n");
-  EXPECT_EQ(run_folder.exit_code, 1);
-  EXPECT_THAT(run_folder.errors, HasSubstr("its finished model is " + (*folder_ / "run/model")));
   const Outcome no_model = run_program_with({program("translate"), "--model", "nowhere"}, "seven\n");
   EXPECT_EQ(no_model.exit_code, 1);
   EXPECT_THAT(no_model.errors, HasSubstr("nowhere: no such model folder"));
+}
+
+TEST_F(TrainedModel, IsTheRecommendedOneOfARunFolder) {
+  const auto translated_with = [](const std::string& model) {
+    return run_program_with({program("translate"), "--model", model}, "seven\n");
+  };
+  const Outcome of_run = translated_with(*folder_ / "run");
+  EXPECT_EQ(of_run.exit_code, 0) << of_run.errors;
+  EXPECT_EQ(of_run.output, translated_with(*folder_ / "run/recommended").output);
+  std::filesystem::create_directory(*folder_ / "unmarked");
+  std::filesystem::create_directory_symlink(*folder_ / "run/model", *folder_ / "unmarked/model");
+  const Outcome of_unmarked = translated_with(*folder_ / "unmarked");
+  EXPECT_EQ(of_unmarked.exit_code, 1);
+  EXPECT_THAT(of_unmarked.errors, HasSubstr("its finished model is " + (*folder_ / "unmarked/model")));
 }
 
 TEST_F(TrainedModel, AFullDiskIsAnError) {

@@ -129,6 +129,9 @@ TEST_F(TrainedModel, IsWorthNothingAfterATrainingThatDiverged) {
   translated_ = {};
   EXPECT_EQ(judged(50, false, 1e6).worth, Worth::none) << "without translations";
   EXPECT_EQ(judged(50, false, 2).worth, Worth::unknown);
+  const double more_than_of_ignorance = 1.6 * std::log(static_cast<double>(tokenizer_->target().size()));
+  EXPECT_EQ(judged(4, false, more_than_of_ignorance).worth, Worth::unknown) << "it has hardly begun";
+  EXPECT_EQ(judged(100, false, more_than_of_ignorance).worth, Worth::none);
 }
 
 TEST_F(TrainedModel, NamesWhatItsTranslationsHaveInCommon) {
