@@ -200,19 +200,22 @@ TRANSMUTE_TARGET_AVX512 double sum_exponentials_avx512(const float* logits, int6
   return static_cast<double>(_mm512_reduce_add_ps(_mm512_add_ps(sums[0], sums[1])));
 }
 
+// The functions that a hit calls are compiled without AVX. While the upper parts of the vector registers are in use,
+// their instructions wait for these, and compilers do not always clear them by themselves.
 TRANSMUTE_TARGET_AVX512 void choose_avx512(const Shifted& row, const float* tops, Best& best) {
-  __m512 bar = _mm512_set1_ps(row.bar(best));
+  float bar = row.bar(best);
   for (int64_t begin = 0; begin < row.logits.count; begin += kChunk, tops += kLanes) {
-    if (_mm512_cmp_ps_mask(_mm512_loadu_ps(tops), bar, _CMP_GT_OQ) == 0) continue;
+    if (_mm512_cmp_ps_mask(_mm512_loadu_ps(tops), _mm512_set1_ps(bar), _CMP_GT_OQ) == 0) continue;
     for (int64_t at = begin; at < std::min(begin + kChunk, row.logits.count); at += kLanes) {
       const __mmask16 lanes = first_lanes(row.logits.count - at);
-      unsigned hits =
-          _mm512_mask_cmp_ps_mask(lanes, _mm512_maskz_loadu_ps(lanes, row.logits.values + at), bar, _CMP_GT_OQ);
+      const __m512 logits = _mm512_maskz_loadu_ps(lanes, row.logits.values + at);
+      unsigned hits = _mm512_mask_cmp_ps_mask(lanes, logits, _mm512_set1_ps(bar), _CMP_GT_OQ);
       for (; hits != 0; hits &= hits - 1) {
+        _mm256_zeroupper();
         const int64_t token = at + __builtin_ctz(hits);
         if (!row.may_have(token)) continue;
         best.offer(row.candidate(token));
-        bar = _mm512_set1_ps(row.bar(best));
+        bar = row.bar(best);
       }
     }
   }
