@@ -22,7 +22,6 @@ void refuse_excluded(const Ids& required, const Ids& excluded) {
 }  // namespace
 
 void check(const std::vector<SearchRequest>& requests, const Ids& excluded, const SearchOptions& options) {
-  const bool is_search = !options.sampling && !options.alternatives;
   for (const SearchRequest& request : requests) {
     if (request.shortlist.has_value() != requests.front().shortlist.has_value())
       throw std::invalid_argument("some sentences of a search have a shortlist, and others have none");
@@ -31,7 +30,7 @@ void check(const std::vector<SearchRequest>& requests, const Ids& excluded, cons
     if (options.constraint && request.shortlist)
       throw std::invalid_argument("a shortlist cannot be combined with a constraint, which may allow other tokens");
     refuse_excluded(request.prefix, excluded);
-    if (!is_search && !request.terms.empty())
+    if (!is_search(options) && !request.terms.empty())
       throw std::invalid_argument(
           "only a search can be made to use given terms; neither sampling nor alternatives can");
     for (const Ids& term : request.terms) {

@@ -40,6 +40,11 @@ struct SearchContext {
 
 namespace search {
 
+/// True if a search with these options looks for the best translation, instead of drawing some or listing alternatives.
+inline bool is_search(const SearchOptions& options) {
+  return !options.sampling && !options.alternatives;
+}
+
 /// @throws std::invalid_argument if only some requests have a shortlist, or a search with these options cannot meet one
 TRANSMUTE_API void check(const std::vector<SearchRequest>& requests, const Ids& excluded, const SearchOptions& options);
 

@@ -24,11 +24,6 @@ namespace search {
 /// The logarithm of no probability.
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-/// Looks for the best translation, instead of drawing some or listing alternatives.
-inline bool is_search(const SearchOptions& options) {
-  return !options.sampling && !options.alternatives;
-}
-
 struct LiveHypothesis {
   std::shared_ptr<const TokenNode> last;  // null: nothing but begin
   double log_probability = 0;
