@@ -102,8 +102,12 @@ std::string after_line(int64_t line_number) {
 }
 
 void remove_byte_order_mark(std::string& first_line) {
+  first_line.erase(0, byte_order_mark_length(first_line));
+}
+
+size_t byte_order_mark_length(std::string_view text) {
   constexpr std::string_view kMark("\xef\xbb\xbf");
-  if (first_line.compare(0, kMark.size(), kMark) == 0) first_line.erase(0, kMark.size());
+  return text.compare(0, kMark.size(), kMark) == 0 ? kMark.size() : 0;
 }
 
 std::string text_file_ending(const std::string& path) {

@@ -47,6 +47,9 @@ std::string after_line(int64_t line_number);
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
 void remove_byte_order_mark(std::string& first_line);
 
+/// The length of the UTF-8 byte order mark that a text begins with; 0 where there is none.
+size_t byte_order_mark_length(std::string_view text);
+
 /// The ending of a text file's name, apart from ".gz": "en" for "a.en.gz"; empty where there is none.
 std::string text_file_ending(const std::string& path);
 

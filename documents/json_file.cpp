@@ -32,8 +32,7 @@ class JsonReader {
 
   // The strings that are to be translated.
   std::vector<JsonString> read() {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (content_.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) at_ = kByteOrderMark.size();
+    at_ = byte_order_mark_length(content_);
     read_value(0);
     if (skip_space() < content_.size()) refuse("something follows the value");
     return std::move(strings_);

@@ -2,6 +2,7 @@
 // Subtitles: SubRip, WebVTT, and SubStation Alpha.
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/text_file.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/subtitle_text.h>
@@ -324,8 +325,7 @@ std::unique_ptr<DocumentFile> open_srt(const std::string& name, std::string cont
 }
 
 std::unique_ptr<DocumentFile> open_vtt(const std::string& name, std::string content, const DocumentFileOptions&) {
-  const bool has_mark = stands_first(content, "\xEF\xBB\xBF");
-  if (content.compare(has_mark ? 3 : 0, 6, "WEBVTT") != 0)
+  if (content.compare(byte_order_mark_length(content), 6, "WEBVTT") != 0)
     throw std::runtime_error(name + ": is no WebVTT file (its first line is not WEBVTT)");
   const std::vector<Cue> cues = read_timed_blocks(content);
   const char* const line_end = line_end_of(content);

@@ -2,6 +2,7 @@
 // YAML: the scalars that are values. yaml-cpp finds them; where each ends is read from the file.
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/text_file.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/span_file.h>
@@ -158,10 +159,9 @@ std::string in_block(const std::string& text, const std::string& line_end, const
 class YamlFile : public SpanFile {
  public:
   YamlFile(const std::string& name, std::string content) : SpanFile(std::move(content)) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    const bool is_marked = content_.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0;
+    const size_t mark = byte_order_mark_length(content_);
     for (const YamlScalar& scalar : scalars_of(content_, name))
-      add_scalar(scalar, skip_properties(scalar.begin + (is_marked ? kByteOrderMark.size() : 0)));
+      add_scalar(scalar, skip_properties(scalar.begin + mark));
   }
 
  private:
