@@ -2,11 +2,13 @@
 #include <transmute/documents/ascii_text.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
 #include <unicode/utf16.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <charconv>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -30,6 +32,41 @@ std::string with_utf16_escapes(std::string_view text) {
     }
   }
   return result;
+}
+
+std::optional<uint32_t> utf16_unit(std::string_view digits) {
+  constexpr size_t kDigits = 4;
+  uint32_t unit = 0;
+  const char* const end = digits.data() + kDigits;
+  if (digits.size() < kDigits || std::from_chars(digits.data(), end, unit, 16).ptr != end) return {};
+  return unit;
+}
+
+bool Utf16Units::add(uint32_t unit, std::string& text) {
+  const bool is_second = unit >= 0xDC00 && unit <= 0xDFFF;
+  const uint32_t first = std::exchange(half_, 0);
+  if (is_second != (first > 0) || unit == 0) return false;
+  if (unit >= 0xD800 && unit < 0xDC00) {
+    half_ = unit;
+  } else {
+    append_utf8(text, is_second ? 0x10000 + ((first - 0xD800) << 10) + (unit - 0xDC00) : unit);
+  }
+  return true;
+}
+
+std::string in_double_quotes(std::string_view text, std::string_view characters, std::string_view letters,
+                             const std::function<std::string(char)>& write) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const size_t letter = characters.find(c);
+    if (letter != std::string_view::npos) {
+      result += '\\';
+      result += letters[letter];
+    } else {
+      result += write(c);
+    }
+  }
+  return result + '"';
 }
 
 }  // namespace v0

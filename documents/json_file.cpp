@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -110,44 +109,32 @@ class JsonReader {
   JsonString read_string() {
     JsonString string;
     string.begin = at_++;
-    char32_t half = 0;  // the first of two
+    Utf16Units units;
     while (true) {
       if (at_ == content_.size() || static_cast<unsigned char>(content_[at_]) < ' ') refuse("a string has no end");
       const char c = content_[at_++];
-      const char32_t code = c == '\\' ? read_escape() : 0;
-      const bool is_second = code >= 0xDC00 && code <= 0xDFFF;
-      if (is_second != (half > 0) || (c == '\\' && code == 0)) string.is_sound = false;
-      if (c == '"') break;
-      if (c != '\\') {
-        string.text += c;
-      } else if (code >= 0xD800 && code < 0xDC00) {
-        half = code;
+      if (c == '\\') {
+        string.is_sound = units.add(read_escape(), string.text) && string.is_sound;
         continue;
-      } else if (half > 0 && is_second) {
-        append_utf8(string.text, 0x10000 + ((half - 0xD800) << 10) + (code - 0xDC00));
-      } else if (!is_second) {
-        append_utf8(string.text, code);
       }
-      half = 0;
+      if (units.is_within_character()) string.is_sound = false;
+      if (c == '"') break;
+      string.text += c;
     }
     string.end = at_;
     return string;
   }
 
-  char32_t read_escape() {
+  uint32_t read_escape() {
     constexpr std::string_view kLetters = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
     if (at_ == content_.size()) refuse("a string has no end");
     const char c = content_[at_++];
     if (const size_t letter = kLetters.find(c); letter != std::string_view::npos)
-      return static_cast<char32_t>(kCharacters[letter]);
-    constexpr size_t kDigits = 4;
-    unsigned code = 0;
-    const char* const digits = content_.data() + at_;
-    if (c != 'u' || content_.size() - at_ < kDigits ||
-        std::from_chars(digits, digits + kDigits, code, 16).ptr != digits + kDigits)
-      refuse("a string has an escape that is none");
-    at_ += kDigits;
-    return code;
+      return static_cast<uint32_t>(kCharacters[letter]);
+    const auto unit = utf16_unit(std::string_view(content_).substr(at_));
+    if (c != 'u' || !unit) refuse("a string has an escape that is none");
+    at_ += 4;
+    return *unit;
   }
 
   const std::string& name_;
@@ -157,20 +144,10 @@ class JsonReader {
 };
 
 std::string json_string(std::string_view text, bool in_ascii) {
-  constexpr std::string_view kLetters = "\"\\bfnrt", kCharacters = "\"\\\b\f\n\r\t";
-  std::string result = "\"";
-  for (const char c : text) {
-    const size_t letter = kCharacters.find(c);
-    if (letter != std::string_view::npos) {
-      result += '\\';
-      result += kLetters[letter];
-    } else if (static_cast<unsigned char>(c) < ' ') {
-      result += fmt::format("\\u{:04x}", c);
-    } else {
-      result += c;
-    }
-  }
-  return (in_ascii ? with_utf16_escapes(result) : result) + '"';
+  const std::string quoted = in_double_quotes(text, "\"\\\b\f\n\r\t", "\"\\bfnrt", [](char c) {
+    return static_cast<unsigned char>(c) < ' ' ? fmt::format("\\u{:04x}", c) : std::string(1, c);
+  });
+  return in_ascii ? with_utf16_escapes(quoted) : quoted;
 }
 
 class JsonFile : public SpanFile {

@@ -8,7 +8,6 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <utility>
 
@@ -46,38 +45,28 @@ std::string to_latin1(std::string_view text) {
 // those of one half of a character.
 bool decode_property(std::string_view value, PropertyEncoding encoding, std::string& text) {
   constexpr std::string_view kLetters = "ntrf", kCharacters = "\n\t\r\f";
-  constexpr size_t kDigits = 4;
-  uint32_t half = 0;
+  Utf16Units units;
   for (size_t at = 0; at < value.size(); ++at) {
     if (value[at] != '\\') {
+      if (units.is_within_character()) return false;
       encoding == PropertyEncoding::latin1 ? text += from_latin1(value.substr(at, 1)) : text += value[at];
-      if (half > 0) return false;
       continue;
     }
     if (++at == value.size()) break;
     if (value[at] == 'u') {
-      unsigned code = 0;
-      const char* const digits = value.data() + at + 1;
-      if (value.size() - at <= kDigits || std::from_chars(digits, digits + kDigits, code, 16).ptr != digits + kDigits)
-        return false;
-      at += kDigits;
-      const bool is_second = code >= 0xDC00 && code <= 0xDFFF;
-      if (is_second != (half > 0) || code == 0) return false;
-      if (code >= 0xD800 && code < 0xDC00) {
-        half = code;
-        continue;
-      }
-      append_utf8(text, half > 0 ? 0x10000 + ((half - 0xD800) << 10) + (code - 0xDC00) : code);
-      half = 0;
+      const auto unit = utf16_unit(value.substr(at + 1));
+      if (!unit || !units.add(*unit, text)) return false;
+      at += 4;
     } else if (value[at] == '\n' || value[at] == '\r') {
       if (value[at] == '\r' && at + 1 < value.size() && value[at + 1] == '\n') ++at;
       at = std::min(value.find_first_not_of(" \t\f", at + 1), value.size()) - 1;
     } else {
+      if (units.is_within_character()) return false;
       const size_t letter = kLetters.find(value[at]);
       text += letter == std::string_view::npos ? value[at] : kCharacters[letter];
     }
   }
-  return half == 0;
+  return !units.is_within_character();
 }
 
 std::string encode_property(std::string_view text, PropertyEncoding encoding) {

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/span_file.h>
@@ -114,26 +115,16 @@ bool can_be_plain(const std::string& text, bool in_flow) {
   return text.find(": ") == std::string::npos && text.find(" #") == std::string::npos;
 }
 
-std::string in_double_quotes(const std::string& text) {
-  constexpr std::string_view kLetters = "\"\\abefnrtv", kCharacters = "\"\\\a\b\x1B\f\n\r\t\v";
-  std::string result = "\"";
-  for (const char c : text) {
-    const size_t letter = kCharacters.find(c);
-    if (letter != std::string_view::npos) {
-      result += '\\';
-      result += kLetters[letter];
-    } else if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) {
-      result += fmt::format("\\x{:02x}", c);
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
+std::string yaml_in_double_quotes(const std::string& text) {
+  return in_double_quotes(text, "\"\\\a\b\x1B\f\n\r\t\v", "\"\\abefnrtv", [](char c) {
+    const bool is_control = static_cast<unsigned char>(c) < ' ' || c == 0x7F;
+    return is_control ? fmt::format("\\x{:02x}", c) : std::string(1, c);
+  });
 }
 
 std::string in_single_quotes(const std::string& text) {
   if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
-    return in_double_quotes(text);
+    return yaml_in_double_quotes(text);
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
   return result + '\'';
@@ -185,7 +176,7 @@ class YamlFile : public SpanFile {
     if (content_[begin] == '"') {
       size_t end = begin + 1;
       while (end < content_.size() && content_[end] != '"') end += content_[end] == '\\' ? 2 : 1;
-      if (end < content_.size()) add_message(begin, end + 1, Message(scalar.value), in_double_quotes);
+      if (end < content_.size()) add_message(begin, end + 1, Message(scalar.value), yaml_in_double_quotes);
     } else if (content_[begin] == '\'') {
       size_t end = begin + 1;
       while (end < content_.size() && (content_[end] != '\'' || content_.compare(end + 1, 1, "'") == 0))

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <transmute/documents/message.h>
 #include <transmute/tests/documents/file_support.h>
+#include <transmute/tests/support/errors.h>
 
 #include <stdexcept>
 
@@ -14,13 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string message_of(const std::string& name, const std::string& content) {
-  try {
-    opened(name, content);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+std::string refusal(const std::string& name, const std::string& content) {
+  return message_of<std::runtime_error>([&] { opened(name, content); });
 }
 
 TEST(Message, EachCaseOfAPluralIsATextOfItsOwn) {
@@ -79,9 +75,9 @@ TEST(JsonFile, CatalogsOfBrowserExtensionsAndFlutterKeepTheirRemarks) {
 }
 
 TEST(JsonFile, DamageIsNamedWithItsLineAndDepthIsBounded) {
-  EXPECT_THAT(message_of("a.json", "{\"a\":\n // no\n1}"), HasSubstr("a.json:2: damaged JSON"));
-  EXPECT_THAT(message_of("a.json", "[\"a\" \"b\"]"), HasSubstr("neither ',' nor ']'"));
-  EXPECT_THAT(message_of("a.json", std::string(1000000, '[')), HasSubstr("more than 500 deep"));
+  EXPECT_THAT(refusal("a.json", "{\"a\":\n // no\n1}"), HasSubstr("a.json:2: damaged JSON"));
+  EXPECT_THAT(refusal("a.json", "[\"a\" \"b\"]"), HasSubstr("neither ',' nor ']'"));
+  EXPECT_THAT(refusal("a.json", std::string(1000000, '[')), HasSubstr("more than 500 deep"));
 }
 
 TEST(YamlFile, ScalarsKeepTheirStyle) {
@@ -102,9 +98,9 @@ TEST(YamlFile, ScalarsKeepTheirStyle) {
 }
 
 TEST(YamlFile, DamageIsNamedAndAliasesAreNotExpanded) {
-  EXPECT_THAT(message_of("a.yml", "a: [b\n"), HasSubstr("a.yml:2:1: not valid YAML"));
-  EXPECT_THAT(message_of("a.yml", ",a"), HasSubstr("not valid YAML"));
-  EXPECT_THAT(message_of("a.yml", std::string(100000, '[')), HasSubstr("not valid YAML"));
+  EXPECT_THAT(refusal("a.yml", "a: [b\n"), HasSubstr("a.yml:2:1: not valid YAML"));
+  EXPECT_THAT(refusal("a.yml", ",a"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(refusal("a.yml", std::string(100000, '[')), HasSubstr("not valid YAML"));
   std::string bomb = "a0: &a0 word\n";
   for (int i = 1; i < 40; ++i) {
     bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
@@ -124,6 +120,11 @@ TEST(PropertiesFile, EscapesContinuationsAndArguments) {
   EXPECT_EQ(file->with({"Datei öffnen", "So'n {0}\n", "Wert 😀"}),
             "# remark\\\nopen = Datei \\u00f6ffnen\n! another\nmessage.a:So''n {0}\\n\n"
             "key\\ with\\=space   Wert \\ud83d\\ude00\nempty=\n");
+}
+
+TEST(PropertiesFile, BothHalvesOfACharacterFollowEachOther) {
+  EXPECT_THAT(opened("a.properties", "a=\\ud83d\\\n  \\ude00 b\n")->texts(), ElementsAre("\U0001F600 b"));
+  EXPECT_THAT(opened("a.properties", "a=\\ud83d\\n\\ude00 b\nc=\\ud83d b\nd=\\ude00 b\n")->texts(), IsEmpty());
 }
 
 TEST(PropertiesFile, TheEncodingStays) {
