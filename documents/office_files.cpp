@@ -140,8 +140,7 @@ std::set<std::string> table_headers(PackedTexts& file) {
     const std::string xml = file.file().read(member);
     for (const XmlToken& token : xml_tokens(xml, file.name_of(member)))
       if (token.local_name() == (is_table ? "tableColumn" : "cacheField") && token.kind != XmlToken::Kind::end)
-        headers.insert(with_references_decoded(
-            xml_attribute(std::string_view(xml).substr(token.begin, token.end - token.begin), "name")));
+        headers.insert(with_references_decoded(xml_attribute(token.in(xml), "name")));
   }
   return headers;
 }

@@ -50,12 +50,12 @@ class XliffSourceReader {
         add_words(xml_text(xml_, token));
       } else if (token.kind == XmlToken::Kind::end) {
         close(token);
-      } else if (open_.empty() && xml_attribute(bytes(token), "mtype") == "seg" && !in_part_) {
+      } else if (open_.empty() && xml_attribute(token.in(xml_), "mtype") == "seg" && !in_part_) {
         in_part_ = token.kind == XmlToken::Kind::start;
         end_text(token.begin, token.end);
       } else if (token.kind == XmlToken::Kind::start && lists("g mrk pc", std::string(token.local_name())) &&
-                 !is_kept(bytes(token))) {
-        open_.push_back(text_.open(bytes(token)));
+                 !is_kept(token.in(xml_))) {
+        open_.push_back(text_.open(token.in(xml_)));
       } else {
         const size_t last = token.kind == XmlToken::Kind::start ? token.partner : i;
         text_.keep(xml_.substr(token.begin, tokens_[last].end - token.begin));
@@ -68,8 +68,6 @@ class XliffSourceReader {
   }
 
  private:
-  std::string_view bytes(const XmlToken& token) const { return xml_.substr(token.begin, token.end - token.begin); }
-
   static bool is_kept(std::string_view tag) {
     return xml_attribute(tag, "translate") == "no" || xml_attribute(tag, "mtype") == "protected";
   }
@@ -86,7 +84,7 @@ class XliffSourceReader {
       in_part_ = false;
       return end_text(token.begin, token.end);
     }
-    text_.close(open_.back(), bytes(token));
+    text_.close(open_.back(), token.in(xml_));
     open_.pop_back();
   }
 
@@ -120,7 +118,7 @@ class XliffFile : public SpanFile {
     const auto root = std::find_if(tokens_.begin(), tokens_.end(), [](const XmlToken& token) {
       return token.kind == XmlToken::Kind::start || token.kind == XmlToken::Kind::empty;
     });
-    const std::string_view version = xml_attribute(bytes(*root), "version");
+    const std::string_view version = xml_attribute(root->in(content_), "version");
     is_version_2_ = version.substr(0, 2) == "2.";
     if (root->local_name() != "xliff" || (!is_version_2_ && version.substr(0, 2) != "1."))
       throw std::runtime_error(fmt::format("{}: is no XLIFF 1.2, 2.0 or 2.1", name));
@@ -129,10 +127,9 @@ class XliffFile : public SpanFile {
   }
 
  private:
-  std::string_view bytes(const XmlToken& token) const {
-    return std::string_view(content_).substr(token.begin, token.end - token.begin);
+  std::string_view attribute(size_t i, std::string_view name) const {
+    return xml_attribute(tokens_[i].in(content_), name);
   }
-  std::string_view attribute(size_t i, std::string_view name) const { return xml_attribute(bytes(tokens_[i]), name); }
   bool is_start(size_t i) const { return tokens_[i].kind == XmlToken::Kind::start; }
   bool is_named(size_t i, const char* names) const { return lists(names, std::string(tokens_[i].local_name())); }
   size_t after(size_t i) const { return (is_start(i) ? tokens_[i].partner : i) + 1; }
@@ -184,7 +181,7 @@ class XliffFile : public SpanFile {
       add({tag.begin,
            tag.end,
            {},
-           [state = with_attribute(bytes(tag), "state", "translated")](const auto&) { return state; },
+           [state = with_attribute(tag.in(content_), "state", "translated")](const auto&) { return state; },
            false});
     }
     FileSpan span;
@@ -195,7 +192,7 @@ class XliffFile : public SpanFile {
     if (target != kNone) {
       span.begin = tokens_[target].begin;
       span.end = tokens_[after(target) - 1].end;
-      tag = bytes(tokens_[target]);
+      tag = tokens_[target].in(content_);
       if (!is_start(target)) tag.erase(tag.size() - 2, 1);
     }
     if (!is_version_2_)

@@ -22,7 +22,7 @@ class ResxFile : public SpanFile {
     for (size_t i = 0; i < tokens.size(); ++i) {
       if (tokens[i].kind != XmlToken::Kind::start || tokens[i].name != "data") continue;
       const size_t end = tokens[i].partner;
-      const std::string_view tag = std::string_view(content_).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+      const std::string_view tag = tokens[i].in(content_);
       // Others are no text, and names such as ">>button.Name" tell designers of forms about controls.
       const bool is_text = xml_attribute(tag, "type").empty() && xml_attribute(tag, "mimetype").empty() &&
                            xml_attribute(tag, "name").substr(0, 8) != "&gt;&gt;" &&
@@ -112,7 +112,7 @@ class AndroidFile : public SpanFile {
       const XmlToken& token = tokens[i];
       if (token.kind != XmlToken::Kind::start || !lists("string plurals string-array", std::string(token.name)))
         continue;
-      const bool is_kept = xml_attribute(bytes(token), "translatable") == "false";
+      const bool is_kept = xml_attribute(token.in(content_), "translatable") == "false";
       for (size_t item = i; !is_kept && item < token.partner; ++item) {
         if (tokens[item].kind != XmlToken::Kind::start || (tokens[item].name != "item" && item != i)) continue;
         if (tokens[item].name != "item" && token.name != "string") continue;
@@ -124,10 +124,6 @@ class AndroidFile : public SpanFile {
   }
 
  private:
-  std::string_view bytes(const XmlToken& token) const {
-    return std::string_view(content_).substr(token.begin, token.end - token.begin);
-  }
-
   void add_string(const std::vector<XmlToken>& tokens, size_t start) {
     TextMarkup markup;
     AndroidText text(markup);
@@ -140,9 +136,9 @@ class AndroidFile : public SpanFile {
         has_cdata = has_cdata || token.kind == XmlToken::Kind::cdata;
         text.add(xml_text(content_, token));
       } else if (token.kind == XmlToken::Kind::start && token.local_name() != "g") {
-        open.emplace_back(token.partner, markup.open(bytes(token)));
+        open.emplace_back(token.partner, markup.open(token.in(content_)));
       } else if (token.kind == XmlToken::Kind::end) {
-        markup.close(open.back().second, bytes(token));
+        markup.close(open.back().second, token.in(content_));
         open.pop_back();
       } else {  // what xliff:g holds is not translated
         const size_t last = token.kind == XmlToken::Kind::start ? token.partner : i;

@@ -12,7 +12,7 @@ bool is_xml_text(const XmlToken& token) {
 
 std::string xml_text(std::string_view xml, const XmlToken& token) {
   constexpr size_t kCdataBegin = 9, kCdataEnd = 3;
-  const std::string_view bytes = xml.substr(token.begin, token.end - token.begin);
+  const std::string_view bytes = token.in(xml);
   if (token.kind == XmlToken::Kind::cdata)
     return std::string(bytes.substr(kCdataBegin, bytes.size() - kCdataBegin - kCdataEnd));
   return with_references_decoded(bytes);

@@ -27,6 +27,8 @@ struct XmlToken {
 
   /// The name of a tag without its prefix.
   std::string_view local_name() const { return name.substr(name.find(':') + 1); }
+  /// The token's bytes in the document.
+  std::string_view in(std::string_view xml) const { return xml.substr(begin, end - begin); }
 };
 
 /// The tokens of an XML document in UTF-8, in order, with nothing between them. Tags match and nest. Declarations
