@@ -298,13 +298,15 @@ void Api::answer(Call& call, const ApiRequest& request, const ApiResult& result,
   call.note("languages", request.source + "-" + request.target);
   call.note("source_tokens", source);
   call.note("target_tokens", target);
-  const Json answer = make_answer(request, result);
+  Answer answer = make_answer(request, result);
+  const Json* const json = std::get_if<Json>(&answer);
   if (options_.log_texts) {
     call.note("texts", request.texts);
-    call.note("answer", answer);
+    if (json != nullptr) call.note("answer", *json);
   }
-  if (!request.stream) return call.answer(answer);
-  call.send_event("done", answer);
+  if (json == nullptr) return call.answer(std::get<HttpResponse>(std::move(answer)));
+  if (!request.stream) return call.answer(*json);
+  call.send_event("done", *json);
   call.end_events();
 }
 

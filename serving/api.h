@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 
 namespace transmute {
 inline namespace v0 {
@@ -48,14 +49,16 @@ class Api {
 
  private:
   using CallPointer = std::shared_ptr<Call>;
-  using MakeAnswer = std::function<Json(const ApiRequest& request, const ApiResult& result)>;
+  // JSON, or a response as it is, which is not for requests that stream.
+  using Answer = std::variant<Json, HttpResponse>;
+  using MakeAnswer = std::function<Answer(const ApiRequest& request, const ApiResult& result)>;
 
   void route(const CallPointer& call);
   void admit(const CallPointer& call, const std::string& api_key);
   void translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer);
   void translate_file(const CallPointer& call);
   void translate_document(const CallPointer& call);
-  void begin_file(const CallPointer& call, const std::function<Json(StoredFile file)>& answer_with);
+  void begin_file(const CallPointer& call, const std::function<Answer(StoredFile file)>& answer_with);
   void download_file(const CallPointer& call);
   void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, const MakeAnswer& make_answer);
   void check_room_for(const std::vector<Document>& documents) const;

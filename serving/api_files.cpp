@@ -88,13 +88,10 @@ void Api::translate_file(const CallPointer& call) {
 }
 
 void Api::translate_document(const CallPointer& call) {
-  begin_file(call, [call](const StoredFile& file) {
-    call->answer(response_of(file));  // instead of the answer in JSON
-    return Json{{"file", file.name}};
-  });
+  begin_file(call, [](const StoredFile& file) { return response_of(file); });
 }
 
-void Api::begin_file(const CallPointer& call, const std::function<Json(StoredFile file)>& answer_with) {
+void Api::begin_file(const CallPointer& call, const std::function<Answer(StoredFile file)>& answer_with) {
   FormFile file;
   const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), file));
   admit(call, request->api_key);
