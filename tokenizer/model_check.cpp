@@ -70,18 +70,32 @@ class Rules {
     return true;
   }
 
-  // Whether no text runs through more values than there is room for. A state is where its units begin; it is gone
-  // through again where a longer way leads to it, as one that comes back to itself does until it is too long.
+  // The units of each state, as lists: the first one's place for each state, then the next one's for each unit. A state
+  // is where its units begin, and every unit's label says of which state it would be.
+  struct UnitsOfStates {
+    static constexpr uint32_t kNone = ~0U;
+    explicit UnitsOfStates(const std::vector<uint32_t>& units) : first(units.size(), kNone), next(units.size(), kNone) {
+      for (size_t place = 0; place < units.size(); ++place) {
+        if ((units[place] & kIsValue) != 0) continue;
+        uint32_t& head = first[place ^ (units[place] & kLabel)];
+        next[place] = head;
+        head = static_cast<uint32_t>(place);
+      }
+    }
+    std::vector<uint32_t> first, next;
+  };
+
+  // Whether no text runs through more values than there is room for. A state is gone through again where a longer way
+  // leads to it, as one that comes back to itself does until it is too long.
   bool is_shallow() const {
+    const UnitsOfStates units(units_);
     std::vector<int8_t> values(units_.size(), -1);
     std::vector<size_t> waiting{next_of(0)};
     values[waiting.front()] = 0;
     while (!waiting.empty()) {
       const size_t state = waiting.back();
       waiting.pop_back();
-      for (uint32_t byte = 0; byte < 256; ++byte) {
-        const size_t place = state ^ byte;
-        if ((units_[place] & kLabel) != byte) continue;
+      for (size_t place = units.first[state]; place != UnitsOfStates::kNone; place = units.next[place]) {
         const int count = values[state] + ((units_[place] & kHasValue) != 0 ? 1 : 0);
         if (count > kMostNestedRules) return false;
         const size_t next = next_of(place);
