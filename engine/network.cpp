@@ -3,11 +3,13 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/kernels/cpu/row_kernels.h>
+#include <transmute/kernels/simd/tile_layout.h>
 #include <transmute/network/sinusoids.h>
 #include <transmute/network/weight_names.h>
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -75,15 +77,7 @@ class Packer {
     const float* bias_data = bias.defined() ? bias.floats() : nullptr;
     const bool are_int8 =
         std::all_of(matrices.begin(), matrices.end(), [&](const std::string& name) { return weights_.is_int8(name); });
-    if (are_int8 && precision_ == Precision::int8) {
-      std::vector<Rows<int8_t>> rows;
-      std::vector<Array> scales;
-      for (const std::string& name : matrices) {
-        rows.push_back({weights_.numbers(name).int8s(), weights_.shape(name).front()});
-        scales.push_back(weights_.scales(name));
-      }
-      return to.pack(rows, Array::joined(scales).floats(), bias_data);
-    }
+    if (are_int8 && precision_ == Precision::int8) return pack_int8(to, matrices, bias_data);
     std::vector<Array> float32;
     std::vector<Rows<float>> rows;
     for (const std::string& name : matrices) {
@@ -91,6 +85,44 @@ class Packer {
       rows.push_back({float32.back().floats(), float32.back().size(0)});
     }
     to.pack(rows, bias_data);
+  }
+
+  void pack_int8(PackedLinear& to, const std::vector<std::string>& matrices, const float* bias) const {
+    std::vector<Array> scales;
+    for (const std::string& name : matrices) scales.push_back(weights_.scales(name));
+    const Array all_scales = Array::joined(scales);
+    if (Array panels = adjoining_panels(matrices); panels.defined())
+      return to.pack(std::move(panels), all_scales.floats(), bias);
+    std::vector<Array> numbers;
+    std::vector<Rows<int8_t>> rows;
+    for (const std::string& name : matrices) {
+      numbers.push_back(weights_.int8_rows(name));
+      rows.push_back({numbers.back().int8s(), numbers.back().size(0)});
+    }
+    to.pack(rows, all_scales.floats(), bias);
+  }
+
+  /// The panels of all the matrices' outputs as one array, where they lie so already and may be kept; else undefined.
+  Array adjoining_panels(const std::vector<std::string>& matrices) const {
+    constexpr uintptr_t kCacheLine = 64;
+    const Array& first = weights_.numbers(matrices.front());
+    std::vector<int64_t> shape = first.shape();
+    if (use_ != WeightUse::taken || shape.size() != 4 || reinterpret_cast<uintptr_t>(first.data()) % kCacheLine != 0)
+      return {};
+    shape.front() = 0;
+    auto parts = std::make_shared<std::vector<Array>>();
+    const int8_t* end = first.int8s();
+    for (const std::string& name : matrices) {
+      const Array& part = weights_.numbers(name);
+      const bool is_last = name == matrices.back();
+      if (part.dimensions() != 4 || part.int8s() != end ||
+          (!is_last && weights_.shape(name).front() % kernels::kPanel != 0))
+        return {};
+      shape.front() += part.size(0);
+      end += part.count();
+      parts->push_back(part);
+    }
+    return {std::move(shape), NumberType::int8, std::shared_ptr<void>(parts, parts->front().data())};
   }
 
   Weights& weights_;
@@ -145,7 +177,10 @@ Network::Network(Weights weights, Precision precision, kernels::Simd simd, const
   target_embedding = packer.own(names.target_embedding);
   const bool one_table = names.source_embedding == names.target_embedding;
   source_embedding = one_table ? target_embedding : packer.own(names.source_embedding);
-  packer.linear(output, {names.output});
+  LinearNames output_names = names.output;
+  if (precision == Precision::int8 && weights.has(output_names.weight + kInt8Suffix))
+    output_names.weight += kInt8Suffix;
+  packer.linear(output, {output_names});
   const double encoder_scale = residual_scale(options, Stack::encoder);
   encoder.resize(names.encoder.layers.size());
   for (size_t i = 0; i < encoder.size(); ++i) {

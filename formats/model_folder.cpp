@@ -171,7 +171,7 @@ NamedArrays read_weights(const std::string& folder, const ParallelFor& parallel_
   const std::string name = fs::path(path).filename().string();
   const std::string other = name == kWeightsFile ? kNeutralWeightsFile : kWeightsFile;  // it may have been renamed
   return read_tensor_file(path, parallel_for,
-                          {checksums.of(!checksums.has(name) && checksums.has(other) ? other : name), true});
+                          {checksums.of(!checksums.has(name) && checksums.has(other) ? other : name), true, true});
 }
 
 uint32_t write_weights(const std::string& path, const Weights& weights) {

@@ -5,6 +5,7 @@
 #include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
+#include <transmute/common/mapped_file.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@ constexpr std::pair<NumberType, const char*> kTypeNames[] = {
     {NumberType::boolean, "BOOL"}};
 
 constexpr size_t kLengthBytes = 8;
+constexpr size_t kAlignment = 64;  // of the data, for products that read them where they are mapped
 // More than the optimizer's state of 1,000 layers has; a header is read into memory many times its size.
 constexpr size_t kMaxTensors = 100'000;
 constexpr uint64_t kMaxHeaderBytes = 32 << 20;  // a third of what the format allows
@@ -131,6 +133,7 @@ struct Chunk {
   char* to;
   uint64_t bytes;
   size_t array;
+  bool is_mapped;  // in `to` already
   uint32_t crc = 0;
   bool is_finite = true;
 };
@@ -145,7 +148,7 @@ void read_chunk(const InputFile& file, const std::string& path, ChunkChecks chec
   constexpr uint64_t kPartBytes = 1 << 18;
   for (uint64_t at = 0; at < chunk.bytes; at += kPartBytes) {
     const size_t bytes = std::min(kPartBytes, chunk.bytes - at);
-    if (file.read(chunk.offset + at, chunk.to + at, bytes) < bytes) damaged(path, "cut short");
+    if (!chunk.is_mapped && file.read(chunk.offset + at, chunk.to + at, bytes) < bytes) damaged(path, "cut short");
     if (checks.checksum) chunk.crc = crc32(chunk.crc, chunk.to + at, bytes);
     if (checks.finite && !all_finite(chunk.to + at, bytes / size_of(type), type)) chunk.is_finite = false;
   }
@@ -168,7 +171,8 @@ uint32_t write_tensor_file(const std::string& path, const NamedArrays& arrays) {
   }
   header[kMetadata] = {{"format", "pt"}, {kChecksum, fmt::format("{:08x}", crc)}};
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begin at a multiple of 8
+  const size_t before_data = (kLengthBytes + text.size() + kAlignment - 1) / kAlignment * kAlignment;
+  text.resize(before_data - kLengthBytes, ' ');
 
   AtomicFile file(path);
   const std::string length = header_length_bytes(text.size());
@@ -204,14 +208,19 @@ NamedArrays read_tensor_file(const std::string& path, const ParallelFor& paralle
   }
 
   // All memory before any is touched: see map_memory.
+  const auto mapping = demands.mapped ? std::make_shared<MappedFile>(file, path) : nullptr;
   NamedArrays arrays;
   std::vector<Chunk> chunks;
   for (const auto& entry : entries) {
-    arrays.emplace_back(entry.name, Array(entry.shape, entry.type));
+    const uint64_t offset = data_begin + entry.begin;
+    const bool is_mapped = mapping && offset % size_of(entry.type) == 0;
+    arrays.emplace_back(entry.name, is_mapped ? Array(entry.shape, entry.type,
+                                                      MappedFile::part(mapping, offset, entry.end - entry.begin))
+                                              : Array(entry.shape, entry.type));
     char* data = static_cast<char*>(arrays.back().second.data());
     for (uint64_t at = entry.begin; at < entry.end; at += kChunkBytes)
-      chunks.push_back(
-          {data_begin + at, data + (at - entry.begin), std::min(kChunkBytes, entry.end - at), arrays.size() - 1});
+      chunks.push_back({data_begin + at, data + (at - entry.begin), std::min(kChunkBytes, entry.end - at),
+                        arrays.size() - 1, is_mapped});
   }
 
   const bool has_checksum = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);

@@ -18,10 +18,11 @@ inline namespace v0 {
 /// @throws std::runtime_error naming the file if it cannot be written.
 TRANSMUTE_API uint32_t write_tensor_file(const std::string& path, const NamedArrays& arrays);
 
-/// Additional requirements on a file.
+/// Additional requirements on a file and its reading.
 struct TensorFileDemands {
   std::optional<uint32_t> checksum{};  ///< CRC-32 of the whole file
   bool finite = false;                 ///< all values must be finite, as in weights
+  bool mapped = false;                 ///< the arrays are the file's own pages; see MappedFile
 };
 
 /// Reads a safetensors file. The header is checked against the file's size before anything is

@@ -2,6 +2,7 @@
 #include <transmute/network/weights.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/network/int8_panels.h>
 #include <transmute/network/weight_names.h>
 
 #include <algorithm>
@@ -70,11 +71,15 @@ class ShapeList {
   const TransformerOptions& o_;
 };
 
-// The nearest matrix of int8 numbers times a scale for each row, the same as int8 products are made of. The largest
-// magnitude of a row becomes 127.
-std::pair<Array, Array> to_int8(const Array& matrix) {
+// Numbers row by row, and a scale for each row.
+struct Int8Matrix {
+  Array numbers, scales;
+};
+
+// The nearest one, the same as int8 products are made of. The largest magnitude of a row becomes 127.
+Int8Matrix to_int8(const Array& matrix) {
   const int64_t rows = matrix.size(0), columns = matrix.size(1);
-  Array numbers({rows, columns}, NumberType::int8), scales({rows});
+  Int8Matrix result{Array({rows, columns}, NumberType::int8), Array({rows})};
   for (int64_t r = 0; r < rows; ++r) {
     const float* from = matrix.floats() + r * columns;
     float largest = 0;
@@ -82,18 +87,22 @@ std::pair<Array, Array> to_int8(const Array& matrix) {
     constexpr float kMost = 127;
     const float inverse = largest == 0 ? 0 : kMost / largest;
     for (int64_t c = 0; c < columns; ++c)
-      numbers.int8s()[r * columns + c] = static_cast<int8_t>(std::nearbyint(from[c] * inverse));
-    scales.floats()[r] = largest / kMost;
+      result.numbers.int8s()[r * columns + c] = static_cast<int8_t>(std::nearbyint(from[c] * inverse));
+    result.scales.floats()[r] = largest / kMost;
   }
-  return {std::move(numbers), std::move(scales)};
+  return result;
 }
 
-Array from_int8(const Array& numbers, const Array& scales) {
-  Array matrix = numbers.to_float32();
-  const int64_t columns = matrix.size(1);
-  for (int64_t r = 0; r < matrix.size(0); ++r)
-    for (int64_t c = 0; c < columns; ++c) matrix.floats()[r * columns + c] *= scales.floats()[r];
-  return matrix;
+Array from_int8(const Int8Matrix& matrix) {
+  Array result = matrix.numbers.to_float32();
+  const int64_t columns = result.size(1);
+  for (int64_t r = 0; r < result.size(0); ++r)
+    for (int64_t c = 0; c < columns; ++c) result.floats()[r * columns + c] *= matrix.scales.floats()[r];
+  return result;
+}
+
+bool is_in_panels(const Array& numbers) {
+  return numbers.type() == NumberType::int8 && numbers.dimensions() == 4;
 }
 
 Precision precision_of(NumberType type) {
@@ -115,17 +124,35 @@ class ArraysToTake {
   ArraysToTake(const NamedArrays& arrays, const std::string& path)
       : by_name_(arrays.begin(), arrays.end()), path_(path) {}
 
+  bool has(const std::string& name) const { return by_name_.count(name) > 0; }
+
   Array take(const std::string& name, const std::vector<int64_t>& shape, const char* needed_by) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end())
       throw std::runtime_error(
           fmt::format("{}: has no \"{}\", which {} needs; the two do not belong together", path_, name, needed_by));
     Array array = found->second;
-    if (array.shape() != shape)
+    const bool fits = is_in_panels(array) && shape.size() == 2
+                          ? array.shape() == int8_panels_shape(shape.front(), shape.back())
+                          : array.shape() == shape;
+    if (!fits)
       throw std::runtime_error(fmt::format("{}: \"{}\" has shape {}, {} needs {}", path_, name, array.shape_text(),
                                            needed_by, shape_text(shape)));
     by_name_.erase(found);
     return array;
+  }
+
+  // A parameter's numbers, with their scales if they are an int8 matrix.
+  Int8Matrix take_parameter(const std::string& name, const std::vector<int64_t>& shape) {
+    Int8Matrix parameter{take(name, shape, "the config's model"), {}};
+    const NumberType type = parameter.numbers.type();
+    if (type == NumberType::int8 && shape.size() == 2) {
+      parameter.scales = take(name + kScaleSuffix, {shape.front()}, "the int8 matrix beside it").to_float32();
+    } else if (!is_real(type)) {
+      throw std::runtime_error(
+          fmt::format("{}: \"{}\" has numbers of type {}, which weights cannot be", path_, name, name_of(type)));
+    }
+    return parameter;
   }
 
   void check_all_taken() const {
@@ -172,19 +199,15 @@ Weights::Weights(const TransformerOptions& options, const NamedArrays& arrays, c
     : options_(options) {
   const std::unordered_set<std::string> products = product_matrices(options);
   ArraysToTake values(arrays, path);
-  for (const auto& [name, shape] : parameter_shapes(options)) {
-    Parameter parameter{values.take(name, shape, "the config's model"), {}};
-    const NumberType type = parameter.numbers.type();
-    if (type == NumberType::int8 && shape.size() == 2) {
-      parameter.scales = values.take(name + kScaleSuffix, {shape.front()}, "the int8 matrix beside it").to_float32();
-    } else if (!is_real(type)) {
-      throw std::runtime_error(
-          fmt::format("{}: \"{}\" has numbers of type {}, which weights cannot be", path, name, name_of(type)));
-    }
-    if (products.count(name) > 0) stored_ = precision_of(type);
+  const auto take = [&](const std::string& name, const std::vector<int64_t>& shape) {
+    auto [numbers, scales] = values.take_parameter(name, shape);
+    if (products.count(name) > 0) stored_ = precision_of(numbers.type());
     order_.push_back(name);
-    parameters_.emplace(name, std::move(parameter));
-  }
+    parameters_.emplace(name, Parameter{shape, std::move(numbers), std::move(scales)});
+  };
+  for (const auto& [name, shape] : parameter_shapes(options)) take(name, shape);
+  const std::string output = WeightNames(options).output.weight;
+  if (products.count(output) == 0 && values.has(output + kInt8Suffix)) take(output + kInt8Suffix, shape(output));
   values.check_all_taken();
 }
 
@@ -192,9 +215,16 @@ const Weights::Parameter& Weights::at(const std::string& name) const {
   return parameters_.at(name);
 }
 
+Array Weights::int8_rows(const std::string& name) const {
+  const Parameter& parameter = at(name);
+  return is_in_panels(parameter.numbers)
+             ? from_int8_panels(parameter.numbers, parameter.shape.front(), parameter.shape.back())
+             : parameter.numbers;
+}
+
 Array Weights::float32(const std::string& name) const {
   const Parameter& parameter = at(name);
-  return parameter.scales.defined() ? from_int8(parameter.numbers, parameter.scales) : parameter.numbers.to_float32();
+  return parameter.scales.defined() ? from_int8({int8_rows(name), parameter.scales}) : parameter.numbers.to_float32();
 }
 
 void Weights::release(const std::string& name) {
@@ -204,33 +234,46 @@ void Weights::release(const std::string& name) {
 
 NamedArrays Weights::arrays() const {
   NamedArrays arrays;
-  for (const std::string& name : order_) {
-    const Parameter& parameter = at(name);
-    arrays.emplace_back(name, parameter.numbers);
-    if (parameter.scales.defined()) arrays.emplace_back(name + kScaleSuffix, parameter.scales);
-  }
+  for (const bool int8 : {true, false})
+    for (const std::string& name : order_)
+      if (is_int8(name) == int8) arrays.emplace_back(name, numbers(name));
+  for (const std::string& name : order_)
+    if (is_int8(name)) arrays.emplace_back(name + kScaleSuffix, scales(name));
   return arrays;
 }
 
 Weights Weights::stored_as(Precision precision) const {
-  const std::unordered_set<std::string> products = product_matrices(options_);
-  Weights result = *this;
-  result.stored_ = precision;
-  for (auto& [name, parameter] : result.parameters_) {
-    if (precision == Precision::int8 && parameter.scales.defined() && products.count(name) > 0) continue;
-    const Array exact = float32(name);
-    parameter = {exact, {}};
-    if (products.count(name) == 0 || precision == Precision::float32) continue;
-    if (precision == Precision::int8) {
-      std::tie(parameter.numbers, parameter.scales) = to_int8(exact);
-      continue;
-    }
+  const auto in_int8 = [&](const std::string& name) -> Parameter {
+    const Int8Matrix matrix = is_int8(name) ? Int8Matrix{int8_rows(name), scales(name)} : to_int8(float32(name));
+    return {shape(name), to_int8_panels(matrix.numbers), matrix.scales};
+  };
+  const auto in_half_the_bits = [&](const std::string& name) -> Parameter {
     const bool is_half = precision == Precision::half;
-    parameter.numbers = rounded(exact, is_half ? NumberType::float16 : NumberType::bfloat16);
-    if (!all_finite(parameter.numbers.data(), static_cast<size_t>(exact.count()), parameter.numbers.type()))
+    Array numbers = rounded(float32(name), is_half ? NumberType::float16 : NumberType::bfloat16);
+    if (!all_finite(numbers.data(), static_cast<size_t>(numbers.count()), numbers.type()))
       throw std::runtime_error(fmt::format("\"{}\" has numbers that are too large for the precision {}; choose {}",
                                            name, precision_name(precision), is_half ? "bfloat16" : "float32"));
+    return {shape(name), std::move(numbers), {}};
+  };
+  const std::string output = WeightNames(options_).output.weight, output_in_int8 = output + kInt8Suffix;
+  const std::unordered_set<std::string> products = product_matrices(options_);
+  Weights result;
+  result.options_ = options_;
+  result.stored_ = precision;
+  const auto add = [&](const std::string& name, Parameter parameter) {
+    result.order_.push_back(name);
+    result.parameters_.emplace(name, std::move(parameter));
+  };
+  for (const std::string& name : order_) {
+    if (name == output_in_int8) continue;
+    if (products.count(name) == 0 || precision == Precision::float32) {
+      add(name, {shape(name), float32(name), {}});
+    } else {
+      add(name, precision == Precision::int8 ? in_int8(name) : in_half_the_bits(name));
+    }
   }
+  if (precision == Precision::int8 && products.count(output) == 0)
+    add(output_in_int8, in_int8(has(output_in_int8) ? output_in_int8 : output));
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -135,6 +136,26 @@ void PackedLinear::pack(const std::vector<Rows<int8_t>>& weight, const float* sc
   });
 }
 
+void PackedLinear::pack(Array panels, const float* scales, const float* bias) {
+  pack_bias(bias);
+  int8_ = {};
+  panels_ = std::move(panels);
+  const int64_t padded = padded_outputs(), steps = blocks_of(inputs_, kStepBytes);
+  std::fill_n(column_scales_.at_least(padded), padded, 0.0F);
+  std::copy_n(scales, outputs_, column_scales_.data());
+  // The sums of the columns are the product with a row of ones, exactly: int8 sums are. The row comes as it is stored,
+  // whatever is added to activations, and column_sums_ does not take that off again while it is 0.
+  std::fill_n(column_sums_.at_least(padded), padded, 0);
+  const std::vector<int8_t> ones(static_cast<size_t>(steps * kTileBytes), 1);
+  const std::vector<float> units(static_cast<size_t>(padded), 1.0F);
+  std::vector<float> sums(static_cast<size_t>(padded));
+  const Int8Scales exact{units.data(), units.data(), column_sums_.data()};
+  product_kernels(simd_).int8_product(ones.data(), 1, int8_data(), steps,
+                                      {sums.data(), nullptr, nullptr, false, padded}, exact);
+  for (int64_t output = 0; output < outputs_; ++output)
+    column_sums_.data()[output] = 128 * static_cast<int32_t>(sums[static_cast<size_t>(output)]);
+}
+
 int64_t PackedLinear::padded_outputs() const {
   return blocks_of(outputs_, kPanel) * kPanel;
 }
@@ -179,7 +200,8 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
     }
     case Precision::int8: {
       const int64_t steps = blocks_of(inputs_, kStepBytes);
-      select_columns(int8_.data(), outputs, {kTileOutputs, 4, steps * kTileRows},
+      s.panels_ = {};
+      select_columns(int8_data(), outputs, {kTileOutputs, 4, steps * kTileRows},
                      s.int8_.at_least(s.narrow_size(kStepBytes)));
       break;
     }
@@ -339,7 +361,7 @@ void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Ep
       row_scales[row] =
           convert.quantize_row(x + (first + row) * inputs_, inputs_, steps, products.int8_offset, packed + at(row));
     const Int8Scales scales{row_scales, column_scales_.data(), column_sums_.data()};
-    products.int8_product(packed, count, int8_.data(), steps, out, scales);
+    products.int8_product(packed, count, int8_data(), steps, out, scales);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/kernels/simd/simd.h>
+#include <transmute/network/array.h>
 #include <transmute/network/precision.h>
 
 #include <cstdint>
@@ -50,6 +51,8 @@ class PackedLinear {
   void pack(const std::vector<Rows<float>>& weight, const float* bias);
   /// In int8, of weights that are int8 already: weight times its output's scale. All are copied.
   void pack(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias);
+  /// The same of weights in panels (int8_panels.h) on a cache line's border, which are multiplied where they lie.
+  void pack(Array panels, const float* scales, const float* bias);
 
   /// Both at once.
   PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, Precision precision,
@@ -71,6 +74,7 @@ class PackedLinear {
   template <class ConvertRow>
   void pack_int8_rows(const ConvertRow& convert_row);
   void pack_bias(const float* bias);
+  const int8_t* int8_data() const { return panels_.defined() ? panels_.int8s() : int8_.data(); }
   int64_t padded_outputs() const;
   int64_t narrow_size(int64_t per_step) const;  // numbers in bfloat16_ or int8_
   template <class Number, class ConvertRow>
@@ -85,6 +89,7 @@ class PackedLinear {
   AlignedBuffer<float> float32_;
   AlignedBuffer<uint16_t> bfloat16_;
   AlignedBuffer<int8_t> int8_;
+  Array panels_;                        // int8: in place of int8_
   AlignedBuffer<float> bias_;           // padded like the outputs; empty where there is none
   AlignedBuffer<float> column_scales_;  // int8
   AlignedBuffer<int32_t> column_sums_;  // int8: 128 times the sum of a column's weights

@@ -19,8 +19,8 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
-constexpr int64_t kPanel = 32;
 constexpr int64_t kRowBlock = 12;
+using kernels::kPanel;
 using kernels::kTileRows;
 constexpr int64_t kTileOutputs = kTileRows;
 constexpr int64_t kStepBytes = kernels::kTileRowBytes;

@@ -11,6 +11,9 @@ namespace kernels {
 constexpr int64_t kTileRows = 16;
 constexpr int64_t kTileRowBytes = 64;
 
+/// Outputs of a packed matrix are filled up with zeros to a multiple of it.
+constexpr int64_t kPanel = 32;
+
 }  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -127,12 +127,13 @@ TEST_F(TensorFile, IsReadInChunks) {
                              {"last", torch::randn({300'000})}};
   write_tensor_file(path, to_arrays(tensors));
   ThreadPool threads(3);
-  for (const ParallelFor& parallel_for : {threads.parallel_for(), ParallelFor(one_by_one)}) {
-    const NamedTensors read = to_tensors(read_tensor_file(path, parallel_for));
-    ASSERT_EQ(read.size(), tensors.size());
-    for (size_t i = 0; i < read.size(); ++i)
-      EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
-  }
+  for (const ParallelFor& parallel_for : {threads.parallel_for(), ParallelFor(one_by_one)})
+    for (const bool mapped : {false, true}) {  // "last" is no multiple of 4 bytes from the begin
+      const NamedTensors read = to_tensors(read_tensor_file(path, parallel_for, {{}, false, mapped}));
+      ASSERT_EQ(read.size(), tensors.size());
+      for (size_t i = 0; i < read.size(); ++i)
+        EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
+    }
   // A single bit, wherever it is.
   const std::string file = read_text(path);
   for (const size_t from_end :
@@ -140,9 +141,12 @@ TEST_F(TensorFile, IsReadInChunks) {
     std::string damaged = file;
     damaged[file.size() - from_end] ^= 0x10;
     write_text(path, damaged);
-    EXPECT_THAT(message_of<std::runtime_error>([&] { read_tensor_file(path, threads.parallel_for()); }),
-                HasSubstr("its checksum does not match its content; if you changed that, leave crc32 out"))
-        << from_end;
+    for (const bool mapped : {false, true})
+      EXPECT_THAT(message_of<std::runtime_error>([&] {
+                    read_tensor_file(path, threads.parallel_for(), {{}, false, mapped});
+                  }),
+                  HasSubstr("its checksum does not match its content; if you changed that, leave crc32 out"))
+          << from_end;
   }
 }
 

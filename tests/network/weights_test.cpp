@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/module_weights.h>
+#include <transmute/network/int8_panels.h>
 #include <transmute/network/weight_names.h>
 #include <transmute/network/weights.h>
 #include <transmute/tests/support/errors.h>
@@ -104,11 +105,33 @@ TEST(Weights, AreStoredInInt8AsLibTorchsOperationsMakeThem) {
     const torch::Tensor largest = weight.abs().amax(1), most = torch::full_like(largest, 127);
     const torch::Tensor inverse = (most / largest).masked_fill_(largest == 0, 0);
     const torch::Tensor numbers = (weight * inverse.unsqueeze(1)).round().to(torch::kChar), scales = largest / most;
-    EXPECT_TRUE(stored.numbers(name).equals(to_array(numbers)));
+    EXPECT_TRUE(stored.int8_rows(name).equals(to_array(numbers)));
+    EXPECT_TRUE(stored.numbers(name).equals(to_int8_panels(to_array(numbers))));
     EXPECT_TRUE(stored.scales(name).equals(to_array(scales)));
     const torch::Tensor expanded = numbers.to(torch::kFloat) * scales.unsqueeze(1);
     EXPECT_TRUE(stored.float32(name).equals(to_array(expanded)));
   }
+}
+
+// An embedding that is the output's matrix too is stored as both.
+TEST(Weights, HoldATiedOutputInInt8BesideItsEmbedding) {
+  const Weights weights = small_weights(), stored = weights.stored_as(Precision::int8);
+  const std::string embedding = WeightNames(odd_options()).output.weight, output = embedding + kInt8Suffix;
+  ASSERT_FALSE(weights.has(output));
+  ASSERT_TRUE(stored.is_int8(output));
+  EXPECT_TRUE(stored.numbers(embedding).equals(weights.numbers(embedding)));
+  const Array& exact = weights.numbers(embedding);
+  ASSERT_EQ(stored.shape(output), exact.shape());
+  const Array found = stored.float32(output);
+  for (int64_t row = 0; row < exact.size(0); ++row)
+    for (int64_t column = 0; column < exact.size(1); ++column) {
+      const int64_t i = row * exact.size(1) + column;
+      ASSERT_NEAR(found.floats()[i], exact.floats()[i], stored.scales(output).floats()[row] * 0.501F);
+    }
+  const Weights again = stored.stored_as(Precision::int8);
+  EXPECT_TRUE(again.numbers(output).equals(stored.numbers(output)));
+  EXPECT_FALSE(stored.stored_as(Precision::float32).has(output));
+  EXPECT_FALSE(stored.stored_as(Precision::half).has(output));
 }
 
 TEST(Weights, AreStoredInHalfTheBitsAsLibTorchRoundsThem) {
@@ -135,6 +158,7 @@ TEST(Weights, ComeBackFromTheirArraysInAnyOrder) {
     EXPECT_EQ(back.stored(), precision);
     for (const auto& [name, shape] : parameter_shapes(odd_options()))
       EXPECT_TRUE(back.float32(name).equals(stored.float32(name))) << name;
+    EXPECT_EQ(back.arrays().size(), arrays.size());
   }
 }
 

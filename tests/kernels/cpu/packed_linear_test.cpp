@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/kernels/cpu/packed_linear.h>
+#include <transmute/network/int8_panels.h>
 #include <transmute/tests/support/inference_kernels.h>
 
 #include <algorithm>
@@ -131,6 +132,9 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
   const auto x = random_floats(kRows * kInputs, 3);
   std::vector<int8_t> bytes;
   for (const float value : weight) bytes.push_back(static_cast<int8_t>(std::clamp(40 * value, -127.0F, 127.0F)));
+  Array matrix({kOutputs, kInputs}, NumberType::int8);
+  std::copy(bytes.begin(), bytes.end(), matrix.int8s());
+  const Array panels = to_int8_panels(matrix);
   for (const auto& counts : std::vector<std::vector<int64_t>>{{1, 102}, {32, 64, 7}, {40, 0, 20, 43}}) {
     std::vector<inference::Rows<float>> parts;
     std::vector<inference::Rows<int8_t>> byte_parts;
@@ -156,6 +160,9 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
       whole.pack({{bytes.data(), kOutputs}}, bias.data(), bias.data());
       parted.pack(byte_parts, bias.data(), bias.data());
       same(whole, parted);
+      PackedLinear in_panels(kOutputs, kInputs, Precision::int8, simd);
+      in_panels.pack(panels, bias.data(), bias.data());
+      same(whole, in_panels);
     }
   }
 }
