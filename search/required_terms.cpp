@@ -39,7 +39,7 @@ size_t TermsSoFar::find(const Ids& tokens) const {
 
 bool TermsSoFar::finish(size_t count) {
   const size_t term = find({open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(count)});
-  if (term == terms_->size()) return false;
+  if (term == terms_->size() || (count < open_.size() && is_glued(open_[count - 1], open_[count]))) return false;
   has_[term] = true;
   tokens_ += count;
   ended_ = term;
@@ -81,9 +81,9 @@ void TermsSoFar::add(int64_t token) {
   }
   ended_ = kNone;
   open_.push_back(token);
-  while (!open_.empty() && (is_glued(last_, open_.front()) || !is_begun(open_, 0))) {
+  while (!open_.empty() && (!is_begun(open_, 0) || is_glued(last_, open_.front()))) {
     size_t taken = is_glued(last_, open_.front()) ? 0 : open_.size() - 1;
-    while (taken > 0 && (is_glued(open_[taken - 1], open_[taken]) || !finish(taken))) --taken;
+    while (taken > 0 && !finish(taken)) --taken;
     leave_behind(std::max<size_t>(taken, 1));
     ended_ = kNone;  // another token has followed
   }

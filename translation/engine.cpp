@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -286,8 +287,12 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   SearchContext context;
   context.excluded = tokenizer_.target().line_breaks();
   context.most_tokens = most_tokens_;
-  context.is_inside_word = [this](int64_t before, int64_t after) {
-    return continues_word(tokenizer_.target(), before, after);
+  // A search asks about the same tokens over and over, and an answer takes two decodings.
+  context.is_inside_word = [this, known = std::map<std::pair<int64_t, int64_t>, bool>()](int64_t before,
+                                                                                         int64_t after) mutable {
+    const auto [answer, is_new] = known.try_emplace({before, after});
+    if (is_new) answer->second = continues_word(tokenizer_.target(), before, after);
+    return answer->second;
   };
   std::vector<SearchRequest> requests;
   for (const size_t number : batch) {
