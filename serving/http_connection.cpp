@@ -3,7 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
-#include <boost/asio/post.hpp>
+#include <transmute/serving/http_exchange.h>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 
@@ -50,99 +50,7 @@ HttpRequest request_of(beast::http::request<beast::http::string_body>&& message,
   return request;
 }
 
-// Allocates one object, in memory that the handler keeps alive.
-template <class T>
-class ReservedAllocator {
- public:
-  using value_type = T;
-  explicit ReservedAllocator(HandlerMemory& memory) : memory_(&memory) {}
-  template <class Other>
-  ReservedAllocator(const ReservedAllocator<Other>& other) : memory_(other.memory_) {}
-  T* allocate(size_t /*one*/) {
-    static_assert(sizeof(T) <= sizeof(HandlerMemory::bytes) && alignof(T) <= alignof(HandlerMemory));
-    return reinterpret_cast<T*>(memory_->bytes.data());
-  }
-  void deallocate(T* /*object*/, size_t /*one*/) noexcept {}
-  template <class Other>
-  bool operator==(const ReservedAllocator<Other>& other) const {
-    return memory_ == other.memory_;
-  }
-  template <class Other>
-  bool operator!=(const ReservedAllocator<Other>& other) const {
-    return memory_ != other.memory_;
-  }
-
- private:
-  template <class Other>
-  friend class ReservedAllocator;
-  HandlerMemory* memory_;
-};
-
-// Lets go of a request and its connection on the server's thread.
-struct Release {
-  using allocator_type = ReservedAllocator<Release>;
-  allocator_type get_allocator() const noexcept { return allocator_type(state->for_release); }
-  void operator()() const {
-    connection->attempt([this] { connection->forsake(ticket); });
-  }
-
-  std::shared_ptr<Connection> connection;
-  uint64_t ticket;
-  std::shared_ptr<RequestState> state;
-};
-
 }  // namespace
-
-/// What the handler sees of a request. Keeps its connection, and lets go of it on the server's thread.
-class Exchange : public HttpExchange {
- public:
-  Exchange(std::shared_ptr<Connection> connection, Shared& shared, HttpRequest request,
-           std::shared_ptr<RequestState> state)
-      : connection_(std::move(connection)),
-        loop_(shared.loop),
-        ticket_(++shared.tickets),
-        request_(std::move(request)),
-        state_(std::move(state)) {}
-  ~Exchange() override { boost::asio::post(loop_, Release{std::move(connection_), ticket_, std::move(state_)}); }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-
-  const HttpRequest& request() const override { return request_; }
-  void respond(HttpResponse response) override {
-    on_connection([response = std::move(response)](Connection& connection, uint64_t ticket) mutable {
-      connection.respond(ticket, std::move(response));
-    });
-  }
-  void begin_stream(HttpResponse head) override {
-    on_connection(
-        [head = std::move(head)](Connection& connection, uint64_t ticket) { connection.begin_stream(ticket, head); });
-  }
-  void write(std::string chunk) override {
-    state_->writing = true;
-    on_connection(
-        [chunk = std::move(chunk)](Connection& connection, uint64_t ticket) { connection.write(ticket, chunk); });
-  }
-  void end() override {
-    on_connection([](Connection& connection, uint64_t ticket) { connection.end(ticket); });
-  }
-  bool is_writing() const override { return state_->writing; }
-  bool is_abandoned() const override { return state_->abandoned; }
-  uint64_t ticket() const { return ticket_; }
-
- private:
-  template <class Act>
-  void on_connection(Act act) {
-    boost::asio::post(loop_, [connection = connection_, ticket = ticket_, act = std::move(act)]() mutable {
-      connection->attempt([&] { act(*connection, ticket); });
-    });
-  }
-
-  std::shared_ptr<Connection> connection_;
-  boost::asio::io_context& loop_;
-  const uint64_t ticket_;
-  HttpRequest request_;
-  std::shared_ptr<RequestState> state_;
-};
 
 Connection::Connection(tcp::socket socket, Shared& shared)
     : socket_(std::move(socket)),
@@ -327,9 +235,9 @@ void Connection::hand_over() {
   Error ignored;
   const auto address = socket_.remote_endpoint(ignored).address();
   state_ = std::make_shared<RequestState>();
-  const auto exchange = std::make_shared<Exchange>(
-      shared_from_this(), shared_, request_of(std::move(message), std::move(headers_), address.to_string()), state_);
-  ticket_ = exchange->ticket();
+  ticket_ = ++shared_.tickets;
+  const auto exchange = make_exchange(shared_from_this(), ticket_, shared_.loop,
+                                      request_of(std::move(message), std::move(headers_), address.to_string()), state_);
   watch();
   shared_.handler(exchange);
 }

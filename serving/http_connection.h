@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Boost's headers: for http_server.cpp and http_connection.cpp only.
+// Boost's headers: for the files http_*.cpp only.
 #include <transmute/serving/http.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -55,8 +55,8 @@ struct Shared {
 
 /// One client's connection: reads a request, hands it to the handler, writes the answer, and again. Its phases
 /// are idle, header, body, handling (which includes writing the answer), lingering and closed; one timer limits the
-/// present one. At most one read is under way;
-/// while a request is handled, that read notices a client that leaves, and keeps what comes behind the request.
+/// present one. At most one read is under way; while a request is handled, that read notices a client that leaves, and
+/// keeps what comes behind the request.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, Shared& shared);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/http_exchange.h>
+
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace http {
+
+namespace {
+
+// Allocates one object, in memory that the handler keeps alive.
+template <class T>
+class ReservedAllocator {
+ public:
+  using value_type = T;
+  explicit ReservedAllocator(HandlerMemory& memory) : memory_(&memory) {}
+  template <class Other>
+  ReservedAllocator(const ReservedAllocator<Other>& other) : memory_(other.memory_) {}
+  T* allocate(size_t /*one*/) {
+    static_assert(sizeof(T) <= sizeof(HandlerMemory::bytes) && alignof(T) <= alignof(HandlerMemory));
+    return reinterpret_cast<T*>(memory_->bytes.data());
+  }
+  void deallocate(T* /*object*/, size_t /*one*/) noexcept {}
+  template <class Other>
+  bool operator==(const ReservedAllocator<Other>& other) const {
+    return memory_ == other.memory_;
+  }
+  template <class Other>
+  bool operator!=(const ReservedAllocator<Other>& other) const {
+    return memory_ != other.memory_;
+  }
+
+ private:
+  template <class Other>
+  friend class ReservedAllocator;
+  HandlerMemory* memory_;
+};
+
+// Lets go of a request and its connection on the server's thread.
+struct Release {
+  using allocator_type = ReservedAllocator<Release>;
+  allocator_type get_allocator() const noexcept { return allocator_type(state->for_release); }
+  void operator()() const {
+    connection->attempt([this] { connection->forsake(ticket); });
+  }
+
+  std::shared_ptr<Connection> connection;
+  uint64_t ticket;
+  std::shared_ptr<RequestState> state;
+};
+
+class Exchange : public HttpExchange {
+ public:
+  Exchange(std::shared_ptr<Connection> connection, uint64_t ticket, boost::asio::io_context& loop, HttpRequest request,
+           std::shared_ptr<RequestState> state)
+      : connection_(std::move(connection)),
+        loop_(loop),
+        ticket_(ticket),
+        request_(std::move(request)),
+        state_(std::move(state)) {}
+  ~Exchange() override { boost::asio::post(loop_, Release{std::move(connection_), ticket_, std::move(state_)}); }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const HttpRequest& request() const override { return request_; }
+  void respond(HttpResponse response) override {
+    on_connection([response = std::move(response)](Connection& connection, uint64_t ticket) mutable {
+      connection.respond(ticket, std::move(response));
+    });
+  }
+  void begin_stream(HttpResponse head) override {
+    on_connection(
+        [head = std::move(head)](Connection& connection, uint64_t ticket) { connection.begin_stream(ticket, head); });
+  }
+  void write(std::string chunk) override {
+    state_->writing = true;
+    on_connection(
+        [chunk = std::move(chunk)](Connection& connection, uint64_t ticket) { connection.write(ticket, chunk); });
+  }
+  void end() override {
+    on_connection([](Connection& connection, uint64_t ticket) { connection.end(ticket); });
+  }
+  bool is_writing() const override { return state_->writing; }
+  bool is_abandoned() const override { return state_->abandoned; }
+
+ private:
+  template <class Act>
+  void on_connection(Act act) {
+    boost::asio::post(loop_, [connection = connection_, ticket = ticket_, act = std::move(act)]() mutable {
+      connection->attempt([&] { act(*connection, ticket); });
+    });
+  }
+
+  std::shared_ptr<Connection> connection_;
+  boost::asio::io_context& loop_;
+  const uint64_t ticket_;
+  HttpRequest request_;
+  std::shared_ptr<RequestState> state_;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpExchange> make_exchange(std::shared_ptr<Connection> connection, uint64_t ticket,
+                                            boost::asio::io_context& loop, HttpRequest request,
+                                            std::shared_ptr<RequestState> state) {
+  return std::make_shared<Exchange>(std::move(connection), ticket, loop, std::move(request), std::move(state));
+}
+
+}  // namespace http
+}  // namespace v0
+}  // namespace transmute
