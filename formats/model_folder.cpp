@@ -146,14 +146,14 @@ void check_tokenizer(const Tokenizer& tokenizer, const ModelChecksums& checksums
 
 }  // namespace
 
-LoadedModel load_model_folder(const std::string& path, const ParallelFor& parallel_for) {
+LoadedModel load_model_folder(const std::string& path, const ParallelFor& parallel_for, WeightMemory memory) {
   const std::string folder = recommended_in(path);
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
   const uint64_t weight_bytes = InputFile(weights_path).size();
   const ModelChecksums checksums(folder);
   // The weights are read while the config and the tokenizer are.
-  auto weights = std::async(std::launch::async, [&] { return read_weights(folder, parallel_for); });
+  auto weights = std::async(std::launch::async, [&] { return read_weights(folder, parallel_for, memory); });
   std::string config = read_regular_file(config_path, kMaxConfigBytes);
   checksums.check(kConfigFile, config);
   TextProfile profile = load_text_profile(folder);
@@ -165,13 +165,13 @@ LoadedModel load_model_folder(const std::string& path, const ParallelFor& parall
   return model;
 }
 
-NamedArrays read_weights(const std::string& folder, const ParallelFor& parallel_for) {
+NamedArrays read_weights(const std::string& folder, const ParallelFor& parallel_for, WeightMemory memory) {
   const std::string path = find_weights(folder);
   const ModelChecksums checksums(folder);
   const std::string name = fs::path(path).filename().string();
   const std::string other = name == kWeightsFile ? kNeutralWeightsFile : kWeightsFile;  // it may have been renamed
   return read_tensor_file(path, parallel_for,
-                          {checksums.of(!checksums.has(name) && checksums.has(other) ? other : name), true, true});
+                          {checksums.of(!checksums.has(name) && checksums.has(other) ? other : name), true, memory});
 }
 
 uint32_t write_weights(const std::string& path, const Weights& weights) {

@@ -32,10 +32,11 @@ struct LoadedModel {
 
 /// Reads a model folder: `config.yaml`, the tokenizer, the weights in `weights.safetensors` or `model.safetensors`, and
 /// `text_profile.yaml` if there is one. Of a finished training's run folder, reads the recommended model.
-/// `parallel_for` distributes the reading of the weights.
+/// `parallel_for` distributes the reading of the weights. Mapped weights may not be overwritten in their place.
 /// @throws std::runtime_error if a file is missing, damaged or changed since it was saved (see ModelChecksums), a
 /// weight is not finite, or the parts are inconsistent.
-TRANSMUTE_API LoadedModel load_model_folder(const std::string& folder, const ParallelFor& parallel_for = one_by_one);
+TRANSMUTE_API LoadedModel load_model_folder(const std::string& folder, const ParallelFor& parallel_for = one_by_one,
+                                            WeightMemory memory = WeightMemory::mapped);
 
 /// Writes the files of a model folder and their checksums into an existing folder. `config` is the whole resolved YAML.
 /// Weights are written as they are stored; see Weights::stored_as. Each int8 matrix `….weight` [outputs,inputs] comes
@@ -55,7 +56,8 @@ TRANSMUTE_API LoadedModel make_model(Tokenizer tokenizer, std::string config, co
                                      uint64_t weight_bytes);
 
 /// Reads the weights of a model folder with the checks of load_model_folder.
-TRANSMUTE_API NamedArrays read_weights(const std::string& folder, const ParallelFor& parallel_for = one_by_one);
+TRANSMUTE_API NamedArrays read_weights(const std::string& folder, const ParallelFor& parallel_for = one_by_one,
+                                       WeightMemory memory = WeightMemory::mapped);
 
 /// Writes the file of weights in a model folder. Returns its CRC-32.
 TRANSMUTE_API uint32_t write_weights(const std::string& path, const Weights& weights);

@@ -208,7 +208,7 @@ NamedArrays read_tensor_file(const std::string& path, const ParallelFor& paralle
   }
 
   // All memory before any is touched: see map_memory.
-  const auto mapping = demands.mapped ? std::make_shared<MappedFile>(file, path) : nullptr;
+  const auto mapping = demands.memory == WeightMemory::mapped ? std::make_shared<MappedFile>(file, path) : nullptr;
   NamedArrays arrays;
   std::vector<Chunk> chunks;
   for (const auto& entry : entries) {

@@ -18,11 +18,17 @@ inline namespace v0 {
 /// @throws std::runtime_error naming the file if it cannot be written.
 TRANSMUTE_API uint32_t write_tensor_file(const std::string& path, const NamedArrays& arrays);
 
+/// Where the numbers of a file are once it is read.
+enum class WeightMemory {
+  mapped,  ///< in the file's own pages, which processes share; see MappedFile
+  own      ///< in memory of this process, whatever becomes of the file
+};
+
 /// Additional requirements on a file and its reading.
 struct TensorFileDemands {
   std::optional<uint32_t> checksum{};  ///< CRC-32 of the whole file
   bool finite = false;                 ///< all values must be finite, as in weights
-  bool mapped = false;                 ///< the arrays are the file's own pages; see MappedFile
+  WeightMemory memory = WeightMemory::own;
 };
 
 /// Reads a safetensors file. The header is checked against the file's size before anything is

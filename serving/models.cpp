@@ -219,9 +219,10 @@ ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptio
     if (hops_.count(languages) != 0) throw std::invalid_argument("two models are given for " + model_name(model));
     std::shared_ptr<const Translator>& translator = opened[{model.path, model.shortlist}];
     if (!translator) {
-      TranslatorOptions with_shortlist = options;
-      with_shortlist.shortlist.table = model.shortlist;
-      translator = std::make_shared<const Translator>(model.path, with_shortlist);
+      TranslatorOptions own = options;
+      own.shortlist.table = model.shortlist;
+      own.map_weights = false;  // a server serves on while its models are overwritten, until it is told
+      translator = std::make_shared<const Translator>(model.path, own);
     }
     hops_[languages] = open(model, translator);
   }

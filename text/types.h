@@ -41,6 +41,9 @@ struct TranslatorOptions {
   /// A model of the opposite direction, for TranslationOptions::rerank. Its tokenizer may be another one, and it may be
   /// the same model where that translates in both directions. Empty: none.
   std::string reverse_model{};
+  /// Map the weights of model folders instead of reading them: a model opens at once, and processes share its memory.
+  /// Its files must then be replaced by renaming, not overwritten, while it is in use.
+  bool map_weights = true;
 };
 
 /// How to treat a text of more than TranslationOptions::max_source_tokens.

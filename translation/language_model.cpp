@@ -48,7 +48,7 @@ struct LanguageModel::State {
       : State(path, options, find_device(options.device)) {}
   State(const std::string& path, const TranslatorOptions& options, const Device& device)
       : threads(worker_count(options.threads, device)),
-        opened(open_models(model_paths(path, options), device, Architecture::decoder_only, options.precision,
+        opened(open_models(model_paths(path, options), device, Architecture::decoder_only, options,
                            threads.parallel_for())) {}
 
   // How many tokens a text can have, and why.

@@ -48,15 +48,19 @@ void check_same_tokenizer(const Tokenizer& a, const std::string& a_path, const T
         a_path));
 }
 
+WeightMemory memory_of(const TranslatorOptions& options) {
+  return options.map_weights ? WeightMemory::mapped : WeightMemory::own;
+}
+
 OpenedModels open_models(const std::vector<std::string>& paths, const Device& device, Architecture architecture,
-                         std::optional<Precision> precision, const ParallelFor& parallel_for) {
+                         const TranslatorOptions& options, const ParallelFor& parallel_for) {
   std::vector<LoadedModel> models;
   for (const std::string& path : paths) {
-    models.push_back(load_model(path, architecture, parallel_for));
+    models.push_back(load_model(path, architecture, parallel_for, memory_of(options)));
     check_same_tokenizer(models.front().tokenizer, paths.front(), models.back().tokenizer, path);
   }
   SearchOptions search = models.front().search;
-  const Precision agreed = precision ? *precision : common_precision(models, device);
+  const Precision agreed = options.precision ? *options.precision : common_precision(models, device);
   std::vector<Weights> weights;
   for (LoadedModel& model : models) {
     if (model.search.alignment_layer != search.alignment_layer || model.search.alignment_head != search.alignment_head)

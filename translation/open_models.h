@@ -3,6 +3,7 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/engine/step_models.h>
+#include <transmute/formats/tensor_file.h>
 #include <transmute/formats/text_profile.h>
 #include <transmute/network/search_options.h>
 #include <transmute/text/shortlist.h>
@@ -10,7 +11,6 @@
 #include <transmute/tokenizer/tokenizer.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +27,15 @@ struct OpenedModels {
   std::shared_ptr<const Shortlist> shortlist;  ///< that of a single model whose files have one; else null
 };
 
-/// Opens models of one architecture. `precision`: see TranslatorOptions; without it, the type that all models are
-/// stored in, or float32.
+/// Where weights of model folders are to be.
+WeightMemory memory_of(const TranslatorOptions& options);
+
+/// Opens models of one architecture, with the precision and the memory for weights of `options`. Without a precision,
+/// it is the type that all models are stored in, or float32.
 /// @throws as load_model and make_step_model, and std::invalid_argument naming a model with another tokenizer than the
 /// first.
 OpenedModels open_models(const std::vector<std::string>& paths, const Device& device, Architecture architecture,
-                         std::optional<Precision> precision, const ParallelFor& parallel_for = one_by_one);
+                         const TranslatorOptions& options, const ParallelFor& parallel_for = one_by_one);
 
 /// The path of a model and of those that options.ensemble names beside it.
 std::vector<std::string> model_paths(const std::string& model, const TranslatorOptions& options);

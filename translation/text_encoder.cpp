@@ -46,7 +46,7 @@ struct TextEncoder::State {
   State(const std::string& path, const TranslatorOptions& options)
       : device(find_device(options.device)),
         threads(worker_count(options.threads, device)),
-        model(load_model(path, Architecture::encoder_decoder, threads.parallel_for())),
+        model(load_model(path, Architecture::encoder_decoder, threads.parallel_for(), memory_of(options))),
         network(make_network_model(std::exchange(model.weights, {}), device,
                                    options.precision.value_or(Precision::float32), threads.parallel_for(),
                                    WeightUse::taken)) {

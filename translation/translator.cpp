@@ -15,8 +15,8 @@ inline namespace v0 {
 struct Translator::State {
   State(const std::string& path, const TranslatorOptions& options)
       : device(find_device(options.device)), threads(worker_count(options.threads, device)) {
-    OpenedModels opened = open_models(model_paths(path, options), device, Architecture::encoder_decoder,
-                                      options.precision, threads.parallel_for());
+    OpenedModels opened =
+        open_models(model_paths(path, options), device, Architecture::encoder_decoder, options, threads.parallel_for());
     default_search = opened.search;
     engine = std::make_unique<TranslationEngine>(std::move(opened.ready), opened.tokenizer, threads.parallel_for());
     engine->align_with(default_search.alignment_layer, default_search.alignment_head);
@@ -29,8 +29,8 @@ struct Translator::State {
   }
 
   std::unique_ptr<const TranslationEngine> open_reverse(const TranslatorOptions& options) const {
-    OpenedModels opened = open_models({options.reverse_model}, device, Architecture::encoder_decoder, options.precision,
-                                      threads.parallel_for());
+    OpenedModels opened =
+        open_models({options.reverse_model}, device, Architecture::encoder_decoder, options, threads.parallel_for());
     return std::make_unique<const TranslationEngine>(std::move(opened.ready), std::move(opened.tokenizer), one_by_one);
   }
 

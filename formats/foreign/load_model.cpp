@@ -25,7 +25,7 @@ bool is_no_zip_archive(const std::string& path) {
   return file.read(begin, sizeof begin) && (begin[0] != 'P' || begin[1] != 'K');
 }
 
-LoadedModel load_any_model(const std::string& path, const ParallelFor& parallel_for) {
+LoadedModel load_any_model(const std::string& path, const ParallelFor& parallel_for, WeightMemory memory) {
   if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
     if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, parallel_for);
     if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())
@@ -41,21 +41,22 @@ LoadedModel load_any_model(const std::string& path, const ParallelFor& parallel_
     return formats::is_marian_file(path) ? formats::load_marian_model(path) : load_torchscript_model(path);
   }
   // What does not exist is a folder that is missing: train makes folders.
-  return load_model_folder(path, parallel_for);
+  return load_model_folder(path, parallel_for, memory);
 }
 
 }  // namespace
 
-LoadedModel load_model(const std::string& path, const ParallelFor& parallel_for) {
+LoadedModel load_model(const std::string& path, const ParallelFor& parallel_for, WeightMemory memory) {
   try {
-    return load_any_model(path, parallel_for);
+    return load_any_model(path, parallel_for, memory);
   } catch (const std::filesystem::filesystem_error& error) {  // as of links in a circle
     throw std::runtime_error(error.path1().string() + ": cannot be read: " + error.code().message());
   }
 }
 
-LoadedModel load_model(const std::string& path, Architecture architecture, const ParallelFor& parallel_for) {
-  LoadedModel model = load_model(path, parallel_for);
+LoadedModel load_model(const std::string& path, Architecture architecture, const ParallelFor& parallel_for,
+                       WeightMemory memory) {
+  LoadedModel model = load_model(path, parallel_for, memory);
   if (model.options.architecture == architecture) return model;
   throw std::invalid_argument(
       path + (architecture == Architecture::encoder_decoder

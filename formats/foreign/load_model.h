@@ -8,15 +8,16 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Opens a model in whichever form it is: a model folder, whose weights `parallel_for` reads, a file that
+/// Opens a model in whichever form it is: a model folder, whose weights `parallel_for` reads into `memory`, a file that
 /// export_torchscript made, or a folder of another program (see formats/foreign/).
 /// @throws std::runtime_error where it is missing, damaged or something else.
-LoadedModel load_model(const std::string& path, const ParallelFor& parallel_for = one_by_one);
+LoadedModel load_model(const std::string& path, const ParallelFor& parallel_for = one_by_one,
+                       WeightMemory memory = WeightMemory::mapped);
 
 /// The same for one of an architecture: encoder_decoder translates, decoder_only is a language model.
 /// @throws also std::invalid_argument for one of the other, naming the programs that are for it.
-LoadedModel load_model(const std::string& path, Architecture architecture,
-                       const ParallelFor& parallel_for = one_by_one);
+LoadedModel load_model(const std::string& path, Architecture architecture, const ParallelFor& parallel_for = one_by_one,
+                       WeightMemory memory = WeightMemory::mapped);
 
 }  // namespace v0
 }  // namespace transmute

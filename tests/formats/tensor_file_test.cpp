@@ -128,8 +128,9 @@ TEST_F(TensorFile, IsReadInChunks) {
   write_tensor_file(path, to_arrays(tensors));
   ThreadPool threads(3);
   for (const ParallelFor& parallel_for : {threads.parallel_for(), ParallelFor(one_by_one)})
-    for (const bool mapped : {false, true}) {  // "last" is no multiple of 4 bytes from the begin
-      const NamedTensors read = to_tensors(read_tensor_file(path, parallel_for, {{}, false, mapped}));
+    for (const WeightMemory memory :
+         {WeightMemory::own, WeightMemory::mapped}) {  // "last" is no multiple of 4 bytes from the begin
+      const NamedTensors read = to_tensors(read_tensor_file(path, parallel_for, {{}, false, memory}));
       ASSERT_EQ(read.size(), tensors.size());
       for (size_t i = 0; i < read.size(); ++i)
         EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
@@ -141,9 +142,9 @@ TEST_F(TensorFile, IsReadInChunks) {
     std::string damaged = file;
     damaged[file.size() - from_end] ^= 0x10;
     write_text(path, damaged);
-    for (const bool mapped : {false, true})
+    for (const WeightMemory memory : {WeightMemory::own, WeightMemory::mapped})
       EXPECT_THAT(message_of<std::runtime_error>([&] {
-                    read_tensor_file(path, threads.parallel_for(), {{}, false, mapped});
+                    read_tensor_file(path, threads.parallel_for(), {{}, false, memory});
                   }),
                   HasSubstr("its checksum does not match its content; if you changed that, leave crc32 out"))
           << from_end;

@@ -31,7 +31,7 @@ class EnsemblesPrecision : public ::testing::Test {
   }
 
   static Precision of(const std::vector<std::string>& models) {
-    return open_models(models, Device(), Architecture::encoder_decoder, std::nullopt).precision;
+    return open_models(models, Device(), Architecture::encoder_decoder, TranslatorOptions()).precision;
   }
 
   TemporaryFolder folder_;
@@ -53,7 +53,7 @@ TEST_F(EnsemblesPrecision, IsFloat32WhereTheyDifferInWhicheverOrder) {
 TEST(Int8Folders, TranslateAsTheNetworkThatTheyWereMadeOf) {
   const Tokenizer tokenizer = testing::tiny_tokenizer();
   const std::vector<std::string> texts{"the red house is near.", "a", "we see the small dog and the old man."};
-  for (const int64_t d_model : {32, 64, 24})
+  for (const auto& [d_model, is_mapped] : {std::pair(int64_t{32}, true), {64, false}, {64, true}, {24, true}})
     for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::none}) {
       TransformerOptions options = testing::tiny_transformer_options();
       options.d_model = d_model;
@@ -69,9 +69,11 @@ TEST(Int8Folders, TranslateAsTheNetworkThatTheyWereMadeOf) {
       few_tokens.guard = Guard::off;          // what an untrained model says looks wrong
       few_tokens.protect = Protection::none;  // its vocabulary lacks many characters
       few_tokens.search.max_extra_length = 8;
-      const Translator mapped(int8.path()), packed(float32.path(), in_int8);
+      TranslatorOptions as_stored;
+      as_stored.map_weights = is_mapped;
+      const Translator stored(int8.path(), as_stored), packed(float32.path(), in_int8);
       for (const std::string& text : texts)
-        EXPECT_EQ(mapped.translate(text, few_tokens), packed.translate(text, few_tokens)) << d_model;
+        EXPECT_EQ(stored.translate(text, few_tokens), packed.translate(text, few_tokens)) << d_model;
     }
 }
 

@@ -178,7 +178,9 @@ TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
 }
 
 Precision precision_of_opened(const std::string& model, std::optional<Precision> wanted) {
-  return open_models({model, model}, Device(), Architecture::encoder_decoder, wanted).precision;
+  TranslatorOptions options;
+  options.precision = wanted;
+  return open_models({model, model}, Device(), Architecture::encoder_decoder, options).precision;
 }
 
 TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {
