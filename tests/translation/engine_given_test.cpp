@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/translation_engine.h>
+#include <transmute/tests/translation/engine_fixture.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::Engine;
+using testing::expect_same;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using ::testing::Not;
+
+TEST_F(Engine, BeginsTranslationsWithTheirPrefix) {
+  TranslationOptions options = few_tokens();
+  options.target_prefixes = {"das rote", "", "das"};
+  const auto found = translate({"the red house is near.", "the old train is far.", ""}, options);
+  EXPECT_EQ(found[0].hypotheses.at(0).text.rfind("das rote", 0), 0U) << found[0].hypotheses[0].text;
+  EXPECT_EQ(found[1].hypotheses.at(0).text, translate({"the old train is far."}, few_tokens())[0].hypotheses[0].text);
+  EXPECT_EQ(found[2].hypotheses.at(0).text, "") << "nothing to translate";
+  options.target_prefixes.pop_back();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                translate({"a", "b", "c"}, options);
+              }),
+              HasSubstr("the numbers of target prefixes (2) and texts (3) differ"));
+}
+
+TEST_F(Engine, ObeysAGlossary) {
+  TranslationOptions options = few_tokens();
+  options.search.max_extra_length = 20;
+  options.glossary = {{"house", "Brücke"}, {"red house", "alte"}};
+  const auto found = translate({"the house is near.", "the red house is near.", "the houses"}, options);
+  EXPECT_THAT(found[0].hypotheses.at(0).text, HasSubstr("Brücke"));
+  EXPECT_THAT(found[1].hypotheses.at(0).text, HasSubstr("alte"));
+  TranslationOptions without = options;
+  without.glossary.clear();
+  EXPECT_EQ(found[2].hypotheses.at(0).text, translate({"the houses"}, without).at(0).hypotheses.at(0).text);
+}
+
+// A demand of many tokens widens the beam by a bounded number, and is met nevertheless.
+TEST_F(Engine, MeetsDemandsThatAreLongerThanTheSource) {
+  TranslationOptions options = few_tokens();
+  std::string term;
+  while (tokenizer.target().encode(term).size() < 150) term += "das alte Haus ";
+  term.pop_back();
+  options.glossary = {{"house", term}};
+  EXPECT_THAT(translate({"the house"}, options)[0].hypotheses.at(0).text, HasSubstr(term));
+  options.glossary[0].target += ' ' + term;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                translate({"a", "the house"}, options);
+              }),
+              AllOf(HasSubstr("text 2: the glossary demands terms of"), HasSubstr("more than 256")));
+}
+
+TEST_F(Engine, AlignsTheWordsOfSentencesThatATermJoins) {
+  const std::string text = "the old. Red house is near. The river is far.";
+  TranslationOptions options = few_tokens();
+  options.split_sentences = SentenceSplitting::always;
+  options.word_alignments = true;
+  options.glossary = {{"old. Red", "Haus"}};
+  const auto found = translate({text}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  EXPECT_THAT(found.hypotheses.at(0).text, HasSubstr("Haus"));
+  ASSERT_TRUE(found.hypotheses[0].word_alignment.has_value());
+  for (const auto& [source, target] : *found.hypotheses[0].word_alignment) EXPECT_LT(source, 10U);
+}
+
+TEST_F(Engine, KeepsEveryTagOnceAndNested) {
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const auto found =
+      translate({"the <b>red <i>house</i></b> is <br/> near.", "<x/>", "the {thing} train", "3 < 4", ""}, options);
+  for (const char* tag : {"<b>", "</b>", "<i>", "</i>", "<br/>"}) {
+    const std::string& text = found[0].hypotheses[0].text;
+    EXPECT_NE(text.find(tag), std::string::npos) << text;
+    EXPECT_EQ(text.find(tag), text.rfind(tag)) << text;
+  }
+  const std::string& text = found[0].hypotheses[0].text;
+  EXPECT_LT(text.find("<b>"), text.find("<i>"));
+  EXPECT_LT(text.find("<i>"), text.find("</i>"));
+  EXPECT_LT(text.find("</i>"), text.find("</b>"));
+  EXPECT_EQ(found[1].hypotheses.at(0).text, "<x/>");
+  EXPECT_THAT(found[2].hypotheses.at(0).text, HasSubstr("{thing}"));
+  EXPECT_EQ(found[3].hypotheses.at(0).text, translate({"3 < 4"}, few_tokens()).at(0).hypotheses.at(0).text);
+  EXPECT_THAT(found[0].hypotheses[0].alignment, IsEmpty()) << "not asked for";
+}
+
+TEST_F(Engine, PlacesTagsInEachSentence) {
+  const std::string first = "the <b>red</b> house is near.", second = "The old <i>train</i> is far.";
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const auto apart = translate({first, second}, options);
+  const auto both = translate({first + "  " + second}, options).at(0);
+  EXPECT_EQ(both.parts, 2);
+  EXPECT_EQ(both.sentences, 2);
+  EXPECT_EQ(both.hypotheses.at(0).text, apart[0].hypotheses.at(0).text + "  " + apart[1].hypotheses.at(0).text);
+}
+
+TEST_F(Engine, EndsSentencesAtLineBreaksOfMarkup) {
+  const std::string first = "the red house", second = "the <i>train</i> is far.";
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const auto apart = translate({first, second}, options);
+  const std::string expected_first = apart[0].hypotheses.at(0).text, expected_second = apart[1].hypotheses.at(0).text;
+  for (const std::string line_break : {"<br>", " <BR/> ", "<br><br>"}) {
+    const auto both = translate({first + line_break + second}, options).at(0);
+    EXPECT_EQ(both.sentences, 2);
+    EXPECT_EQ(both.hypotheses.at(0).text, expected_first + line_break + expected_second);
+  }
+  options.split_sentences = SentenceSplitting::never;
+  EXPECT_EQ(translate({first + "<br>" + second}, options).at(0).sentences, 1);
+}
+
+TEST_F(Engine, ReturnsWhatIsProtectedOnce) {
+  const std::vector<std::string> texts{"the %s red house {0} is near 😀.", "the red house is near.", "%1$s: %d (%s)",
+                                       "the red house &amp; the train http://a.b/c?d=e", ""};
+  const auto found = translate(texts, few_tokens());
+  const std::vector<std::vector<std::string>> spans{{"%s", "{0}", "😀"}, {}, {}, {"&amp;", "http://a.b/c?d=e"}, {}};
+  for (size_t i = 0; i < texts.size(); ++i)
+    for (const std::string& span : spans[i]) {
+      const std::string& text = found[i].hypotheses.at(0).text;
+      EXPECT_NE(text.find(span), std::string::npos) << text;
+      EXPECT_EQ(text.find(span), text.rfind(span)) << text;
+    }
+  EXPECT_EQ(found[2].hypotheses.at(0).text, texts[2]) << "there is nothing to translate";
+  EXPECT_THAT(found[0].hypotheses[0].alignment, IsEmpty()) << "not asked for";
+  TranslationOptions none = few_tokens();
+  none.protect = Protection::none;
+  expect_same({found[1]}, {translate({texts[1]}, none).at(0)});
+  EXPECT_THAT(translate({texts[0]}, none).at(0).hypotheses.at(0).text, Not(HasSubstr("{0}")));
+}
+
+TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
+  const Translation found = translate({"the red Дом is near."}, few_tokens()).at(0);
+  EXPECT_THAT(found.hypotheses.at(0).text, HasSubstr("Дом"));
+  EXPECT_THAT(found.unknown, ElementsAre("Дом")) << "the model has not read it";
+  TranslationOptions options = few_tokens();
+  options.glossary = {{"red %s", "haus"}};
+  const std::string text = translate({"the red %s is near."}, options).at(0).hypotheses.at(0).text;
+  EXPECT_THAT(text, AllOf(HasSubstr("haus"), Not(HasSubstr("%s")))) << "a term is the glossary's";
+}
+
+TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
+  const std::string text = "the %s red house {0} is near.";
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
+  engine.leave_to_models({"{0}"});
+  TranslationOptions options = few_tokens();
+  EXPECT_THAT(engine.translate({text}, options).at(0).hypotheses.at(0).text,
+              AllOf(HasSubstr("%s"), Not(HasSubstr("{0}"))));
+  options.protect = Protection::all;
+  EXPECT_THAT(engine.translate({text}, options).at(0).hypotheses.at(0).text, AllOf(HasSubstr("%s"), HasSubstr("{0}")));
+}
+
+TEST_F(Engine, BeginsATextOfProtectedSpansWithItsPrefix) {
+  TranslationOptions options = few_tokens();
+  options.target_prefixes = {"das rote"};
+  EXPECT_THAT(translate({"%s"}, options).at(0).hypotheses.at(0).text, ::testing::StartsWith("das rote"));
+  options.target_prefixes = {""};
+  EXPECT_EQ(translate({"%s"}, options).at(0).hypotheses.at(0).text, "%s");
+}
+
+TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
+  TranslationOptions options = few_tokens();
+  options.split_sentences = SentenceSplitting::always;
+  options.word_alignments = true;
+  const Translation found = translate({"THE RED %s HOUSE IS NEAR. THE OLD {name} TRAIN IS CLOSED."}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  const std::string& text = found.hypotheses.at(0).text;
+  EXPECT_LT(text.find("%s"), text.find("{name}")) << text;
+  EXPECT_THAT(text, HasSubstr("{name}"));
+  EXPECT_THAT(*found.hypotheses[0].word_alignment,
+              ::testing::Contains(::testing::Field(&std::pair<size_t, size_t>::first, 2U)))
+      << "%s is a word";
+}
+
+TEST_F(Engine, WarnsOfPlacesInTheWholeTextAndOfNothingThatWasProtected) {
+  const std::string text = "{name}: the red house {0} is near the old train %d and the river is far 😀";
+  TranslationOptions options = few_tokens();
+  options.guard = Guard::warn;
+  const Translation found = translate({text}, options).at(0);
+  for (const TranslationWarning& warning : found.warnings) {
+    EXPECT_NE(warning.kind, WarningKind::placeholder);
+    EXPECT_NE(warning.kind, WarningKind::emoji);
+    EXPECT_LE(warning.source.second, text.size());
+    EXPECT_LE(warning.target.second, found.hypotheses.at(0).text.size());
+  }
+}
+
+TEST_F(Engine, TranslatesATextAlikeBesideOneWithPlaceholders) {
+  const std::vector<std::string> texts{"the red house is near.", "the old train is closed."};
+  const auto alone = translate(texts, few_tokens());
+  const auto beside = translate({texts[0], texts[1], "the %s bridge is near."}, few_tokens());
+  expect_same({beside[0], beside[1]}, alone);
+}
+
+TEST_F(Engine, TellsATextWithProtectedSpansAtItsEnd) {
+  TranslationOptions options = few_tokens();
+  std::vector<std::vector<std::string>> told(2);
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t text, const std::string& so_far) { told.at(text).push_back(so_far); };
+  const auto found = translate({"the %s red house is near.", "the red house is near."}, options, 1, hooks);
+  EXPECT_THAT(told[0], ElementsAre(found[0].hypotheses.at(0).text));
+  EXPECT_GT(told[1].size(), 1U);
+}
+
+TEST_F(Engine, NeedsNoAlignmentOfATextWithoutTags) {
+  std::string text;
+  while (tokenizer.source().encode(text).size() <= 8192) text += text.empty() ? "red house " : text;
+  TranslationOptions options;
+  options.search.beam_size = 1;
+  options.search.max_extra_length = 0;
+  options.inline_tags = true;
+  const auto found = translate({text, "the <b>house</b>"}, options);
+  EXPECT_GT(found[0].parts, 32);
+  EXPECT_THAT(found[0].hypotheses.at(0).alignment, IsEmpty());
+  EXPECT_THAT(found[1].hypotheses.at(0).text, AllOf(HasSubstr("<b>"), HasSubstr("</b>")));
+}
+
+}  // namespace
+}  // namespace transmute
