@@ -81,7 +81,7 @@ class TRANSMUTE_API ConfigSchema {
   /// Applies one `section.key=value`, as `--set` gives it; the value is YAML (`[a, b]` for lists).
   void set(const std::string& assignment);
 
-  /// Whether a file, text or set() has given the key, called `section.key`, be it with its default value.
+  /// True if a file, text or set() has given the key, called `section.key`, be it with its default value.
   bool is_given(const std::string& key) const { return given_.count(key) != 0; }
 
   /// Every key with its present value.

@@ -16,7 +16,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Whether there is a terminal to draw on.
+  /// True if there is a terminal to draw on.
   bool visible() const { return visible_; }
 
   /// Draws `text` behind a bar of `done` (0 to 1; no bar where that is negative, as unknown), cut to the terminal's

@@ -26,7 +26,7 @@ struct LineRules {
   size_t max_bytes = kMaxLineBytes;  ///< a longer line is an error
 };
 
-/// Whether a line that has zero bytes is UTF-16, as far as that can be told: they are in one of each two bytes.
+/// True if a line that has zero bytes is UTF-16, as far as that can be told: they are in one of each two bytes.
 bool is_utf_16(std::string_view line);
 
 /// The message for a line that is UTF-16. `where`: file and line.

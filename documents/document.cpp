@@ -194,7 +194,7 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
   return sentences;
 }
 
-// Whether a text is more than space, of whatever width or none: models have no translation for a no-break space or a
+// True if a text is more than space, of whatever width or none: models have no translation for a no-break space or a
 // soft hyphen alone.
 bool is_more_than_space(const std::string& text) {
   const auto size = static_cast<int32_t>(text.size());
@@ -208,7 +208,7 @@ bool is_more_than_space(const std::string& text) {
   return false;
 }
 
-// Whether there is more to translate than space.
+// True if there is more to translate than space.
 bool has_words(const std::string& html, const std::vector<HtmlPiece>& pieces) {
   return std::any_of(pieces.begin(), pieces.end(), [&](const HtmlPiece& piece) {
     return piece.kind == HtmlKind::text &&

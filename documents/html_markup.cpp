@@ -173,7 +173,7 @@ bool is_movable(const HtmlToken& token) {
   return !token.in_select && lists(kInlineElements, token.name);
 }
 
-// Whether an element with these tokens may. The element is inline, and so must be all that it holds.
+// True if an element with these tokens may. The element is inline, and so must be all that it holds.
 bool is_movable(const Tokens& tokens, size_t first, size_t last) {
   return is_movable(tokens[first]) && std::all_of(tokens.begin() + static_cast<int64_t>(first),
                                                   tokens.begin() + static_cast<int64_t>(last), [](const auto& token) {

@@ -42,7 +42,7 @@ bool has_markup(std::string_view text) {
   return false;
 }
 
-// Whether the tag with this name, or its beginning, is at `at`: "</script" is, "</scripts" is not.
+// True if the tag with this name, or its beginning, is at `at`: "</script" is, "</scripts" is not.
 bool is_named(std::string_view html, size_t at, std::string_view beginning, const std::string& name) {
   if (html.compare(at, beginning.size(), beginning) != 0) return false;
   const std::string_view rest = html.substr(at + beginning.size(), name.size() + 1);
@@ -235,7 +235,7 @@ class ForeignElement {
     return true;
   }
 
-  // Whether text is free of markup, but for sections of CDATA within it.
+  // True if text is free of markup, but for sections of CDATA within it.
   static bool is_plain(std::string_view text) {
     const size_t last_end = text.rfind("]]>");
     for (size_t at = next_markup(text, 0); at != kNowhere; at = next_markup(text, at + 1))

@@ -21,10 +21,10 @@ struct HtmlToken {
   bool is_rest = false;     ///< all that is left of the text
 };
 
-/// Whether the name is one of the words, which are separated by single spaces.
+/// True if the name is one of the words, which are separated by single spaces.
 bool lists(std::string_view words, const std::string& name);
 
-/// Whether markup begins at `at` to a browser: a '<' before a letter, '/', '!' or '?'.
+/// True if markup begins at `at` to a browser: a '<' before a letter, '/', '!' or '?'.
 bool begins_markup(std::string_view text, size_t at);
 
 /// "div" of "<DIV class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.

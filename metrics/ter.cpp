@@ -185,7 +185,7 @@ std::vector<Match> matches_at(int64_t h, const Words& hypothesis, const Words& r
   return matches;
 }
 
-// Whether any of `length` words from `begin` on is wrong.
+// True if any of `length` words from `begin` on is wrong.
 bool any_wrong(const std::vector<char>& is_wrong, int64_t begin, int64_t length) {
   return std::any_of(is_wrong.begin() + begin, is_wrong.begin() + begin + length,
                      [](char wrong) { return wrong != 0; });

@@ -60,7 +60,7 @@ class SentenceSearch {
   /// Steps whose tokens are known beforehand.
   int64_t forced_steps() const { return prefix_length() + (max_length_ == prefix_length() ? 1 : 0); }
   int64_t prefix_token(int64_t position) const { return request_->prefix[static_cast<size_t>(position)]; }
-  /// Whether the token at this position is part of the request, such as the language, and not of the translation.
+  /// True if the token at this position is part of the request, such as the language, and not of the translation.
   bool is_given(int64_t position) const { return position < request_->given_tokens; }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
   double random(int64_t length, size_t n) const {
@@ -72,7 +72,7 @@ class SentenceSearch {
   size_t most_banned() const { return most_banned_; }
   const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
   bool is_banned(const Candidate& candidate) const;
-  /// Whether hypothesis n may continue with the token: it is neither excluded nor banned, nor never chosen.
+  /// True if hypothesis n may continue with the token: it is neither excluded nor banned, nor never chosen.
   bool is_free(size_t n, int64_t token) const;
   bool is_constrained() const { return options_.constraint != nullptr; }
   /// The tokens that the constraint lets hypothesis n go on with.
@@ -93,7 +93,7 @@ class SentenceSearch {
   /// banks with more of the terms' tokens first. A bank is what has the same number of those tokens.
   std::vector<Candidate> share_out(std::vector<Candidate> candidates) const;
 
-  /// Whether the certain tokens have become more since the last call. All hypotheses have the same length but the
+  /// True if the certain tokens have become more since the last call. All hypotheses have the same length but the
   /// finished ones, whose best may still win.
   bool update_certain();
   const Ids& certain() const { return certain_; }

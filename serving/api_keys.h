@@ -20,7 +20,7 @@ class ApiKeys {
   ApiKeys() = default;
   /// @throws std::runtime_error naming the file and the line.
   explicit ApiKeys(const std::string& path);
-  /// Whether no key is known, so that none can be right.
+  /// True if no key is known, so that none can be right.
   bool empty() const { return hashes_.empty(); }
 
   bool are_needed() const { return are_needed_; }

@@ -28,7 +28,7 @@ struct TaskRequest {
   std::vector<std::string> prefixes{};                   ///< one for each document of one segment, or none
   std::vector<std::shared_ptr<const TaskRoute>> routes;  ///< one for each document
   std::function<bool()> is_unwanted{};                   ///< see Segment; may be called by many threads at once
-  /// Whether on_text is wanted right now; it is not called while this is false.
+  /// True if on_text is wanted right now; it is not called while this is false.
   std::function<bool()> wants_text{};
   /// The beginning of the document's translation, longer each time; only where it is set.
   std::function<void(size_t document, const std::string& so_far)> on_text{};

@@ -20,7 +20,7 @@ std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothes
 /// "0-0 1-2" in Pharaoh's format: Hypothesis::word_alignment, or, without it, the links of hard_alignment().
 std::string format_alignment(const Hypothesis& hypothesis);
 
-/// Whether one to eight tokens come at least four times in a row, eight tokens or more in all: a search that went
+/// True if one to eight tokens come at least four times in a row, eight tokens or more in all: a search that went
 /// round in circles.
 bool has_loop(const std::vector<std::string>& tokens);
 

@@ -54,7 +54,7 @@ std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordM
 /// does. A byte of a character that has no piece of its own counts as a part of a word.
 bool continues_word(const SubwordModel& vocabulary, int64_t before, int64_t after);
 
-/// Whether each character of the text is in the vocabulary.
+/// True if each character of the text is in the vocabulary.
 bool can_write(const SubwordModel& vocabulary, const std::string& text);
 
 }  // namespace v0

@@ -108,7 +108,7 @@ class WordCases {
   bool is_first_ = true;  // of a sentence
 };
 
-// Whether a text falls apart that would not in another case. A tokenizer that folds cases reads both alike; its
+// True if a text falls apart that would not in another case. A tokenizer that folds cases reads both alike; its
 // translations are then in neither.
 bool is_hard(const Ids& written, const Ids& readable, TextCase text_case) {
   if (written == readable) return true;

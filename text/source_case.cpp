@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace {
 
-// Whether many pieces have a dotless i, as about one in six of a Turkish vocabulary.
+// True if many pieces have a dotless i, as about one in six of a Turkish vocabulary.
 bool has_turkish_pieces(const SubwordModel& vocabulary) {
   constexpr int64_t kOneIn = 200;
   int64_t dotless = 0;

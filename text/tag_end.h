@@ -30,7 +30,7 @@ constexpr std::string_view kHtmlSpace = " \t\n\f\r";
 /// The state after one more character of a tag.
 TagState next_tag_state(TagState state, char c);
 
-/// Whether a tag begins at `at`: '<' or "</" before a letter.
+/// True if a tag begins at `at`: '<' or "</" before a letter.
 bool begins_tag(std::string_view text, size_t at);
 
 /// The length of the tag that the text begins with; npos if the tag has no end. A '>' in a quoted value does not end

@@ -244,7 +244,7 @@ class Placement {
     }
   }
 
-  // Whether the words on both sides of a gap translate neighbors of the source, with as much space between them.
+  // True if the words on both sides of a gap translate neighbors of the source, with as much space between them.
   bool is_copied(size_t gap) const {
     if (pieces_.empty() || words_.empty()) return false;
     if (gap == 0) return words_.front().ends.first == 0;
@@ -253,7 +253,7 @@ class Placement {
     return before + 1 == words_[gap].ends.first && space_after(before).empty() == space_in(gap).empty();
   }
 
-  // Whether a space of the plain text is not one of the text.
+  // True if a space of the plain text is not one of the text.
   bool is_separator(size_t place) const {
     return std::binary_search(source_.separators.begin(), source_.separators.end(), place);
   }
@@ -262,7 +262,7 @@ class Placement {
     return std::binary_search(source_.line_ends.begin(), source_.line_ends.end(), place);
   }
 
-  // Whether the space of a copied gap is only such a one.
+  // True if the space of a copied gap is only such a one.
   bool adds_space(size_t gap) const {
     const size_t before = words_[gap - 1].ends.second;
     return space_after(before).size() == 1 && is_separator(pieces_[before].second);
@@ -295,7 +295,7 @@ class Placement {
     return pieces_.empty() || mark.place >= pieces_.back().second ? at_end : "";
   }
 
-  // Whether nothing but white space is between two tags of the source.
+  // True if nothing but white space is between two tags of the source.
   bool are_neighbors(const Mark& a, const Mark& b) const {
     return a.bytes.second <= b.bytes.first && space_end(source_.text, a.bytes.second, b.bytes.first) == b.bytes.first;
   }

@@ -16,9 +16,9 @@ class UnknownCharacters {
   /// `vocabulary` outlives it.
   explicit UnknownCharacters(const SubwordModel& vocabulary);
 
-  /// Whether there are any: with byte_fallback, the vocabulary lacks none.
+  /// True if there are any: with byte_fallback, the vocabulary lacks none.
   bool exist() const { return exist_; }
-  /// Whether this is one of them.
+  /// True if this is one of them.
   bool contain(int32_t character) const;
 
  private:

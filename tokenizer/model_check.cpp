@@ -85,7 +85,7 @@ class Rules {
     std::vector<uint32_t> first, next;
   };
 
-  // Whether no text runs through more values than there is room for. A state is gone through again where a longer way
+  // True if no text runs through more values than there is room for. A state is gone through again where a longer way
   // leads to it, as one that comes back to itself does until it is too long.
   bool is_shallow() const {
     const UnitsOfStates units(units_);
@@ -133,7 +133,7 @@ std::string_view user_defined(std::string_view piece, size_t& longest) {
   return is_user_defined ? text : std::string_view();
 }
 
-// Whether more of the texts than there is room for are beginnings of one of them.
+// True if more of the texts than there is room for are beginnings of one of them.
 bool are_nested_too_deeply(std::vector<std::string_view> texts) {
   std::sort(texts.begin(), texts.end());
   std::vector<std::string_view> around;

@@ -17,7 +17,7 @@ inline bool begins_word(std::string_view piece) {
 /// What SentencePiece calls the reserved ids, in their order, where a model does not say otherwise.
 constexpr std::array<const char*, 4> kReservedPieces{"<pad>", "<unk>", "<s>", "</s>"};
 
-/// Whether the piece is one byte of a character that has no piece of its own, such as "<0x41>".
+/// True if the piece is one byte of a character that has no piece of its own, such as "<0x41>".
 inline bool is_byte_piece(std::string_view piece) {
   return piece.size() == 6 && piece.substr(0, 3) == "<0x" && piece.back() == '>';
 }

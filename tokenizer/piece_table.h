@@ -47,7 +47,7 @@ struct ScoredPiece {
 std::string make_sentencepiece_model(const std::vector<ScoredPiece>& pieces, SubwordAlgorithm algorithm,
                                      const std::string& character_map);
 
-/// Whether the pieces of a SentencePiece model are the words between spaces, as those of model_of_spaced_pieces().
+/// True if the pieces of a SentencePiece model are the words between spaces, as those of model_of_spaced_pieces().
 /// @throws std::runtime_error where the bytes are no SentencePiece model
 bool has_whole_words(const std::string& serialized);
 

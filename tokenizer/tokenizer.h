@@ -65,7 +65,7 @@ class TRANSMUTE_API SubwordModel {
   std::vector<std::string> language_names() const;
   /// How the vocabulary marks languages.
   LanguagePieces languages() const { return languages_; }
-  /// Whether the first id is that of a language.
+  /// True if the first id is that of a language.
   bool begins_with_tag(const Ids& ids) const { return !ids.empty() && is_tag(ids.front()); }
   /// Ids that decode to text with a line break or a zero byte, for example those of byte_fallback. Search excludes
   /// them, because they would split a line or truncate a C string.
@@ -105,7 +105,7 @@ class TRANSMUTE_API Tokenizer {
   /// Reads the files from a folder.
   /// @throws std::runtime_error naming the file that is missing or damaged.
   static Tokenizer load(const std::string& folder);
-  /// Whether the folder contains the files of a tokenizer.
+  /// True if the folder contains the files of a tokenizer.
   static bool exists(const std::string& folder);
   /// Writes the files into an existing folder.
   void save(const std::string& folder) const;
@@ -116,7 +116,7 @@ class TRANSMUTE_API Tokenizer {
   const SubwordModel& source() const { return *source_; }
   /// The model of the target language.
   const SubwordModel& target() const { return *target_; }
-  /// Whether one model serves both languages.
+  /// True if one model serves both languages.
   bool shared() const { return source_ == target_; }
 
  private:

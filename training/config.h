@@ -152,9 +152,9 @@ struct TRANSMUTE_API TrainingConfig {
   /// Binds every key of the YAML file to its field.
   void declare(ConfigSchema& schema);
 
-  /// Whether this trains a decoder-only model on plain text.
+  /// True if this trains a decoder-only model on plain text.
   bool is_language_model() const { return model.model.architecture == Architecture::decoder_only; }
-  /// Whether the config names text for validation.
+  /// True if the config names text for validation.
   bool has_validation_text() const {
     return is_language_model() ? !data.valid_text.empty() : !data.valid_source.empty() || !data.valid_pairs.empty();
   }

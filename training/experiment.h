@@ -34,7 +34,7 @@ struct Experiment {
   Experiment(const Experiment&) = delete;
   Experiment& operator=(const Experiment&) = delete;
 
-  /// Whether the config was chosen here, not read.
+  /// True if the config was chosen here, not read.
   bool is_chosen() const { return size.pairs > 0; }
 
   TrainingConfig config;

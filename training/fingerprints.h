@@ -21,7 +21,7 @@ struct Fingerprints {
 
   /// The path of the file.
   static std::string path_of(const std::string& run_folder);
-  /// Whether a folder has them, as that of each run does from its start on.
+  /// True if a folder has them, as that of each run does from its start on.
   static bool exist_in(const std::string& run_folder);
   /// Those of a run folder; without the file, or where it is damaged, nothing is known.
   static Fingerprints read(const std::string& run_folder);

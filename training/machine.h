@@ -23,7 +23,7 @@ struct Machine {
 /// @throws std::invalid_argument where the options do not fit each other.
 Machine machine_of(const TrainerOptions& options, const TrainingOptions& training);
 
-/// Whether the device multiplies bfloat16 numbers in hardware. On GPUs, that is from Ampere on.
+/// True if the device multiplies bfloat16 numbers in hardware. On GPUs, that is from Ampere on.
 bool has_bfloat16(torch::Device device);
 
 /// The device of this process: "cuda" and "auto" name the GPU with this rank's local number.

@@ -48,7 +48,7 @@ class RunFolder {
   /// @returns why that is not possible; empty where it is done
   std::string recommend(const char* model) const;
 
-  /// Whether a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
+  /// True if a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
   bool has_begun() const;
 
   /// The path of the config of a run that has begun; otherwise empty.

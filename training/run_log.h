@@ -30,7 +30,7 @@ class RunLog {
   void record(Json record);
   std::vector<Json> records() const { return metrics_->records(); }
 
-  /// Whether a progress line is drawn, which replaces the log's lines about single steps.
+  /// True if a progress line is drawn, which replaces the log's lines about single steps.
   bool shows_progress() const { return metrics_ && progress_.visible(); }
   void show_progress(double done, const std::string& text);
 

@@ -22,7 +22,7 @@ struct SourceSignal {
   /// The same of the head that has the least.
   double sharpest_head = 0;
 
-  /// Whether every head of encoder-decoder attention still looks at all tokens of the source nearly alike.
+  /// True if every head of encoder-decoder attention still looks at all tokens of the source nearly alike.
   bool is_collapsed() const;
 };
 

@@ -178,7 +178,7 @@ void Steps::start_update(Begun& step, const PendingLoss& loss, Trace* trace) {
       torch::cat({loss.sums, started.happens.to(torch::kDouble).reshape({1}), started.norms.to(torch::kDouble)}));
 }
 
-// Whether what follows the step looks at the weights after it, or reports its loss.
+// True if what follows the step looks at the weights after it, or reports its loss.
 bool Steps::must_be_settled(int64_t step) const {
   const TrainingOptions& training = config_.training;
   const auto is_due = [&](int64_t every) { return step % every == 0; };

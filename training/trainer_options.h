@@ -33,7 +33,7 @@ struct TrainerOptions {
   std::shared_ptr<ProcessLock> lock;
 };
 
-/// Whether the device is a GPU.
+/// True if the device is a GPU.
 /// @throws std::invalid_argument where it is none of this machine's
 TRANSMUTE_API bool is_for_gpu(const TrainerOptions& options);
 

@@ -28,7 +28,7 @@ struct TranslatedText {
   Json samples() const;
 };
 
-/// Whether `a` scores higher than `b`, translations of the same sentences, by more than chance explains: paired
+/// True if `a` scores higher than `b`, translations of the same sentences, by more than chance explains: paired
 /// bootstrap, p < 0.05. The metric is one of translations.
 bool is_surely_better(const TranslatedText& a, const TranslatedText& b, ValidationMetric metric);
 
@@ -62,7 +62,7 @@ class Validator {
 
   /// Negative log-likelihood per token, in nats.
   double loss() const;
-  /// Whether BLEU and chrF are measured too: the model translates, and the config asks for it.
+  /// True if BLEU and chrF are measured too: the model translates, and the config asks for it.
   bool translates() const;
   /// The metric that chooses the best weights.
   ValidationMetric metric() const;

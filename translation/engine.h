@@ -91,7 +91,7 @@ class TranslationEngine {
   std::vector<Translation> translate_plain(const std::vector<std::string>& texts, const TranslationOptions& options,
                                            const Glossary& glossary, const TranslationHooks& hooks,
                                            const std::vector<TaggedText>& tagged) const;
-  // Whether the options take protected spans out of texts.
+  // True if the options take protected spans out of texts.
   static bool protects(const TranslationOptions& options);
   // The text with its tags and protected spans, but for those that `prefix` has or a term of `glossary` overlaps.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,

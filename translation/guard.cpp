@@ -50,7 +50,7 @@ bool has(const Warnings& warnings, WarningKind kind) {
   return std::any_of(warnings.begin(), warnings.end(), [&](const auto& warning) { return warning.kind == kind; });
 }
 
-// Whether the options leave it to the guard which translation is the best one.
+// True if the options leave it to the guard which translation is the best one.
 bool may_choose(const TranslationOptions& options) {
   return options.guard == Guard::retry && search::is_search(options.search) && options.search.num_hypotheses == 1 &&
          !options.search.constraint && options.mbr.candidates == 0 && options.rerank.candidates == 0;

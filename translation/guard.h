@@ -55,7 +55,7 @@ class TranslationGuard {
                                             const Attention& attention) const;
   // Standard deviations from the expected length.
   double length_deviation(const SourcePart& part, const Translation& translation) const;
-  // Whether it is worth computing the attention.
+  // True if it is worth computing the attention.
   bool is_doubtful(const SourcePart& part, const Translation& translation) const;
   void warn_of_omissions(const std::vector<GuardedPart>& parts) const;
   // Of a translation with its alignment.

@@ -128,7 +128,7 @@ class TreeConstraint::Progress : public State, public std::enable_shared_from_th
            (depth_ > 1 || words_left_ == 0);
   }
 
-  // Whether the next word can have that part of speech.
+  // True if the next word can have that part of speech.
   bool can_be(const std::string& tag) const {
     if (grammar_->tags.empty()) return true;
     const size_t next = words_->size() - static_cast<size_t>(words_left_);

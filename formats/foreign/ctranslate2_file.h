@@ -28,7 +28,7 @@ class CTranslate2File {
   /// A number without dimensions, such as a flag; nothing where there is none. @throws where it is an array or not
   /// finite.
   std::optional<double> number(const std::string& name) const;
-  /// Whether it is an 8-bit integer, as CTranslate2 writes flags. Numbers that are no flags are float.
+  /// True if it is an 8-bit integer, as CTranslate2 writes flags. Numbers that are no flags are float.
   bool is_flag(const std::string& name) const;
   /// float32; integers are divided by their `name_scale`, 16-bit ones without one by 1000. @throws std::runtime_error
   /// where there is none.

@@ -10,7 +10,7 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// Whether a folder has one of the files that read_hugging_face_weights() looks for.
+/// True if a folder has one of the files that read_hugging_face_weights() looks for.
 bool has_hugging_face_weights(const std::string& folder);
 
 /// All tensors of a folder's `model.safetensors` or `pytorch_model.bin`, or of the shards that

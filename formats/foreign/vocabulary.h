@@ -53,7 +53,7 @@ void check_numbers_are_complete(const std::vector<std::string>& pieces, const st
 /// there is none.
 std::string find_sentencepiece(const std::string& folder, const std::string& side);
 
-/// Whether it is a tag of OPUS-MT's models for a language, such as >>deu<<.
+/// True if it is a tag of OPUS-MT's models for a language, such as >>deu<<.
 bool is_language_tag(const std::string& piece);
 
 /// @param name what messages call the vocabulary

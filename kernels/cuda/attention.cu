@@ -179,7 +179,7 @@ struct Place {
   }
 };
 
-// Whether each of a lane's scores in tile n of row `query` counts.
+// True if each of a lane's scores in tile n of row `query` counts.
 __device__ __forceinline__ bool is_allowed(const Heads& h, const Place& place, int query, int key) {
   if (query >= h.queries || key >= h.keys) return false;
   return h.allowed == nullptr ||

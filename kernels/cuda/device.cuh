@@ -146,7 +146,7 @@ __device__ __forceinline__ uint64_t block_key_of(const Mask& mask, int64_t at) {
   return mix_bits(mask.mixed_key ^ static_cast<uint64_t>(at / kMaskBlock));
 }
 
-/// Whether element `at` is kept, whose block has this key.
+/// True if element `at` is kept, whose block has this key.
 __device__ __forceinline__ bool keeps(const Mask& mask, uint32_t at, uint64_t block_key) {
   return hash_element(at % static_cast<uint32_t>(kMaskBlock), block_key) >= mask.threshold;
 }

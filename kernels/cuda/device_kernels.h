@@ -124,7 +124,7 @@ struct Heads {
   float scale;  ///< of the scores
   Mask mask;    ///< over [B,H,T,S]
 };
-/// Whether the kernels take heads of this shape on the current device. They hold a whole sentence's keys.
+/// True if the kernels take heads of this shape on the current device. They hold a whole sentence's keys.
 bool can_attend(int64_t queries, int64_t keys, int64_t width);
 /// output: [B,T,H·width]; log_sums: [B,H,T], for the backward pass.
 void attention_forward(const Heads& heads, const void* query, const void* key, const void* value, void* output,

@@ -29,7 +29,7 @@ Simd best_simd();
 /// All that they offer, from the baseline to the best.
 std::vector<Simd> available_simd();
 
-/// Whether they multiply bfloat16 numbers; where they do not, a loop of float32 does, and nothing is gained.
+/// True if they multiply bfloat16 numbers; where they do not, a loop of float32 does, and nothing is gained.
 bool multiplies_bfloat16(Simd simd);
 
 /// What the kernels use: best_simd(), unless a test has the process do with less.

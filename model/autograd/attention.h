@@ -18,7 +18,7 @@ struct HeadOptions {
   double dropout = 0;  ///< of the weights; 0 outside training
 };
 
-/// Whether the two functions below take it: a mask (bool, or undefined) that is the same for every head; on the CPU
+/// True if the two functions below take it: a mask (bool, or undefined) that is the same for every head; on the CPU
 /// float32 or bfloat16; on GPUs bfloat16, sentences of up to 128 tokens and heads of 32 or 64. queries: [B,T,…],
 /// memory: [B,S,…].
 bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const torch::Tensor& mask,

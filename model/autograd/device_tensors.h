@@ -11,13 +11,13 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels::cuda {
 
-/// Whether the kernels run there: on GPUs of compute capability 8.0 or later, in a build that has them.
+/// True if the kernels run there: on GPUs of compute capability 8.0 or later, in a build that has them.
 bool run_on(torch::Device device);
 
 /// Where the GPU is in its machine, as "0000:65:00".
 std::string pci_address(torch::Device device);
 
-/// Whether the kernels take rows of `x`: float32, bfloat16 or half, the last dimension in whole vectors.
+/// True if the kernels take rows of `x`: float32, bfloat16 or half, the last dimension in whole vectors.
 bool takes_rows(const torch::Tensor& x);
 
 Element element_of(const torch::Tensor& x);

@@ -12,7 +12,7 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// Whether the fused kernels take `x`: float32 or bfloat16 on the CPU.
+/// True if the fused kernels take `x`: float32 or bfloat16 on the CPU.
 inline bool has_kernels(const torch::Tensor& x) {
   return x.device().is_cpu() && (x.scalar_type() == torch::kFloat || x.scalar_type() == torch::kBFloat16);
 }

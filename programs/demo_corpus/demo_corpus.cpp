@@ -99,7 +99,7 @@ std::vector<KindEntry> kinds_of_both(const ExpressionWriter& source, const Expre
   return kinds;
 }
 
-// Whether an earlier kind says the same quantity in the same source words. In other target words it may:
+// True if an earlier kind says the same quantity in the same source words. In other target words it may:
 // Spanish `mil novecientos` is a number and a year, English tells `one thousand nine hundred` from `nineteen
 // hundred`.
 bool belongs_to_earlier_kind(const Expression& expression, const std::string& source_text,

@@ -21,7 +21,7 @@ class ExpressionWriter {
   ExpressionWriter(const ExpressionWriter&) = delete;
   ExpressionWriter& operator=(const ExpressionWriter&) = delete;
 
-  /// Whether the locale has rules for this kind: some spell out no numbers, no ordinals or no years.
+  /// True if the locale has rules for this kind: some spell out no numbers, no ordinals or no years.
   bool can_write(ExpressionKind kind) const;
 
   /// UTF-8, on one line.

@@ -72,7 +72,7 @@ bool may_be_of_model(const std::string& file) {
          std::find(std::begin(kTexts), std::end(kTexts), name) != std::end(kTexts);
 }
 
-// Whether the name `file`, which may be a link to somewhere else, is in the folder or below it.
+// True if the name `file`, which may be a link to somewhere else, is in the folder or below it.
 bool is_within(const std::string& file, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code ignored;

@@ -38,7 +38,7 @@ class Output {
 /// What SIGINT, SIGTERM and SIGHUP say on standard error while an Output is incomplete; empty: nothing.
 void say_on_interruption(const std::string& text);
 
-/// Whether `path` means standard input or output: empty, or "-".
+/// True if `path` means standard input or output: empty, or "-".
 bool is_standard_stream(const std::string& path);
 
 }  // namespace transmute

@@ -32,7 +32,7 @@ class Client {
   Answer receive();
   /// Up to and including `mark`; nothing where the connection ends before.
   std::optional<std::string> receive_until(const std::string& mark);
-  /// Whether the server closes the connection within these seconds; what it sends before is thrown away.
+  /// True if the server closes the connection within these seconds; what it sends before is thrown away.
   bool is_closed_within(double seconds);
   void close();
 

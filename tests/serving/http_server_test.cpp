@@ -35,7 +35,7 @@ HttpLimits small_limits() {
   return limits;
 }
 
-// Whether it comes to that within seconds.
+// True if it comes to that within seconds.
 bool is_abandoned_soon(const HttpExchange& exchange) {
   for (int i = 0; i < 500 && !exchange.is_abandoned(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return exchange.is_abandoned();

@@ -7,7 +7,7 @@
 
 namespace transmute::testing {
 
-/// Whether this build has AddressSanitizer or ThreadSanitizer: their heaps keep what is freed, and they reserve more
+/// True if this build has AddressSanitizer or ThreadSanitizer: their heaps keep what is freed, and they reserve more
 /// address space than `ulimit -v` may leave.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
     __has_feature(thread_sanitizer)

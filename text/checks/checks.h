@@ -17,7 +17,7 @@ namespace checks {
 std::vector<TranslationWarning> check_texts(std::string_view source, std::string_view target,
                                             const Expectations& expected);
 
-/// Whether a translation of several words has hardly a word that its source lacks.
+/// True if a translation of several words has hardly a word that its source lacks.
 bool is_copy(std::string_view source, std::string_view target);
 
 /// True if at least half of a translation's words are words of its source.

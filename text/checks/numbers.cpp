@@ -67,7 +67,7 @@ std::string digits_from(std::string_view text, size_t& at) {
   return digits;
 }
 
-// Whether a space at `at` separates thousands: three digits follow, and at most three come before.
+// True if a space at `at` separates thousands: three digits follow, and at most three come before.
 bool separates_thousands(std::string_view text, size_t at, const std::string& before) {
   size_t next = at + 1;
   return before.size() <= 3 && digits_from(text, next).size() == 3;
@@ -118,7 +118,7 @@ std::string joined(const std::vector<std::string>& groups, size_t count) {
   return digits;
 }
 
-// Whether the first `count` groups are thousands, or lakhs (1,00,000), with the same separator between them.
+// True if the first `count` groups are thousands, or lakhs (1,00,000), with the same separator between them.
 bool are_thousands(const Number& number, size_t count) {
   if (number.groups.front().size() > 3) return false;
   for (size_t i = 1; i < count; ++i) {

@@ -142,7 +142,7 @@ class CorpusCache::Contents {
   }
 
  private:
-  // Whether contents.json is there and has another state than before.
+  // True if contents.json is there and has another state than before.
   bool note_state() {
     struct stat status {};
     if (::stat(path_.c_str(), &status) != 0) return false;

@@ -22,7 +22,7 @@ class Connection {
   virtual void start_sum(const torch::Tensor& values) = 0;
   virtual void finish_sums() = 0;
   virtual void broadcast(torch::Tensor& values) = 0;
-  /// Whether it takes tensors of that device as they are.
+  /// True if it takes tensors of that device as they are.
   virtual bool takes(torch::Device device) const = 0;
   virtual void fail(const std::string& why) = 0;
 };

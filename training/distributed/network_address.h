@@ -18,7 +18,7 @@ struct Route {
 /// By which of its addresses this machine reaches another one, and what the other one's is. Nothing is sent.
 Route route_to(const std::string& host);
 
-/// Whether it reaches no other machine; also where it is empty.
+/// True if it reaches no other machine; also where it is empty.
 bool is_loopback(const std::string& address);
 
 }  // namespace distributed

@@ -79,7 +79,7 @@ class ProcessGroup {
   std::vector<std::pair<torch::Tensor, torch::Tensor>> copies_;
 };
 
-/// Whether several processes can train together with this build: its LibTorch has c10d with Gloo.
+/// True if several processes can train together with this build: its LibTorch has c10d with Gloo.
 bool has_process_groups();
 
 /// For a launcher: tells the ranks that meet at the address of `options` that one of them is lost.

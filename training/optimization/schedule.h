@@ -19,7 +19,7 @@ enum class Schedule {
   constant,      ///< stay constant
 };
 
-/// Whether the learning rate falls until the last step, to the floor.
+/// True if the learning rate falls until the last step, to the floor.
 inline bool has_floor(Schedule schedule) {
   return schedule == Schedule::cosine || schedule == Schedule::linear;
 }

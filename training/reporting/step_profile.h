@@ -26,7 +26,7 @@ class StepProfile {
   /// Writes what was traced of steps since. @returns whether there was any.
   bool write();
 
-  /// Whether the steps were too few: the file has a trace of nothing.
+  /// True if the steps were too few: the file has a trace of nothing.
   bool is_empty() const { return !path_.empty() && steps_ < kFirst; }
 
   /// Null while nothing is traced.

@@ -46,7 +46,7 @@ struct Parser {
     for (const auto& line : label_lines()) labels.add(line);
     constraint = std::make_unique<TreeConstraint>(*tokenizer, labels);
   }
-  // Whether the search could write this line for these words.
+  // True if the search could write this line for these words.
   bool allows(const std::string& line, const std::string& words) const {
     auto state = constraint->begin(tokenizer->source().encode(words), words);
     for (const int64_t token : tokenizer->target().encode(line)) {

@@ -108,7 +108,7 @@ TEST(ProcessGroup, SharesWhatTheFirstRankHasAndWhatEachGives) {
   for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
-// Whether another machine could connect to a socket of this process.
+// True if another machine could connect to a socket of this process.
 bool is_open_to_others(int socket) {
   int listens = 0;
   socklen_t size = sizeof(listens);
