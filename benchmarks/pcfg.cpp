@@ -30,7 +30,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kBeam = 14;
 constexpr int kUnaryRounds = 4;
 
-// What an unknown word looks like.
+// The looks of an unknown word.
 std::string signature_of(const std::string& word) {
   std::string signature = "<";
   const auto any = [&](auto is) { return std::any_of(word.begin(), word.end(), is); };

@@ -21,7 +21,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What LibTorch reaches there with one large product: operations per second.
+// The operations per second that LibTorch reaches there with one large product.
 double roof_of(torch::Device device, torch::Dtype type) {
   const torch::NoGradGuard no_grad;
   constexpr int kRounds = 10;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What benchmark_train trains, and how many operations that takes.
+// The trainings of benchmark_train, and the numbers of operations that they take.
 
 #include <transmute/network/options.h>
 #include <transmute/training/data/batcher.h>

@@ -13,16 +13,16 @@
 #include <functional>
 #include <vector>
 
-// What benchmark_translate measures: searches, and the matrix products that they consist of.
+// The work that benchmark_translate measures: searches, and the matrix products that they consist of.
 namespace transmute {
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start);
 
-/// Of a clock of the system: CPU time does not count what other programs took.
+/// Seconds of a clock of the system: CPU time does not count what other programs took.
 double cpu_seconds(clockid_t clock);
 
-/// What a network multiplies: for each source token, and for each hypothesis' token, in multiply-adds.
+/// The products of a network: for each source token, and for each hypothesis' token, in multiply-adds.
 struct Work {
   double per_source_token;
   double per_target_token;

@@ -24,7 +24,7 @@ inline namespace v0 {
 
 namespace {
 
-// What a field's parser throws; the reader adds file, line and key.
+// The exception of a field's parser; the reader adds file, line and key.
 struct BadValue : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };

@@ -71,7 +71,7 @@ std::string parent_of(const std::string& path) {
 
 constexpr size_t kRandomDigits = 8;
 
-// What the names of temporary files of `path` begin with. Where its own name is too long for that, with as much of it
+// The beginning of the names of temporary files of `path`. Where its own name is too long for that, with as much of it
 // as fits.
 std::string beginning_beside(const std::string& path, const std::string& purpose) {
   const std::string end = "." + purpose + "-";
@@ -202,7 +202,7 @@ std::string read_file(const std::string& path, uint64_t most) {
   if (fs::is_directory(path, ignored)) throw std::runtime_error(path + kIsFolder);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "cannot be opened");
-  // By read(), which tells an error from the end; << into a string does not.
+  // This uses read(), which tells an error from the end; << into a string does not.
   std::string content;
   std::vector<char> block(1 << 16);
   while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) || stream.gcount() > 0)
@@ -274,7 +274,7 @@ int descriptor_named(const std::string& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
-  // What stands in a file that is open already, and what others write there, stays.
+  // The content of a file that is open already stays, and so does what others write there.
   if (const int open = descriptor_named(path); open >= 0) {
     const int flags = ::fcntl(open, F_GETFL);
     if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) errno = EBADF;

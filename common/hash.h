@@ -12,7 +12,7 @@ inline namespace v0 {
 /// those who forge.
 uint64_t hash_bytes(const void* bytes, size_t count, uint64_t seed = 0);
 
-/// Of a file's content, read in blocks.
+/// The hash of a file's content, read in blocks.
 /// @throws std::runtime_error naming the file that cannot be read.
 uint64_t hash_file(const std::string& path);
 

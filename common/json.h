@@ -16,7 +16,7 @@ inline namespace v0 {
 /// JSON whose objects keep the order in which their members were set.
 using Json = nlohmann::ordered_json;
 
-/// What JSON from a stranger may have.
+/// Limits of JSON from a stranger.
 struct JsonLimits {
   size_t depth = 1000;                                  ///< of objects and arrays in each other
   size_t members = std::numeric_limits<size_t>::max();  ///< of the outermost object

@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t kBufferBytes = 1 << 18;
 
-// What packed the file, by its first bytes; empty where it may be text. Some archives are valid UTF-8 for a while.
+// The packer of the file, told by its first bytes; empty where it may be text. Some archives are valid UTF-8 for a
+// while.
 std::string packer_of(std::string_view beginning) {
   constexpr std::pair<std::string_view, const char*> kMarks[] = {
       {"\3757zXZ", "xz"}, {"\50\265\57\375", "zstd"}, {"PK\3\4", "zip"}, {"7z\274\257\47\34", "7-Zip"}};

@@ -14,13 +14,13 @@ inline namespace v0 {
 /// end.
 constexpr size_t kMaxLineBytes = size_t{2} << 20;
 
-/// What becomes of bytes that are not UTF-8.
+/// The fate of bytes that are not UTF-8.
 enum class InvalidUtf8 {
   fail,     ///< std::runtime_error naming the line
   replace,  ///< U+FFFD takes the place of each ill-formed sequence
 };
 
-/// What a line of text may be.
+/// Limits of a line of text.
 struct LineRules {
   InvalidUtf8 invalid = InvalidUtf8::fail;
   size_t max_bytes = kMaxLineBytes;  ///< a longer line is an error
@@ -32,7 +32,7 @@ bool is_utf_16(std::string_view line);
 /// The message for a line that is UTF-16. `where`: file and line.
 std::string utf_16_message(const std::string& where, std::string_view line, bool is_first);
 
-/// What helps where a line has zero bytes: it is UTF-16, or no text. `is_first`: of the file.
+/// The remedy where a line has zero bytes: it is UTF-16, or no text. `is_first`: of the file.
 std::string remedy_of_zero_bytes(std::string_view line, bool is_first);
 
 /// The message for a line that is not UTF-8, from its byte `bad` on. `where`: file and line.

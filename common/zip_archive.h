@@ -21,7 +21,7 @@ class ZipArchive {
 
   /// Records are named without the archive's top folder, which LibTorch calls as it likes.
   bool has(const std::string& name) const { return records_.count(name) > 0; }
-  /// Of all records, in no order.
+  /// The names of all records, in no order.
   std::vector<std::string> names() const;
   /// Bytes of a record, all of which are in the file.
   /// @throws std::runtime_error where there is none, or where it is compressed.

@@ -20,7 +20,7 @@ inline namespace v0 {
 
 namespace {
 
-// What segments have for text that would be a reference has a semicolon; without one, it is the model's own.
+// The reference that a segment has for text of the same look has a semicolon; without one, it is the model's own.
 bool begins_reference(const std::string& text, size_t at) {
   const size_t length = text[at] == '&' ? reference_at(text, at).length : 0;
   return length > 0 && text[at + length - 1] == ';';
@@ -90,7 +90,7 @@ bool is_line_break(char c) {
   return c == '\n' || c == '\r';
 }
 
-// Whether a segment may have an inline tag of HTML as it is: TaggedText reads it as a browser does (to that, names are
+// True if a segment may have an inline tag of HTML as it is: TaggedText reads it as a browser does (to that, names are
 // alike in capitals and "/>" closes no element), it has no line breaks, and it is no longer than a tag that somebody
 // wrote by hand.
 bool may_stand(const std::string& tag) {
@@ -111,7 +111,7 @@ std::string shortened(const std::string& tag, const std::string& attribute) {
   return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
 }
 
-// What stands between the white space at both ends of some pieces of a text, of whatever width; {0, 0} where there is
+// The bytes between the white space at both ends of some pieces of a text, of whatever width; {0, 0} where there is
 // nothing else. HTML's references to white space count, but for those without a semicolon: "&#160" before "3" would
 // become another.
 ByteSpan within_space(const std::string& text, const std::vector<HtmlPiece>& pieces, TextFormat format) {

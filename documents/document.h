@@ -33,7 +33,7 @@ class Document {
   /// The whole text is one segment.
   explicit Document(const std::string& text);
 
-  /// What is to be translated, in order. Character references of HTML are decoded, but for those within tags.
+  /// The texts to translate, in order. Character references of HTML are decoded, but for those within tags.
   const std::vector<std::string>& segments() const { return segments_; }
 
   /// The text with a translation in place of each segment.
@@ -58,7 +58,7 @@ class Document {
   std::vector<std::string> segments_;
   std::vector<std::string> between_{""};  // before each segment, and behind the last
   std::vector<bool> follows_sentence_;    // of each segment: within the same line or element
-  // Of HTML:
+  // For HTML alone:
   std::vector<std::map<std::string, std::string>> tags_;  // of each segment: what stands in the page for a tag
   std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
   std::string placeholder_;                  // what is in each of these tags, and nowhere in the page

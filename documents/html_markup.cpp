@@ -62,7 +62,7 @@ class OpenElements {
     ++counts_[name];
     if (lists(shields_, name)) ++open_shields_;
   }
-  // Those within it end with it. False where there is none of this name.
+  // Closes the elements within it, too. False where there is none of this name.
   bool close(const std::string& name) {
     const auto found = counts_.find(name);
     if (found == counts_.end() || found->second == 0) return false;
@@ -157,7 +157,7 @@ bool has_word(std::string text, const std::string& word) {
   return (' ' + text + ' ').find(' ' + word + ' ') != std::string::npos;
 }
 
-// Whether a start tag's attributes say that its element is not to be translated. The first attribute of a name counts.
+// True if a start tag's attributes say that its element is not to be translated. The first attribute of a name counts.
 bool refuses_translation(std::string_view tag) {
   std::set<std::string> seen;
   for (const auto& [name, value] : attributes_of(tag)) {

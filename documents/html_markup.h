@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a piece of HTML means for a translation.
+/// The meaning of a piece of HTML for a translation.
 enum class HtmlKind {
   text,        ///< to be translated
   inline_tag,  ///< goes with the words around it

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kNowhere = std::string::npos;
 
-// What they hold is text to a browser (sections 13.2.5.2 to 13.2.5.5): it ends at their end tag.
+// Their content is text to a browser (sections 13.2.5.2 to 13.2.5.5), which ends at their end tag.
 constexpr const char* kTextElements = "script style textarea title xmp iframe noembed noframes";
 // A start tag that ends svg and math, from section 13.2.6.5; font does with some attributes.
 constexpr const char* kBreakouts =

@@ -95,7 +95,7 @@ struct Network {
   /// In place, at the bottom of a stack; without TransformerOptions::embedding_norm nothing is done.
   void normalize_embeddings(const Norm& norm, float* x, int64_t rows) const;
 
-  /// What a sub-layer reads: x, or its norm.
+  /// The input of a sub-layer: x, or its norm.
   const float* sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const;
   /// Before a sub-layer, which has read x, is added to it.
   void scale_residual(const Norm& norm, float* x, int64_t rows) const;

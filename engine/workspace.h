@@ -18,7 +18,7 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
-/// What the time of a batch is spent on.
+/// The kinds of work in a batch, whose time is measured.
 enum class Phase { encoder, decoder_products, decoder_attention, decoder_rest, output_product, count };
 
 /// Where a batch's time goes: what passed since the last call counts for the phase named.
@@ -67,7 +67,7 @@ struct Workspace {
   PhaseClock clock;
 };
 
-/// Those of a model: as many as there were batches at once.
+/// The workspaces of a model: as many as there were batches at once.
 class Workspaces : public std::enable_shared_from_this<Workspaces> {
  public:
   /// One that nobody uses. It comes back when the pointer goes.

@@ -110,7 +110,7 @@ struct ModuleSelf : jit::Self {
 
 }  // namespace
 
-// What free names mean in the files: torch, ValueError, and the named tuples of types.py.
+// The meaning of free names in the files: torch, ValueError, and the named tuples of types.py.
 class Compiler::Names : public jit::Resolver, public std::enable_shared_from_this<Names> {
  public:
   void add_tuple(const jit::ClassDef& definition) {

@@ -173,7 +173,7 @@ class Converter {
   // The matrix of an untied output. Its bias is the whole model's.
   Module output() { return with_weight("Projection", "output"); }
 
-  // What a Transformer or a LanguageModel has only with some options.
+  // Adds the parts that a Transformer or a LanguageModel has only with some options.
   void fill_switches(Module& module) {
     for (const char* name : {"source_embedding_norm", "target_embedding_norm"})
       if (tensors_.count(std::string(name) + ".weight") > 0) module.register_module(name, norm(name));

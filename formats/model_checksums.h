@@ -19,7 +19,7 @@ constexpr const char* kChecksumsFile = "checksums.txt";  ///< the checksums in a
 class TRANSMUTE_API ModelChecksums {
  public:
   ModelChecksums() = default;
-  /// Those of a folder; none where it has no such file.
+  /// The checksums of a folder; none where it has no such file.
   /// @throws std::runtime_error naming the line that is not a checksum.
   explicit ModelChecksums(const std::string& folder);
 
@@ -28,7 +28,7 @@ class TRANSMUTE_API ModelChecksums {
   void save(const std::string& folder) const;
 
   bool has(const std::string& file) const { return checksums_.count(file) > 0; }
-  /// What the file has to have; nothing where the folder has no checksums.
+  /// The checksum that the file must have; nothing where the folder has no checksums.
   /// @throws std::runtime_error where the folder has checksums, but none of this file.
   std::optional<uint32_t> of(const std::string& file) const;
   /// @throws std::runtime_error where `content` is not what was saved in the file.

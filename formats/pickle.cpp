@@ -72,7 +72,7 @@ PickleValue& Pickle::top(PickleKind kind) {
   return values_[value];
 }
 
-// What was pushed since the last mark.
+// Takes off what was pushed since the last mark.
 std::vector<size_t> Pickle::pop_to_mark() {
   if (marks_.empty()) refuse_pickle("it has a mark too few");
   const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -82,7 +82,7 @@ std::vector<size_t> Pickle::pop_to_mark() {
   return values;
 }
 
-// What a value holds. A pickle that says each thing once copies fewer than its bytes; one that copies a long list
+// The content of a value. A pickle that says each thing once copies fewer than its bytes; one that copies a long list
 // over and over would take memory without end.
 std::vector<size_t> Pickle::copy_of(size_t value) {
   copied_ += values_[value].values.size();

@@ -15,7 +15,7 @@ inline namespace v0 {
 
 constexpr uint64_t kMaxPickleBytes = 4 << 20;  ///< a model's has some 100 bytes for each tensor
 
-/// What a pickle has that it may not have, or what it lacks. It does not name the file.
+/// A fault of a pickle: something that it may not have, or that it lacks. It does not name the file.
 class PickleError : public std::runtime_error {
  public:
   explicit PickleError(const std::string& what) : std::runtime_error("its pickle: " + what) {}
@@ -46,7 +46,7 @@ class Pickle {
   /// How many of the bytes it takes.
   size_t size() const { return at_; }
 
-  /// What a storage or a tensor has in a place.
+  /// The part of a storage or a tensor in a place.
   /// @throws PickleError where it has nothing there, or a value of another kind
   const PickleValue& part(const PickleValue& whole, size_t place, PickleKind kind) const;
 

@@ -126,7 +126,7 @@ std::vector<Entry> parse_entries(const std::string& path, const Json& header, ui
   return entries;
 }
 
-// What one thread reads at a time.
+// One thread reads so much at a time.
 constexpr uint64_t kChunkBytes = 4 << 20;
 struct Chunk {
   uint64_t offset;  // in the file

@@ -25,7 +25,7 @@ void may_refuse(const Act& act) {
   }
 }
 
-/// What must hold, also without assertions.
+/// Demands that something holds, also without assertions.
 inline void require(bool holds) {
   if (!holds) std::abort();
 }

@@ -15,7 +15,7 @@ void add(std::string& bytes, uint64_t value, int count) {
   for (int i = 0; i < count; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
 }
 
-// As PKWARE's APPNOTE.TXT says, without compression.
+// Writes an archive as PKWARE's APPNOTE.TXT says, without compression.
 std::string archive_of(const std::vector<std::pair<std::string, std::string>>& records) {
   std::string archive, list;
   for (const auto& record : records) {

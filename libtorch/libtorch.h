@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What this project uses of LibTorch's C++ interface: to a compiler a fraction of <torch/torch.h>.
+// The part of LibTorch's C++ interface that this project uses: to a compiler a fraction of <torch/torch.h>.
 
 #include <torch/autograd.h>
 #include <torch/nn/init.h>

@@ -18,7 +18,7 @@ void run_operations_on_this_thread_only();
 /// @throws std::runtime_error where LibTorch cannot find out about the CPU.
 void configure_process_for_workers();
 
-/// What to tell the user where LibTorch multiplies matrices with the reference BLAS, which is many times slower than
+/// The warning for users whose LibTorch multiplies matrices with the reference BLAS, which is many times slower than
 /// the machine; empty where it does not.
 std::string slow_blas_warning();
 

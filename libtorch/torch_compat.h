@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What differs between LibTorch 1.13 and 2.x, in one place.
+// The differences between LibTorch 1.13 and 2.x, in one place.
 
 #include <torch/csrc/autograd/variable.h>
 #include <torch/types.h>

@@ -13,13 +13,13 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Whether upper and lower case count as different.
+/// Upper and lower case count as different, or not.
 enum class BleuCase {
   mixed,  ///< compare as written
   lower,  ///< lower-case hypotheses and references first (Unicode's rules, independent of the locale)
 };
 
-/// What an order without a match counts as (Chen and Cherry, 2014).
+/// The count of an order without a match (Chen and Cherry, 2014).
 enum class BleuSmoothing {
   exponential,  ///< "exp", their method 3: the k-th such order counts as 1 / 2^k matches
   floor,        ///< "floor", method 1: smoothing_value matches
@@ -27,7 +27,7 @@ enum class BleuSmoothing {
   none,         ///< "none": nothing, and the score is 0
 };
 
-/// What BLEU to compute. The defaults are sacreBLEU's.
+/// The kind of BLEU to compute. The defaults are sacreBLEU's.
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::mteval_13a;
   BleuCase letter_case = BleuCase::mixed;
@@ -39,8 +39,8 @@ struct BleuOptions {
 /// Longest n-gram that BLEU counts (Papineni et al., 2002, section 2.3: N = 4).
 constexpr std::size_t kBleuMaxOrder = 4;
 
-/// What BLEU is computed from; sums over segments are a corpus's. Index n - 1 of an array belongs to n-grams of length
-/// n.
+/// The counts that BLEU is computed from; sums over segments are a corpus's. Index n - 1 of an array belongs to n-grams
+/// of length n.
 struct BleuCounts {
   std::array<int64_t, kBleuMaxOrder> matches{};  ///< n-grams that a reference confirms, clipped
   std::array<int64_t, kBleuMaxOrder> totals{};   ///< n-grams in the hypotheses
@@ -76,7 +76,7 @@ BleuScore bleu_from_counts(const BleuCounts& counts, const BleuOptions& options 
 /// `effective_order`, as for all single sentences.
 std::vector<std::vector<double>> pairwise_bleu(const std::vector<std::string>& segments, const BleuOptions& options);
 
-/// What must be reported with a score for others to compare with it, in sacreBLEU's notation:
+/// The settings to report with a score, for others to compare with it, in sacreBLEU's notation:
 /// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:transmute-1`. The version says who counted: the
 /// number after "transmute-" changes whenever a change here could move a score.
 std::string bleu_signature(const BleuOptions& options, std::size_t num_references);

@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What chrF to compute. The defaults are sacreBLEU's chrF2; with word_order 2 it is chrF2++.
+/// The kind of chrF to compute. The defaults are sacreBLEU's chrF2; with word_order 2 it is chrF2++.
 struct ChrfOptions {
   int64_t char_order = 6;  ///< longest character n-gram
   int64_t word_order = 0;  ///< longest word n-gram (Popović, 2017)

@@ -168,8 +168,8 @@ std::string tokenize_characters(std::string_view segment) {
   return to_utf8(spaced);
 }
 
-// What sacreBLEU takes for Chinese. Two of its ranges are meant for the supplementary planes but are written so that
-// they cover U+2001 to U+2A6D and U+2F81 to U+2FA1; scores must agree, so they stand here as they act.
+// The characters that sacreBLEU takes for Chinese. Two of its ranges are meant for the supplementary planes but are
+// written so that they cover U+2001 to U+2A6D and U+2F81 to U+2FA1; scores must agree, so they stand here as they act.
 bool is_chinese(char32_t c) {
   static constexpr char32_t kRanges[][2] = {{0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F},
                                             {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x33FF}, {0x3400, 0x4DB5},

@@ -33,8 +33,8 @@ BleuTokenizer bleu_tokenizer_from_name(const std::string& name);
 void check_segment_counts(const std::vector<std::string>& hypotheses,
                           const std::vector<std::vector<std::string>>& references, const std::string& metric);
 
-/// What 13a and TER's normalization share: ASCII symbols apart; then, in the second, full stops and commas but within
-/// numbers, and hyphens behind digits.
+/// The common part of 13a and TER's normalization: ASCII symbols apart; then, in the second, full stops and commas but
+/// within numbers, and hyphens behind digits.
 std::string space_out_symbols(const std::string& line);
 std::string space_out_periods_and_hyphens(const std::string& line);
 

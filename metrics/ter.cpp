@@ -38,8 +38,8 @@ class WordNumbers {
 
 enum class Edit : char { undefined, match, substitute, insert, remove };
 
-// What turns a hypothesis into the reference, by words: "insert" takes a word of the reference that the hypothesis
-// lacks.
+// The edits that turn a hypothesis into the reference, by words: "insert" takes a word of the reference that the
+// hypothesis lacks.
 struct Alignment {
   std::vector<int64_t> hypothesis_of;  // of each reference word: the hypothesis's word, or the last before it; -1: none
   std::vector<char> reference_is_wrong, hypothesis_is_wrong;
@@ -68,7 +68,7 @@ class EditDistance {
     return rows_.back().cells.back().cost;
   }
 
-  // Of the hypothesis that was measured last.
+  // The alignment of the hypothesis that was measured last.
   Alignment alignment() const {
     std::vector<Edit> edits;
     size_t i = rows_.size() - 1;
@@ -170,7 +170,7 @@ struct Match {
   int64_t hypothesis, reference, length;
 };
 
-// Those that begin at one word of the hypothesis.
+// The matches that begin at one word of the hypothesis.
 std::vector<Match> matches_at(int64_t h, const Words& hypothesis, const Words& reference) {
   const auto hypothesis_size = static_cast<int64_t>(hypothesis.size());
   const auto reference_size = static_cast<int64_t>(reference.size());

@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What TER to compute. The defaults are sacreBLEU's.
+/// The kind of TER to compute. The defaults are sacreBLEU's.
 struct TerOptions {
   bool normalized = false;      ///< words are cut from punctuation first, as Tercom does
   bool no_punctuation = false;  ///< punctuation does not count
@@ -19,7 +19,7 @@ struct TerOptions {
   bool case_sensitive = false;  ///< upper and lower case differ
 };
 
-/// What TER is computed from; sums over segments are a corpus's.
+/// The counts that TER is computed from; sums over segments are a corpus's.
 struct TerCounts {
   double edits = 0;             ///< to the reference that needs the fewest
   double reference_length = 0;  ///< words, the mean over a segment's references

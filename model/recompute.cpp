@@ -16,8 +16,8 @@ inline namespace v0 {
 
 namespace {
 
-// What dropout draws depend on: this thread's scope, or without one LibTorch's generator of the CPU, from which all
-// keys come; and on other devices, where not everything has a kernel, that device's generator as well.
+// The state on which dropout's draws depend: this thread's scope, or without one LibTorch's generator of the CPU, from
+// which all keys come; and on other devices, where not everything has a kernel, that device's generator as well.
 class DrawState {
  public:
   explicit DrawState(torch::Device device) : scope_(kernels::DropoutScope::state()) {
@@ -68,7 +68,7 @@ class DrawState {
   std::vector<Generator> generators_;
 };
 
-// What the backward pass calls again.
+// The call that the backward pass makes again.
 struct Call : torch::CustomClassHolder {
   Call(LayerFunction layer_function, torch::Device device) : function(std::move(layer_function)), draws(device) {}
 

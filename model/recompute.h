@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Whether a layer keeps its activations for the backward pass or recomputes them there.
+/// A layer keeps its activations for the backward pass or recomputes them there.
 enum class Activations { kept, recomputed };
 
 /// A layer as a function of its input and, in a decoder, the encoder's output.

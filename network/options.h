@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Which stacks the network has.
+/// The stacks of the network.
 enum class Architecture {
   encoder_decoder,  ///< section 3.1: the output depends on a source
   decoder_only      ///< the decoder without cross-attention: a language model
@@ -85,11 +85,11 @@ enum class Activation {
   gelu_sigmoid  ///< the second, x / (1 + e^(-1.702 x))
 };
 
-/// Which embedding matrices are shared (section 3.4): source, target and output (as in the paper), target and output,
-/// or none.
+/// The embedding matrices that are shared (section 3.4): source, target and output (as in the paper), target and
+/// output, or none.
 enum class EmbeddingTying { all, target_output, none };
 
-/// Whether attention also returns its weights.
+/// Attention also returns its weights, or not.
 enum class ReturnWeights { no, yes };
 
 /// The network of section 3. Defaults are the base model of Table 3.

@@ -17,7 +17,7 @@ struct LinearNames {
   std::string weight, bias;
 };
 
-/// Of a LayerNorm, [D] each.
+/// The parameters of a LayerNorm, [D] each.
 struct NormNames {
   std::string weight, bias;
 };

@@ -142,7 +142,7 @@ void check_have_effect(const CLI::App& app, const EvaluateOptions& options) {
         fmt::format("--smooth-value needs --smooth floor or add-k; {} takes no value", options.smoothing));
 }
 
-// Those of the command line that read text.
+// Checks the streams of the command line that read text.
 void check_streams(const EvaluateOptions& options) {
   std::vector<transmute::NamedInput> inputs{
       {"--hypothesis", options.hypothesis_path.empty() ? "-" : options.hypothesis_path}};

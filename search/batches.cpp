@@ -33,7 +33,7 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& le
                                                    int64_t batch_tokens, SearchSize size,
                                                    const std::vector<int64_t>& more_hypotheses) {
   const int64_t least = std::min(size.hypotheses, kMostBatchTokens);
-  // Of the text's batch: doubled until they are enough.
+  // The hypotheses of the text's batch: doubled until they are enough.
   const auto hypotheses = [&](size_t text) {
     int64_t most = least;
     while (!more_hypotheses.empty() && most < least + more_hypotheses[text]) most = std::max<int64_t>(1, 2 * most);

@@ -20,7 +20,7 @@ struct SearchSize {
   int64_t extra_length = 0;
 };
 
-/// That of a search with these options, for a text without terms.
+/// The size of a search with these options, for a text without terms.
 SearchSize search_size(const SearchOptions& options);
 
 /// Numbers of texts, batch by batch: those of similar length together, the longest first. There is little padding then,

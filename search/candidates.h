@@ -11,7 +11,7 @@ namespace transmute {
 inline namespace v0 {
 namespace search {
 
-/// What sentence b, whose hypotheses have `length` tokens, can go on with, best first: the next token of its prefix,
+/// The candidates of sentence b, whose hypotheses have `length` tokens, best first: the next token of its prefix,
 /// the end at its maximum length, what is drawn, the alternatives, or the best that is allowed. Not empty.
 std::vector<Candidate> find_candidates(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
                                        const SearchOptions& options);

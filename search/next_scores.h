@@ -13,7 +13,7 @@ namespace transmute {
 inline namespace v0 {
 namespace search {
 
-/// What a step's logits say of the sentences' next tokens.
+/// The scores of the sentences' next tokens after a step, made of its logits.
 class NextScores {
  public:
   virtual ~NextScores() = default;

@@ -58,7 +58,7 @@ int64_t known_steps(const std::vector<SentenceSearch>& sentences, bool all_is_kn
   return all_is_known ? most : fewest;
 }
 
-// What those steps read, from `first` on: begin and the prefixes, filled up with padding: [B,count].
+// The input of those steps, from `first` on: begin and the prefixes, filled up with padding: [B,count].
 Ids known_tokens(const std::vector<SentenceSearch>& sentences, int64_t first, int64_t count) {
   Ids ids(sentences.size() * static_cast<size_t>(count), special_ids::kPad);
   int64_t* row = ids.data();
@@ -78,7 +78,7 @@ void require_between(int64_t value, int64_t least, int64_t most, const char* nam
 // All sentences' search.
 class BatchSearch {
  public:
-  /// What it is given outlives it.
+  /// Its arguments outlive it.
   BatchSearch(const StepModel& model, const std::vector<SearchRequest>& requests, const SearchOptions& options,
               const SearchHooks& hooks, const SearchContext& context)
       : options_(options), hooks_(hooks), nothing_is_free_(context.prefixes_are_complete), results_(requests.size()) {
@@ -111,7 +111,7 @@ class BatchSearch {
   }
 
  private:
-  // What all sentences are forced to say, many tokens at a time.
+  // Takes the tokens that are forced on all sentences, many at a time.
   void take_known_steps() {
     const int64_t known = known_steps(searching_, nothing_is_free_);
     while (length_ < known && !searching_.empty()) {

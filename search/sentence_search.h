@@ -40,7 +40,7 @@ class SentenceSearch {
                  const Ids* shortlist, const std::function<std::string(const Ids&)>* text_of = nullptr);
 
   size_t index() const { return index_; }
-  /// What the columns of its logits stand for: tokens, or those of its shortlist.
+  /// The number of columns of its logits: tokens, or those of its shortlist.
   int64_t columns(int64_t vocabulary) const {
     return shortlist_ == nullptr ? vocabulary : static_cast<int64_t>(shortlist_->size());
   }
@@ -89,8 +89,8 @@ class SentenceSearch {
   void advance(const std::vector<Candidate>& candidates, int64_t first_row, const float* attention,
                int64_t source_width);
 
-  /// Of candidates in any order, those that a beam with terms goes on with, best first: the best of each bank in turn,
-  /// banks with more of the terms' tokens first. A bank is what has the same number of those tokens.
+  /// The candidates, given in any order, with which a beam with terms goes on, best first: the best of each bank in
+  /// turn, banks with more of the terms' tokens first. A bank is what has the same number of those tokens.
   std::vector<Candidate> share_out(std::vector<Candidate> candidates) const;
 
   /// True if the certain tokens have become more since the last call. All hypotheses have the same length but the
@@ -117,7 +117,7 @@ class SentenceSearch {
 
   double worst_kept() const { return finished_.back().score; }
 
-  // What followed the last n - 1 tokens where they stood before.
+  // Bans what followed the last n - 1 tokens where they occurred before.
   void ban_repetition(const Ids& ids, std::vector<int64_t>& tokens) const;
 
   size_t index_;

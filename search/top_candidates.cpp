@@ -19,7 +19,7 @@ namespace {
 using kernels::Simd;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
-// Of each chunk of logits the largest are kept, in 16 lanes, so that choosing need not read most chunks again.
+// The largest logits of each chunk are kept, in 16 lanes, so that choosing need not read most chunks again.
 constexpr int64_t kLanes = 16;
 constexpr int64_t kChunk = 8 * kLanes;
 
@@ -38,7 +38,7 @@ class Best {
  public:
   Best(size_t count, std::vector<Candidate>& list) : count_(count), list_(list) { list_.reserve(count + 1); }
 
-  /// What has no more than this is not among the best.
+  /// A score of no more than this is not among the best.
   double bar() const {
     return list_.size() < count_ ? -std::numeric_limits<double>::infinity() : list_.back().log_probability;
   }

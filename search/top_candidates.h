@@ -13,7 +13,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What no search, draw or constraint chooses, though a model may give it a probability.
+/// Tokens that no search, draw or constraint chooses, though a model may give it a probability.
 constexpr std::array<int64_t, 3> kNeverChosen{special_ids::kPad, special_ids::kUnknown, special_ids::kBegin};
 
 inline bool is_never_chosen(int64_t token) {
@@ -33,7 +33,7 @@ inline bool is_better(const Candidate& a, const Candidate& b) {
   return a.parent != b.parent ? a.parent < b.parent : a.token < b.token;
 }
 
-/// What the model says of a hypothesis' next token.
+/// The model's logits for a hypothesis' next token.
 struct LogitsRow {
   const float* values;  ///< [count]
   int64_t count;        ///< the vocabulary, or a part of it that begins with the reserved tokens

@@ -94,7 +94,7 @@ struct Failure {
   std::string message;
 };
 
-// What the client hears of a failure. The log hears of what is the server's own.
+// The failure as the client hears of it. The log hears of what is the server's own.
 Failure failure_of(Call& call, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -113,7 +113,7 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
   }
 }
 
-// As an answer or, where a stream has begun, as its last event.
+// Tells of the failure as an answer or, where a stream has begun, as its last event.
 void fail_with(Call& call, const std::exception_ptr& error) {
   const Failure failure = failure_of(call, error);
   if (!call.has_sent_events()) return call.fail(failure.status, failure.message);
@@ -205,7 +205,7 @@ void Api::route(const CallPointer& call) {
   health(call, request.path != "/health/live");
 }
 
-// Of the key that the request brings, in its body or as "Authorization: Bearer KEY".
+// Checks the key that the request brings, in its body or as "Authorization: Bearer KEY".
 std::string Api::check_key(const std::string& given, const HttpRequest& request) const {
   const auto keys = keys_.current();
   if (!keys->are_needed()) return "";

@@ -21,7 +21,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What the server demands of its clients and says of them.
+/// The server's demands on its clients, and its words about them.
 struct ApiOptions {
   ApiLimits limits{};
   double request_seconds = 60;                   ///< after which a request that is not done is given up
@@ -36,7 +36,7 @@ struct ApiOptions {
 /// between requests, but for translated files until they are fetched.
 class Api {
  public:
-  /// What it is given outlives it, and it outlives the batcher's work.
+  /// Its arguments outlive it, and it outlives the batcher's work.
   Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& metrics, ApiOptions options);
 
   /// For HttpServer.
@@ -44,7 +44,7 @@ class Api {
 
   /// From now on /health/ready says that no new requests are wanted.
   void set_draining() { draining_ = true; }
-  /// What /metrics tells of the server.
+  /// Sets the statistics of the server, which /metrics tells.
   void set_statistics(std::function<HttpStatistics()> statistics) { statistics_ = std::move(statistics); }
 
  private:

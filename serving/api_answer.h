@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What became of a request.
+/// The result of a request.
 struct ApiResult {
   std::vector<Document> documents;
   std::vector<std::vector<Translation>> translations;  ///< of the documents' segments
@@ -22,7 +22,7 @@ struct ApiResult {
 /// LibreTranslate's answer: translatedText, alternatives, detectedLanguage.
 Json libretranslate_answer(const ApiRequest& request, const ApiResult& result);
 
-/// As both interfaces write it.
+/// The language as both interfaces write it.
 Json json_of(const DetectedLanguage& language);
 
 /// The answer of /v1/translate, see openapi.json.

@@ -125,7 +125,7 @@ class Members {
       refuse(fmt::format("{} must be a number from {} to {}", name_of(name), bounds.low, bounds.high));
     return value->get<double>();
   }
-  /// Of a string, a list of one.
+  /// A string is a list of one.
   std::vector<std::string> texts(const std::string& name) {
     const Json* value = find(name);
     if (value == nullptr) return {};
@@ -240,7 +240,7 @@ bool is_short_integer(const std::string& text) {
   return text.size() > sign && text.size() < 9 && text.find_first_not_of("0123456789", sign) == std::string::npos;
 }
 
-// As LibreTranslate reads it: without a fraction, and 0 where it is negative.
+// Reads it as LibreTranslate does: without a fraction, and 0 where it is negative.
 int64_t whole_number(const Json* value, int64_t most) {
   if (value == nullptr || *value == "") return 0;
   std::optional<double> number;
@@ -340,7 +340,8 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   request.stream = members.flag("stream", false);
   request.options.guard = read_guard(members.text("guard", "retry"));
   request.options.protect = read_protection(members.text("protect", "auto"));
-  // What a client has read cannot change any more; a text by itself would not, but texts of all requests go together.
+  // A text that a client has read cannot change any more; a text by itself would not, but texts of all requests go
+  // together.
   if (request.stream && request.options.guard == Guard::retry) request.options.guard = Guard::warn;
   request.prefixes = members.texts("prefix");
   if (members.find("split_sentences") != nullptr)

@@ -29,7 +29,7 @@ class ApiError : public std::runtime_error {
 /// A client's text as a message quotes it: not much of it.
 std::string quotable(const std::string& text);
 
-/// What one request may ask for.
+/// Limits of one request.
 struct ApiLimits {
   size_t texts = 1000;            ///< in one request
   size_t characters = 100'000;    ///< of all texts of a request
@@ -54,7 +54,7 @@ struct ApiRequest {
   std::string api_key;
   std::string key;  ///< of the options: equal where they are
 
-  /// What a model may recommend, where the request says it.
+  /// The settings that a model may recommend, where the request gives them.
   std::optional<int64_t> beam_size, no_repeat_ngram;
   std::optional<double> length_alpha;
   int64_t max_beam_size = 0;  ///< the server's limit
@@ -62,7 +62,7 @@ struct ApiRequest {
   void search_as(const SearchOptions& of_model);
 };
 
-/// Whether the texts, prefixes and glossary are UTF-8 and within the limits.
+/// Checks that the texts, prefixes and glossary are UTF-8 and within the limits.
 /// @throws ApiError where they are not.
 void check_texts(const ApiRequest& request, const ApiLimits& limits);
 

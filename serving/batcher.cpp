@@ -223,7 +223,7 @@ std::vector<Translation> Batcher::translate_together(const std::vector<Segment>&
   return batch.front().model->translate_batch(texts, options, hooks);
 }
 
-// What goes wrong with one answer, such as memory for it, is no matter of the others.
+// A failure of one answer, such as memory for it, is no matter of the others.
 void Batcher::hand_out(const std::vector<Segment>& batch, std::vector<Translation> translations) {
   for (size_t i = 0; i < batch.size(); ++i) try {
       if (stop_ || is_unwanted(batch[i])) {

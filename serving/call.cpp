@@ -16,7 +16,7 @@ inline namespace v0 {
 
 namespace {
 
-// As nginx logs it: the client closed the connection before there was an answer.
+// The status that nginx logs: the client closed the connection before there was an answer.
 constexpr int kClientGone = 499;
 constexpr size_t kLongestId = 64;
 // Every event has the whole text so far, so that a long text's stream would grow with the square of its length.

@@ -32,7 +32,7 @@ class ClientCounts {
   std::map<std::string, size_t> counts_;
 };
 
-/// What all calls report to.
+/// The places to which all calls report.
 struct CallReport {
   Metrics* metrics = nullptr;
   std::function<void(const Json& entry)> log{};  ///< one object for each request; may be empty

@@ -57,7 +57,7 @@ std::string detected_as(const std::string& code) {
   return letters.empty() ? base : letters;
 }
 
-// Of the languages the one that the detector calls so: one of the same script, else any.
+// The language that the detector calls so: one of the same script, else any.
 std::vector<std::string>::const_iterator find_detected(const std::vector<std::string>& languages,
                                                        const std::string& code) {
   const std::string language = detected_as(code), script = likely_script(code);

@@ -30,7 +30,7 @@ struct HttpRequest {
   }
 };
 
-/// What answers a request, or begins a stream.
+/// The answer to a request, or the beginning of a stream.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";               ///< of the body
@@ -60,7 +60,7 @@ class HttpExchange {
 /// Called on the server's thread for every request; must not block.
 using HttpHandler = std::function<void(std::shared_ptr<HttpExchange> exchange)>;
 
-/// What one client, or all of them, may take of the server.
+/// Limits of what one client, or all of them, may take of the server.
 struct HttpLimits {
   size_t header_bytes = 16 * 1024;                ///< of a request's line and headers
   size_t body_bytes = 1024 * 1024;                ///< of a request's body

@@ -95,7 +95,7 @@ void Connection::limit_time(double seconds) {
     self->timed_out_ = true;
     Error ignored;
     self->socket_.cancel(ignored);
-    // What had arrived just then was not cancelled.
+    // Bytes that had arrived just then were not cancelled.
     self->attempt([&] { self->limit_time(kSecondsToCancel); });
   });
 }
@@ -211,7 +211,7 @@ void Connection::read_body() {
   });
 }
 
-// What has arrived counts, not what was announced: announcing costs a client nothing.
+// The bytes that have arrived count, not those announced: announcing costs a client nothing.
 void Connection::on_body(Error error) {
   if (phase_ == Phase::closed) return;
   if (error) return refuse_for(error);

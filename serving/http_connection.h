@@ -32,14 +32,14 @@ struct HandlerMemory {
   alignas(std::max_align_t) std::array<std::byte, 256> bytes;
 };
 
-/// What the threads that work on a request may know of its connection.
+/// The state of a connection that the threads working on a request may know.
 struct RequestState {
   std::atomic<bool> abandoned{false};  // the client has gone
   std::atomic<bool> writing{false};    // chunks of the answer wait
   HandlerMemory for_release;           // of the exchange, by whichever thread it is
 };
 
-/// What the connections of a server share. Used on the server's thread only.
+/// The state that the connections of a server share. Used on the server's thread only.
 struct Shared {
   const HttpLimits limits;
   const HttpHandler handler;
@@ -125,7 +125,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Phase phase_ = Phase::idle;
   bool reading_ = false, writing_ = false, timed_out_ = false;
   bool has_ended_ = false;  // the client sends no more
-  // Of the request that is handled:
+  // The rest is about the request that is handled:
   uint64_t ticket_ = 0;  // 0: none
   std::shared_ptr<RequestState> state_{};
   bool keep_alive_ = false, is_head_ = false, is_http_1_0_ = false;

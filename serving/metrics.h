@@ -42,7 +42,7 @@ class MetricsPage {
 /// A label with its value in quotes.
 std::string metric_label(const std::string& name, const std::string& value);
 
-/// What a server has done since it started. Safe to use from many threads.
+/// The work of a server since it started. Safe to use from many threads.
 class Metrics {
  public:
   void count_request(const std::string& route, int status, double seconds);

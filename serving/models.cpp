@@ -53,7 +53,7 @@ void take_languages_of_its_text(const std::string& folder, ModelSource& model) {
   model.target = language_of_key(data, "train_target");
 }
 
-// Of a package of Argos Translate.
+// Takes the languages from a package of Argos Translate.
 void take_languages_of_its_package(const std::string& folder, ModelSource& model) {
   const std::string metadata = path_in(folder, "metadata.json");
   if (!std::filesystem::exists(metadata)) return;
@@ -68,7 +68,7 @@ void take_languages_of_its_package(const std::string& folder, ModelSource& model
   model.target = language("to_code");
 }
 
-// What the folder says of its languages; empty where it says nothing.
+// The languages that the folder names; empty where it names none.
 ModelSource languages_of_folder(const std::string& folder) {
   ModelSource model{"", "", folder};
   try {
@@ -233,8 +233,8 @@ ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptio
   }
   if (!pivot_.empty() && (into.count(pivot_) == 0 || from.count(pivot_) == 0))
     throw std::invalid_argument("--pivot " + pivot_ + ": a model into this language and one from it are needed");
-  // As LibreTranslate has it, a language that no model translates from is listed too, and text that is to be translated
-  // into its own language stays as it is.
+  // A language that no model translates from is listed too, and text that is to be translated into its own language
+  // stays as it is: LibreTranslate does so.
   for (const std::set<std::string>& languages : {from, into})
     for (const std::string& language : languages) targets_[language].insert(language);
   for (const std::string& source : from)

@@ -96,7 +96,7 @@ class Models {
   std::shared_ptr<const ModelSet> current_;
 };
 
-/// What people call a language, in English: "German" for "de".
+/// The name of a language in English: "German" for "de".
 std::string language_name(const std::string& code);
 
 }  // namespace v0

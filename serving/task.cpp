@@ -160,7 +160,7 @@ class Task : public std::enable_shared_from_this<Task> {
     --left_ == 0 ? request_.on_done(std::move(translations_)) : tell_if_longer(place.document);
   }
 
-  // Those of a pivot's translation name places of a text that the answer does not have.
+  // Warnings of a pivot's translation name places of a text that the answer does not have.
   void take_warnings(const Translation& translation, size_t document, size_t hop,
                      std::vector<TranslationWarning>& warnings) const {
     for (TranslationWarning warning : translation.warnings) {

@@ -22,7 +22,8 @@ struct TaskRoute {
   std::shared_ptr<const SegmentOptions> earlier_options{};  ///< of those before it
 };
 
-/// What a request asks to be translated. The functions are called from the batcher's threads, one at a time.
+/// The texts that a request asks to be translated, and how. The functions are called from the batcher's threads, one at
+/// a time.
 struct TaskRequest {
   std::vector<Document> documents;
   std::vector<std::string> prefixes{};                   ///< one for each document of one segment, or none

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails on C++ that clang-format 14 would write differently. To mend it: tests/check_format.sh --fix
+# Fails on C++ that clang-format 14 would write differently, which tests/check_format.sh --fix mends, and on comments
+# without a subject.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,21 @@ if [[ -z $formatter ]]; then
 fi
 mode=(--dry-run --Werror)
 [[ ${1:-} == --fix ]] && mode=(-i)
-find common tokenizer metrics network kernels text documents libtorch model formats search engine device translation \
-  export training serving examples programs python tests benchmarks fuzz \
-  -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort | xargs "$formatter" "${mode[@]}"
+mapfile -t files < <(find common tokenizer metrics network kernels text documents libtorch model formats search engine device \
+  translation export training serving examples programs python tests benchmarks fuzz \
+  -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
+"$formatter" "${mode[@]}" "${files[@]}"
+
+# A comment is a sentence, or names what follows: "True if …", "The names of …".
+awk '
+  FNR == 1 { in_comment = 0 }
+  /^[ \t]*\/\// {
+    if (!in_comment && match($0, /\/\/[\/!]?<? ?(Of|That|Which|Those|As|By|What|Whether) /)) {
+      print FILENAME ":" FNR ": a comment without a subject: " $0
+      failed = 1
+    }
+    in_comment = 1
+    next
+  }
+  { in_comment = 0 }
+  END { exit failed }' "${files[@]}"

@@ -15,7 +15,7 @@ inline namespace v0 {
 
 namespace {
 
-// What of a token is not white space and begins at `begin` or later.
+// The part of a token that is not white space and begins at `begin` or later.
 ByteSpan without_space(const std::string& text, const ByteSpan& token, size_t begin) {
   const size_t last = space_begin(text, token.first, token.second);
   return {std::min(last, std::max(begin, space_end(text, token.first, last))), last};

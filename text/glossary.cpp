@@ -19,7 +19,7 @@ inline namespace v0 {
 
 namespace {
 
-// What belongs to the character before it, such as a vowel sign.
+// True for what belongs to the character before it, such as a vowel sign.
 bool is_mark(UChar32 c) {
   return u_charType(c) == U_NON_SPACING_MARK || u_charType(c) == U_COMBINING_SPACING_MARK;
 }

@@ -17,7 +17,7 @@ struct TermMatch {
   std::string target;  ///< the target term
 };
 
-/// Which terms a translation must contain, by the words of its source.
+/// The terms that a translation must contain, by the words of its source.
 class Glossary {
  public:
   /// Without terms.
@@ -50,7 +50,7 @@ class Glossary {
 /// @throws std::runtime_error naming file and line.
 std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordModel* target = nullptr);
 
-/// Whether token `after` continues the word that token `before` ends with. In scripts without spaces between words none
+/// True if token `after` continues the word that token `before` ends with. In scripts without spaces between words none
 /// does. A byte of a character that has no piece of its own counts as a part of a word.
 bool continues_word(const SubwordModel& vocabulary, int64_t before, int64_t after);
 

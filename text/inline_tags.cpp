@@ -205,7 +205,7 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
     }
     source_.tags.push_back(tag);
   }
-  // What an opening tag without an end seemed to hold is its parent's.
+  // The content that an opening tag without an end seemed to have is its parent's.
   for (TagSource::Tag& tag : source_.tags)
     while (tag.parent > 0 && source_.tags[tag.parent - 1].closing.second == 0)
       tag.parent = source_.tags[tag.parent - 1].parent;

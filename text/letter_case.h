@@ -28,7 +28,7 @@ struct RecasedText {
 
   /// Where bytes of the original are in `text`.
   std::pair<size_t, size_t> now(const std::pair<size_t, size_t>& before) const;
-  /// Which bytes of the original these bytes of `text` come from.
+  /// The bytes of the original that these bytes of `text` come from.
   std::pair<size_t, size_t> before(const std::pair<size_t, size_t>& now) const;
   /// Appends what follows in the original.
   void append(const RecasedText& next);

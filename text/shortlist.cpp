@@ -108,7 +108,7 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
           fmt::format("{}:{}: a line of a lexical table is a target token, a source token and a probability, with "
                       "blanks between; make_shortlist writes such tables",
                       options.table, reader.line_number()));
-    // What Moses' tools call the empty word.
+    // Moses' tools write the empty word so.
     const auto source =
         sources.find(entry.source == "NULL" ? tokenizer.source().piece(special_ids::kEnd) : entry.source);
     const auto target = targets.find(entry.target);
@@ -164,7 +164,7 @@ void Shortlist::keep_copyable_tokens(const Tokenizer& tokenizer) {
   }
 }
 
-// Those with digits that stand in a row in the source.
+// Adds tokens with digits that follow each other in the source.
 void Shortlist::add_numbers(const Ids& source, Ids& tokens) const {
   std::string text;
   for (const int64_t id : source) text += digits_[static_cast<size_t>(id)];

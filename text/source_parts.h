@@ -21,7 +21,7 @@ inline namespace v0 {
 /// Tokens of the terms that the glossary may demand of one part's translation.
 constexpr size_t kMaxTermTokens = 256;
 
-/// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
+/// The unit that is translated by itself: a text, a sentence of one, or a part of an over-long one.
 struct SourcePart {
   size_t text;                    ///< number of the text
   std::string plain;              ///< its own text, in the case in which the model reads it
@@ -109,7 +109,7 @@ inline int64_t most_language_tokens(const SubwordModel& source) {
 /// named to a model that has none; and where a model of many languages is told of none.
 LanguageTokens language_tokens(const LanguageNames& names, const Tokenizer& tokenizer);
 
-/// What stands before a source that is only encoded: a target language matters only where it stands there too.
+/// The ids before a source that is only encoded: a target language matters only where it is one of them.
 /// @throws as language_tokens; std::invalid_argument where a target language is named that the encoder is not told.
 Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer);
 

@@ -18,7 +18,7 @@ bool ends_with_any(const std::string& piece, std::initializer_list<const char*> 
   });
 }
 
-// Of those within what should stay together.
+// The quality of cuts within what should stay together.
 constexpr int kWorstCut = -4;
 
 // How good a place for a cut is behind piece i: 3 after a sentence, 2 after a clause, 1 before a word, 0

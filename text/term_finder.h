@@ -39,7 +39,7 @@ class TermFinder {
 
   uint32_t child_of(uint32_t state, uint8_t byte) const;  // or 0
 
-  // By their numbers of bytes; and one behind them.
+  // Indexed by numbers of bytes; one more comes after them.
   std::vector<State> states_ = std::vector<State>(2);
   std::vector<uint32_t> shorter_;
 };

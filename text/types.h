@@ -120,22 +120,22 @@ struct RerankOptions {
   /// The score of a translation becomes its score in the search plus weight * log P(source | target) / penalty, with
   /// the search's length penalty for the length of the source.
   double weight = 0.3;
-  /// What the reverse model calls the language of the translations, its source. Empty: as
+  /// The reverse model's name for the language of the translations, its source. Empty: as
   /// TranslationOptions::target_language, if it names languages.
   std::string source_language{};
-  /// What the reverse model calls the language of the texts, its target. Empty: as TranslationOptions::source_language,
+  /// The reverse model's name for the language of the texts, its target. Empty: as TranslationOptions::source_language,
   /// if it names languages.
   std::string target_language{};
 };
 
-/// What to do about a translation that looks wrong.
+/// The treatment of a translation that looks wrong.
 enum class Guard {
   off,    ///< nothing
   warn,   ///< fill Translation::warnings
   retry,  ///< also search again for a better one, in parts or with other options
 };
 
-/// What may be wrong with a translation.
+/// The kinds of faults that a translation may have.
 enum class WarningKind {
   omission,     ///< words of the source are not translated
   length,       ///< it is much shorter or longer than translations of such texts are
@@ -168,7 +168,7 @@ enum class SentenceSplitting {
   never,   ///< the model gets each text whole, up to max_source_tokens
 };
 
-/// Which parts of a text come back as they are.
+/// The parts of a text that come back as they are.
 enum class Protection {
   /// Placeholders (%s, {0}, {{x}}, &nbsp;, "\n" as programs write it, …), the signs of accelerators (&File, _File),
   /// addresses, paths, emoji, and words with characters that the vocabulary lacks. The model does not see them. Each
@@ -265,9 +265,9 @@ struct Translation {
   /// Pieces of the source as the model read it (see LetterCase), without the end token and the language's, even if the
   /// text itself names its language (">>deu<<").
   std::vector<std::string> source_tokens;
-  /// What the vocabulary lacks of the source, in its order, each once, at most kMostUnknown. Protected words
-  /// (Protection) come last. The model read the others as "unknown": runs of characters, or words if the vocabulary has
-  /// whole words.
+  /// The words of the source that the vocabulary lacks, in their order, each once, at most kMostUnknown. Protected
+  /// words (Protection) come last. The model read the others as "unknown": runs of characters, or words if the
+  /// vocabulary has whole words.
   std::vector<std::string> unknown{};
   int parts = 1;      ///< number of parts into which the source was split, each of which was translated by itself
   int sentences = 1;  ///< number of sentences into which it was split; fewer than parts if some were over-long

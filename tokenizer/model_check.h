@@ -6,7 +6,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Whether SentencePiece can open and use a model without reading out of bounds, exhausting stack or memory, or writing
+/// True if SentencePiece can open and use a model without reading out of bounds, exhausting stack or memory, or writing
 /// line ends: whether the tries of its normalization rules stay within their memory and SentencePiece's, its pieces are
 /// neither thousands of bytes long nor nested dozens of times, and its self-test is short.
 /// @throws std::runtime_error where the bytes are no Protocol Buffers message

@@ -14,7 +14,7 @@ inline bool begins_word(std::string_view piece) {
   return piece.substr(0, kSpaceMark.size()) == kSpaceMark;
 }
 
-/// What SentencePiece calls the reserved ids, in their order, where a model does not say otherwise.
+/// SentencePiece's names of the reserved ids, in their order, where a model does not say otherwise.
 constexpr std::array<const char*, 4> kReservedPieces{"<pad>", "<unk>", "<s>", "</s>"};
 
 /// True if the piece is one byte of a character that has no piece of its own, such as "<0x41>".

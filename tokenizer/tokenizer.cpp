@@ -26,7 +26,7 @@ std::shared_ptr<const SubwordModel> load_model(const std::string& path) {
   return std::make_shared<SubwordModel>(read_regular_file(path, kMaxVocabularyBytes), path);
 }
 
-// What a piece stands for in a text; SentencePiece writes a byte as "<0x0A>".
+// The text that a piece stands for; SentencePiece writes a byte as "<0x0A>".
 std::string text_of(const sentencepiece::SentencePieceProcessor& processor, int id) {
   const std::string& piece = processor.IdToPiece(id);
   if (!processor.IsByte(id)) return piece;

@@ -88,7 +88,7 @@ struct Shape {
   int64_t batch_tokens;
 };
 
-// By the number of pairs; each row up to the next.
+// Each row is for texts of as many pairs, up to the next.
 constexpr Shape kShapes[] = {{0, 2, 128, 4, 256, 0.3, 1024},        {2'000, 3, 128, 4, 256, 0.3, 2048},
                              {15'000, 4, 128, 4, 256, 0.3, 4096},   {100'000, 4, 256, 4, 1024, 0.2, 4096},
                              {500'000, 4, 256, 4, 1024, 0.1, 8192}, {3'000'000, 6, 512, 8, 2048, 0.1, 16384}};
@@ -118,7 +118,7 @@ AutomaticText held_out_files(const PairOfFiles& files, const std::string& folder
           {path_in(folder, "valid." + source), path_in(folder, "valid." + target)}};
 }
 
-// Of a new network; deeper or wider ones need less.
+// The peak of a new network's learning rate; deeper or wider ones need less.
 double peak_rate(int64_t d_model) {
   return 0.36 / static_cast<double>(d_model);
 }

@@ -24,11 +24,11 @@ struct AutomaticText {
   PairOfFiles valid;  ///< without a target: lines held out of `train`, see hold_out
 };
 
-/// What plans assume before there is a tokenizer: subwords per word, and the share of TrainingOptions::batch_tokens
-/// that the tokens of a batch reach.
+/// The assumptions of plans before there is a tokenizer: subwords per word, and the share of
+/// TrainingOptions::batch_tokens that the tokens of a batch reach.
 constexpr double kTokensPerWord = 1.4, kBatchFill = 0.9;
 
-/// What is known of a text before anything is learned from it.
+/// The size of a text, known before anything is learned from it.
 struct TextSize {
   int64_t pairs = 0;      ///< of plain text, lines
   int64_t words = 0;      ///< of the longer side: between blanks, or two characters of scripts without blanks

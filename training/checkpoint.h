@@ -36,12 +36,12 @@ struct TrainState {
   int64_t pass() const { return epoch > 0 && window == 0 && batch == 0 ? epoch : epoch + 1; }
 };
 
-/// As a checkpoint keeps it.
+/// The state as a checkpoint keeps it.
 std::string to_json(const TrainState& state);
 /// @throws std::runtime_error naming `path`, where the text is damaged or of another version.
 TrainState state_from_json(const std::string& text, const std::string& path);
 
-/// Which checkpoints stay: each that any of these wants, and the newest of all. An interim one goes with the next.
+/// The checkpoints that stay: each that any of these wants, and the newest of all. An interim one goes with the next.
 struct KeepPolicy {
   int64_t newest = 5;
   int64_t best = 0;    ///< with the highest scores by `metric`; of equal ones the older
@@ -51,14 +51,14 @@ struct KeepPolicy {
   std::string conditions;
 };
 
-/// What is trained: written to checkpoints, and set from them.
+/// The parts that are trained: written to checkpoints, and set from them.
 struct TrainedParts {
   Transformer& transformer;
   Adam& optimizer;
   WeightAverage* average;  ///< null for none
 };
 
-/// What checkpoints hold besides what is trained.
+/// The facts that checkpoints hold besides what is trained.
 struct TrainedWith {
   const std::string& config;  ///< the resolved YAML
   const Tokenizer& tokenizer;
@@ -90,7 +90,7 @@ class CheckpointStore {
   std::string folder_;
 };
 
-/// What is thrown where the newest checkpoint cannot be read, with the remedy.
+/// The exception where the newest checkpoint cannot be read, with the remedy.
 std::runtime_error cannot_resume(const std::string& checkpoint, const std::string& why);
 
 /// Sets the transformer's parameters to the mean of those in several model folders, summed in double.

@@ -107,7 +107,7 @@ void check_consistency(const TrainingConfig& config) {
         "or use simcut");
 }
 
-// What can be known before there is a tokenizer: better now than after an hour of tokenizing.
+// Checks what can be known before there is a tokenizer: better now than after an hour of tokenizing.
 void check_network(const ModelConfig& config) {
   if (config.format_version != ModelConfig::kFormatVersion)
     throw std::invalid_argument(fmt::format("format_version is {}, but this build writes version {}; leave it out",
@@ -173,7 +173,7 @@ void check_plain_text(const TrainingConfig& config) {
                     name_of(metric)));
 }
 
-// What a resumed run may not change: the network, and where in the text the checkpoint stands.
+// True for what a resumed run may not change: the network, and where in the text the checkpoint stands.
 bool is_fixed_for_a_run(const std::string& key) {
   if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
   for (const char* prefix : {"model.", "tokenizer.", "data."})

@@ -15,7 +15,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a training is set up from: a config, or a text for which everything is chosen.
+/// The source of a training's settings: a config, or a text for which everything is chosen.
 struct ExperimentSetup {
   std::string config;                    ///< YAML file; empty: chosen for `text`
   AutomaticText text;                    ///< instead of a config
@@ -28,7 +28,7 @@ struct ExperimentSetup {
   bool has_text() const { return !text.train.target.empty(); }
 };
 
-/// What is trained: the typed config, and the schema that is bound to it.
+/// A training to do: the typed config, and the schema that is bound to it.
 struct Experiment {
   Experiment() { config.declare(schema); }
   Experiment(const Experiment&) = delete;

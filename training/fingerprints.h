@@ -11,8 +11,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a run's vocabulary and tokenized text were made from, as `fingerprints.json` in the run folder keeps it; 0
-/// where nothing is known.
+/// Fingerprints of what a run's vocabulary and tokenized text were made from, as `fingerprints.json` in the run folder
+/// keeps it; 0 where nothing is known.
 struct Fingerprints {
   uint64_t vocabulary = 0;  ///< see vocabulary_fingerprint
   uint64_t text = 0;        ///< see TrainingText::fingerprint
@@ -23,7 +23,7 @@ struct Fingerprints {
   static std::string path_of(const std::string& run_folder);
   /// True if a folder has them, as that of each run does from its start on.
   static bool exist_in(const std::string& run_folder);
-  /// Those of a run folder; without the file, or where it is damaged, nothing is known.
+  /// The fingerprints of a run folder; without the file, or where it is damaged, nothing is known.
   static Fingerprints read(const std::string& run_folder);
   void write(const std::string& run_folder) const;
 };
@@ -31,10 +31,10 @@ struct Fingerprints {
 /// A number that differs where the bytes differ.
 uint64_t fingerprint_of(const std::string& bytes);
 
-/// Of the content of these files, in their order.
+/// The fingerprint of the content of these files, in their order.
 uint64_t files_fingerprint(const std::vector<std::string>& paths);
 
-/// Of the content of the files that a vocabulary is learned from, and of the options. Reads the files.
+/// The fingerprint of the content of the files that a vocabulary is learned from, and of the options. Reads the files.
 uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles& files);
 
 }  // namespace v0

@@ -8,7 +8,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What this process computes with.
+/// The device, threads and number types with which this process computes.
 struct Machine {
   torch::Device device;
   Precision precision;  ///< of the matrix products

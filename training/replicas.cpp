@@ -29,7 +29,7 @@ class AfterAccumulation : public torch::autograd::FunctionPostHook {
   std::function<void()> call_;
 };
 
-// As PendingLoss::sums has them.
+// The parts of a loss as PendingLoss::sums has them.
 torch::Tensor parts_of(const TrainingLoss& loss) {
   const torch::Tensor tokens = (loss.cross_entropy.defined() ? loss.cross_entropy : loss.tokens).detach();
   const torch::Tensor zero = torch::zeros_like(tokens);
@@ -131,7 +131,7 @@ void Replicas::complete_own(size_t worker, size_t parameter) {
   sum_->complete(parameter);
 }
 
-// What backward has not come by: parameters without a gradient, and all of a worker that had no micro-batch.
+// Completes what backward has not reached: parameters without a gradient, and all of a worker that had no micro-batch.
 void Replicas::complete_rest(size_t worker) {
   Completion& own = completions_[worker];
   own.awaited = false;
@@ -177,7 +177,7 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
         const Trace::Span span(trace, "forward");
         const uint64_t key = combine_keys(input.dropout_key, i);
         const kernels::DropoutScope scope(key);
-        // What LibTorch itself drops there is not in the scope.
+        // The dropout of LibTorch itself is not in the scope.
         if (!device_.is_cpu()) seed_generator(at::globalContext().defaultGenerator(device_), key);
         return batch_loss(replica, batch, {label_smoothing, factor, activations_, consistency_});
       }();

@@ -77,9 +77,9 @@ class Replicas {
   /// Waits for the sums of all workers and ranks, by parameter. They may be written to.
   std::vector<torch::Tensor> sums_over_ranks() { return sum_->finish(); }
   void guide(const Guidance& guidance) { guidance_ = guidance; }
-  /// What the layers do with their activations in training.
+  /// Sets what the layers do with their activations in training.
   void use(Activations activations) { activations_ = activations; }
-  /// Whether each batch goes through the network twice in training.
+  /// Sets whether each batch goes through the network twice in training.
   void use(const ConsistencyOptions& consistency) { consistency_ = consistency; }
 
   /// gradients[w][p], as Adam takes them.

@@ -73,7 +73,7 @@ class RunFolder {
   /// one that an earlier start made of another text or with other options.
   Tokenizer tokenizer(const TrainingConfig& config) const;
 
-  /// What is known of the run's training text: learned where the run has not begun, otherwise kept from its start.
+  /// The profile of the run's training text: learned where the run has not begun, otherwise kept from its start.
   TextProfile text_profile(const TrainingConfig& config) const;
 
   /// Notes which text the run is trained on.

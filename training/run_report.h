@@ -15,7 +15,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What does not change in a run.
+/// The facts that do not change in a run.
 struct RunFacts {
   const TrainingConfig& config;
   const RankOptions& ranks;

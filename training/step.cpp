@@ -111,7 +111,7 @@ Steps::Begun Steps::begin(Trace* trace) {
   return step;
 }
 
-// Of this rank's batches among the step's.
+// The gradients are those of this rank's batches among the step's.
 PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int64_t step, Trace* trace) {
   int64_t step_tokens = 0;
   for (const auto& batch : batches) step_tokens += batch.target_tokens;
@@ -131,8 +131,8 @@ PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int6
   return own;
 }
 
-// What all ranks know after a step: the loss of all, the time of rank 0, and whether a signal asked any of them to
-// stop.
+// Exchanges what all ranks know after a step: the loss of all, the time of rank 0, and whether a signal asked any of
+// them to stop.
 LossSum Steps::exchange(const LossSum& own) {
   enum : size_t { kLoss, kTokens, kGuidance, kDivergence, kSeconds, kStop };  // and from kStop on one for each rank
   std::vector<double> values(kStop + static_cast<size_t>(group_.size()));

@@ -17,7 +17,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What the steps of a training work with. All of it must outlive them.
+/// The parts that the steps of a training work with. All of them must outlive them.
 struct StepParts {
   const TrainingConfig& config;
   ProcessGroup& group;
@@ -62,7 +62,7 @@ class Steps {
   double learning_rate(int64_t step) const;
   int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
 
-  /// Of the last step that ended.
+  /// The norm of the last step that ended.
   double gradient_norm() const { return gradient_norm_; }
   const Totals& totals() const { return totals_; }
   void clear_totals() { totals_ = {}; }

@@ -13,7 +13,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a step report is made of. All of it must outlive the report.
+/// The parts that a step report is made of. All of them must outlive the report.
 struct StepReportParts {
   const TrainingConfig& config;
   const TrainState& state;

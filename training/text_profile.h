@@ -24,7 +24,7 @@ SampledText sample_training_text(const TrainingConfig& config, size_t most);
 /// Protected spans (see Protection) that the sources often have and the translations keep, most frequent first.
 std::vector<std::string> learned_spans(const SampledText& text);
 
-/// What the training text says about itself; nothing for the text of a decoder-only model.
+/// The profile of the training text; empty for the text of a decoder-only model.
 TextProfile learn_text_profile(const TrainingConfig& config);
 
 }  // namespace v0

@@ -22,7 +22,7 @@ struct TrainerOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< worker threads on the CPU; 0: one per core, divided among this machine's ranks
   RankOptions ranks;           ///< for training with several processes, which use rank 0's run folder
-  /// Whether a step starts before the loss of the previous one is known, which keeps a GPU busy. Default: on GPUs, with
+  /// A step starts before the loss of the previous one is known, which keeps a GPU busy. Default: on GPUs, with
   /// one process. On a CPU it requires threads = 1.
   std::optional<bool> overlaps_steps;
   /// Adapts the config, except for the network, to the number of steps that training.max_minutes allows at the speed so

@@ -22,7 +22,7 @@ inline namespace v0 {
 
 namespace {
 
-// As the log writes it.
+// The name of a metric as the log writes it.
 const char* title_of(ValidationMetric metric) {
   switch (metric) {
     case ValidationMetric::bleu:

@@ -66,8 +66,8 @@ class Validator {
   bool translates() const;
   /// The metric that chooses the best weights.
   ValidationMetric metric() const;
-  /// What else its scores depend on: the content of the validation text and, for translations, how many there are and
-  /// the search. Reads the text's files.
+  /// The other things that its scores depend on: the content of the validation text and, for translations, how many
+  /// there are and the search. Reads the text's files.
   std::string conditions() const;
   TranslatedText translate() const;
   /// All of it, after `step`.

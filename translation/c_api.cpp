@@ -128,7 +128,7 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   return ours;
 }
 
-// What the interface in C has of `ours`.
+// The part of `ours` that the interface in C has.
 transmute_translation_options c_options(const transmute::TranslationOptions& ours) {
   transmute_translation_options defaults{};
   defaults.beam_size = ours.search.beam_size;
@@ -171,7 +171,7 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   return ours;
 }
 
-// As the alignment of a scored translation has them.
+// The tokens that the alignment of a scored translation has.
 std::vector<std::string> source_tokens(const std::string& text, const transmute::SubwordModel& tokenizer) {
   std::vector<std::string> tokens;
   for (const int64_t id : transmute::segment_source(tokenizer, text).tokens.ids) tokens.push_back(tokenizer.piece(id));

@@ -70,7 +70,7 @@ LanguageNames languages_of(const TranslationOptions& options) {
   return {options.source_language, options.target_language};
 }
 
-// What the reverse model, whose source is the target, calls the languages: where nothing else is said, what the model
+// The reverse model's names for the languages; its source is the target. Where nothing else is said, what the model
 // itself calls them.
 LanguageNames reversed_languages(const TranslationOptions& options, const Tokenizer& tokenizer) {
   const LanguagePieces pieces = tokenizer.source().languages();

@@ -32,7 +32,7 @@ void TranslationEngine::guard_batch(const SourceParts& sources, const std::vecto
   const TranslationGuard guard({tokenizer_, expected_, splitter_for(options), align, search_parts}, options);
   std::vector<GuardedPart> parts;
   for (const size_t part : batch) {
-    // What a hook has seen of a text cannot change any more. It sees nothing of a text in several parts.
+    // The part of a text that a hook has seen cannot change any more. It sees nothing of a text in several parts.
     const bool is_streamed = call_hooks.streams() && sources.counts[sources.parts[part].text] == 1;
     parts.push_back({sources.parts[part], translations[part], !is_streamed});
   }

@@ -28,7 +28,7 @@ struct GuardedPart {
 /// Checks the translations of the parts of texts, and looks for better ones (TranslationOptions::guard).
 class TranslationGuard {
  public:
-  /// What the guard needs of the engine.
+  /// The functions of the engine that the guard needs.
   struct Model {
     const Tokenizer& tokenizer;
     const Expectations& expected;
@@ -49,7 +49,7 @@ class TranslationGuard {
   void check(const std::vector<GuardedPart>& parts) const;
 
  private:
-  // What is found without attention.
+  // The warnings that are found without attention.
   std::vector<TranslationWarning> cheap_warnings(const SourcePart& part, const Translation& translation) const;
   std::vector<TranslationWarning> omissions(const SourcePart& part, const Translation& translation,
                                             const Attention& attention) const;
@@ -58,7 +58,7 @@ class TranslationGuard {
   // True if it is worth computing the attention.
   bool is_doubtful(const SourcePart& part, const Translation& translation) const;
   void warn_of_omissions(const std::vector<GuardedPart>& parts) const;
-  // Of a translation with its alignment.
+  // Judges a translation with its alignment.
   void judge(const SourcePart& part, Translation& translation) const;
   void retry(const SourcePart& part, Translation& translation) const;
   // The hypotheses of a wider search, as translations of their own.

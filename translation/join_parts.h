@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What search found, as text, without the given tokens.
+/// The hypothesis that search found, as text, without the given tokens.
 Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, GivenTokens given = {});
 
 /// The pairs of results of two parts of a text that become its results.

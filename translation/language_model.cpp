@@ -60,7 +60,7 @@ struct LanguageModel::State {
                        model().most_tokens);
   }
 
-  // Of any text.
+  // Checks a number of tokens that any text may ask for.
   void check_added(int64_t added) const {
     if (added > most_tokens())
       throw std::invalid_argument(fmt::format("a text cannot get {} more tokens: {}; ask for fewer", added, limit()));

@@ -24,7 +24,7 @@ struct AttentionTrace {
 /// mode.
 AttentionTrace trace_attention(Transformer transformer, const Ids& source, const Ids& target);
 
-/// What a head does on a sentence, in numbers: means over its queries.
+/// The behavior of a head on a sentence, in numbers: means over its queries.
 struct HeadStatistics {
   double entropy = 0;   ///< of a query's weights, in bits: 0 looks at one token, log2(S) at all alike
   double distance = 0;  ///< |t - s| between positions, in tokens, by weight

@@ -21,7 +21,7 @@ struct BracketCounts {
   BracketCounts& operator+=(const BracketCounts& other);
 };
 
-/// Of one sentence.
+/// The counts of one sentence.
 BracketCounts bracket_counts(const Tree& found, const Tree& reference);
 
 /// Words of a reference, punctuation included, traces not: evalb's length, of which 40 is the usual limit.

@@ -82,7 +82,7 @@ class Reader {
   size_t at_ = 0;
 };
 
-// As treebanks write brackets that are words, or are in one.
+// Writes brackets within words as treebanks do.
 void write_word(const std::string& word, std::string& text) {
   for (const char c : word) {
     if (c == '(') {

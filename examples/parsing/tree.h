@@ -31,7 +31,8 @@ std::vector<Tree> read_trees(std::string_view text, const std::string& name);
 /// The tree on one line: `(TOP (S (NP (NNP Ann)) (VP (VBZ sleeps))))`.
 std::string to_brackets(const Tree& tree);
 
-/// What parsers learn and are measured on: without traces (-NONE-), phrases that are empty then, functions and indices
+/// The tree that parsers learn and are measured on: without traces (-NONE-), phrases that are empty then, functions and
+/// indices
 /// (`NP-SBJ-1` and `NP=2` become `NP`).
 Tree simplified(const Tree& tree);
 

@@ -197,7 +197,7 @@ TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& lab
   if (!labels.lexicon.empty()) make_lexicon(labels);
 }
 
-// What the tokenizer does not tell apart is one word to the model.
+// Words that the tokenizer does not tell apart are one to the model.
 std::string TreeConstraint::comparable(const std::string& word) const {
   return tokenizer_.source().decode(tokenizer_.source().encode(word));
 }

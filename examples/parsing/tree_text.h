@@ -15,7 +15,7 @@ inline namespace v0 {
 /// root, TOP, is left out.
 std::string tree_text(const Tree& tree);
 
-/// What tree_from_text had to repair in a text that is no tree over its words.
+/// The repairs of tree_from_text to a text that is no tree over its words.
 struct TreeRepairs {
   int64_t trees = 0;       ///< read in all
   int64_t repaired = 0;    ///< with any of the following

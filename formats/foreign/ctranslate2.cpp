@@ -161,7 +161,7 @@ std::vector<Array> position_tables(CTranslate2File& file, int64_t d_model) {
   return tables;
 }
 
-// Which sinusoids the tables of positions have; tables that have none of them were learned.
+// Finds the sinusoids in the tables of positions; tables that have none of them were learned.
 void find_positions(CTranslate2File& file, TransformerOptions& options) {
   constexpr int64_t kComparedRows = 64;
   options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 1};
@@ -261,7 +261,7 @@ void refuse_target_prefix(const std::string& folder) {
                     path.string(), package["target_prefix"].get<std::string>()));
 }
 
-// What its tokens mean to a model: in config.json, and before version 6 of model.bin among the variables.
+// The meaning of its tokens to a model: in config.json, and before version 6 of model.bin among the variables.
 struct TokenSettings {
   std::string unknown = "<unk>", end = "</s>", start = "<s>";
   bool source_begin = false, source_end = false;

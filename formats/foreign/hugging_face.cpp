@@ -143,8 +143,8 @@ class HuggingFaceStacks {
   std::string stack_, from_, to_;
 };
 
-// What the model's makers search with, as far as they say so: in a file of its own, or, as older models, in
-// config.json.
+// The settings with which the model's makers search, as far as they say so: in a file of its own, or, as older models,
+// in config.json.
 SearchOptions read_search(const std::string& folder) {
   SearchOptions search;
   const std::string own = path_in(folder, "generation_config.json");

@@ -9,7 +9,7 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// Whether a folder is a model of Hugging Face's transformers: it has a `config.json` that names a `model_type`, and is
+/// True if a folder is a model of Hugging Face's transformers: it has a `config.json` that names a `model_type`, and is
 /// no conversion by CTranslate2 that the file was copied to.
 bool is_hugging_face_folder(const std::string& folder);
 

@@ -280,7 +280,7 @@ VocabularyPair read_marian_vocabularies(const std::string& folder, const JsonCon
 
 namespace {
 
-// What numbers pieces, and what splits text into them: files of the folder.
+// The files of the folder that number pieces, and that split text into them.
 struct MultilingualFiles {
   std::vector<std::string> pieces;
   std::string path;           // of the file that numbers them

@@ -18,7 +18,7 @@ inline namespace v0 {
 
 namespace {
 
-// By its first bytes; one that is cut short is an archive still.
+// The first bytes tell: one that is cut short is an archive still.
 bool is_no_zip_archive(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char begin[2] = {};
@@ -40,7 +40,7 @@ LoadedModel load_any_model(const std::string& path, const ParallelFor& parallel_
                                "programs take text with --input");
     return formats::is_marian_file(path) ? formats::load_marian_model(path) : load_torchscript_model(path);
   }
-  // What does not exist is a folder that is missing: train makes folders.
+  // A path that does not exist is a folder that is missing: train makes folders.
   return load_model_folder(path, parallel_for, memory);
 }
 

@@ -31,7 +31,7 @@ std::string without_spaces(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// Of double quotes in YAML: \n, \", \\, \x85, \u2028 and the like.
+// Decodes the escapes of double quotes in YAML: \n, \", \\, \x85, \u2028 and the like.
 std::string unescaped(const std::string& quoted) {
   std::string text;
   for (size_t i = 0; i < quoted.size(); ++i) {

@@ -28,7 +28,7 @@ struct MarianFile {
 /// @throws std::runtime_error naming the file, and the array that is damaged.
 MarianFile read_marian_npz(const std::string& path);
 
-/// What is read of a `decoder.yml`; empty where it does not say so.
+/// The settings in a `decoder.yml`; empty where it does not say so.
 struct MarianDecoder {
   std::vector<std::string> models, vocabs, shortlist;
   std::string beam_size, normalize;

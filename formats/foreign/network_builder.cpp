@@ -154,7 +154,7 @@ void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTab
 
 namespace {
 
-// What the other program's files say of the network. The names of our keys would mean nothing to who has those files.
+// Checks the network that the other program's files describe. The names of our keys would mean nothing to their owner.
 void check_network(const ForeignModel& model) {
   const TransformerOptions& o = model.options;
   const auto require = [&](bool holds, const std::string& fault) {

@@ -36,7 +36,8 @@ class TensorTable {
   const std::string& first_of(const std::vector<std::string>& names) const;
   /// True if the two tensors have the same type, shape and bits; both must exist.
   bool are_equal(const std::string& one, const std::string& other) const;
-  /// As float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is another.
+  /// Takes it as float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is
+  /// another.
   Array take(const std::string& name, const std::vector<int64_t>& shape);
   /// The same for an int8 matrix, as it is.
   Array take_int8(const std::string& name, const std::vector<int64_t>& shape);

@@ -25,7 +25,7 @@ struct Vocabulary {
   int64_t padding = kNoPiece;
   int64_t unknown = kNoPiece;
   int64_t end = kNoPiece;
-  /// What the decoder starts with; often the padding's number or the end's. kNoPiece: a vector of zeros.
+  /// The token with which the decoder starts; often the padding's number or the end's. kNoPiece: a vector of zeros.
   int64_t start = kNoPiece;
 };
 

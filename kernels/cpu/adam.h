@@ -20,7 +20,7 @@ struct AdamStep {
   double average_share = 0;  ///< of the updated parameter in AdamArrays::average
 };
 
-/// What an update reads and writes, as many elements of each.
+/// The arrays that an update reads and writes, all of one size.
 struct AdamArrays {
   float* parameter;
   float* mean;

@@ -10,7 +10,7 @@ inline namespace v0 {
 namespace kernels::TRANSMUTE_SIMD {
 namespace {
 
-// By e^-2|x|, and near 0, where 1 - e^-2|x| would have few bits, by Taylor's series.
+// The function comes from e^-2|x|, and near 0, where 1 - e^-2|x| would have few bits, by Taylor's series.
 TRANSMUTE_INLINE Floats tanh_of(Floats x) {
   const Floats size = x < Floats{} ? -x : x;
   const Floats power = exp_of_negative(-2.0F * size);

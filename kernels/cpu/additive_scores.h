@@ -26,7 +26,7 @@ struct AdditiveKernels {
   int64_t (*scratch_size)(const Head& head);
 };
 
-/// Those of active_simd().
+/// The kernels of active_simd().
 template <class T>
 const AdditiveKernels<T>& additive_kernels();
 template <>

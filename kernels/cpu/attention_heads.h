@@ -16,7 +16,7 @@ struct HeadView {
   int64_t stride;
 };
 
-/// What does not change from head to head.
+/// The sizes that do not change from head to head.
 struct HeadShape {
   int64_t queries, keys;  ///< T, S
   int64_t key_width;      ///< K
@@ -45,7 +45,7 @@ struct AttentionKernels {
   int64_t (*scratch_size)(const HeadShape& shape);
 };
 
-/// Those of active_simd().
+/// The kernels of active_simd().
 template <class T>
 const AttentionKernels<T>& attention_kernels();
 template <>

@@ -17,7 +17,7 @@ constexpr int kVectors = 2;
 // Rows that are summed before their sums join the total: long float32 sums lose digits.
 constexpr int64_t kRows = 256;
 
-// What a softmax over a column needs, online: sums of exponentials against the largest logit so far.
+// The state of a softmax over a column, online: sums of exponentials against the largest logit so far.
 template <int V>
 struct Sums {
   Floats largest[V];
@@ -71,7 +71,7 @@ TRANSMUTE_INLINE void add_rows(const T* own, const T* other, int64_t begin, int6
   }
 }
 
-// By column; all 0 where the target is ignored.
+// Sets the scales of each column; all are 0 where the target is ignored.
 template <int V>
 struct Columns {
   float scales[V * kLanes] = {};
@@ -141,7 +141,8 @@ TRANSMUTE_INLINE ConsistentSums loss_of_group(T* first, T* second, int64_t vocab
     const double poison = (static_cast<double>(p_lanes.logits[n]) + static_cast<double>(q_lanes.logits[n])) * 0.0;
     const double p_log_sum = p_lanes.log_sum(n) + poison;
     const double q_log_sum = q_lanes.log_sum(n) + poison;
-    // Of ignored columns too: their probabilities would overflow otherwise, and infinity times a scale of 0 is a NaN.
+    // Ignored columns have them too: their probabilities would overflow otherwise, and infinity times a scale of 0 is a
+    // NaN.
     columns.first_log_sums[n] = static_cast<float>(p_log_sum);
     columns.second_log_sums[n] = static_cast<float>(q_log_sum);
     if (targets[n] == loss.loss.ignored) continue;
@@ -157,7 +158,7 @@ TRANSMUTE_INLINE ConsistentSums loss_of_group(T* first, T* second, int64_t vocab
     columns.scales[n] = loss.loss.scale;
     columns.forward[n] = static_cast<float>(forward);
     columns.backward[n] = static_cast<float>(backward);
-    // Of the target's piece without the detour by a rounded probability, from which so much is subtracted.
+    // The target's piece is computed without the detour by a rounded probability, from which so much is subtracted.
     const double p_target = std::exp(log_p), q_target = std::exp(log_q), ratio = log_p - log_q;
     target_gradients[0][n] = p_target - floor - (1 - smoothing) + forward_weight * p_target * (ratio - forward) +
                              backward_weight * (p_target - q_target);

@@ -31,7 +31,7 @@ struct ConsistentLossKernels {
                                  const ConsistentLoss& loss);
 };
 
-/// Those of active_simd().
+/// The kernels of active_simd().
 template <class T>
 const ConsistentLossKernels<T>& consistent_loss_kernels();
 template <>

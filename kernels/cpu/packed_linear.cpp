@@ -333,8 +333,9 @@ void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Ep
   const bool is_int8 = precision_ == Precision::int8;
   const int64_t per_step = is_int8 ? kStepBytes : kStepBytes / 2;
   const int64_t steps = blocks_of(inputs_, per_step);
-  // As for float32, as many rows as the second-level cache holds together with their results: these are written
-  // 32 outputs wide, and lines that have left the cache in between cost more than reading the weights once more.
+  // A part has, as for float32, as many rows as the second-level cache holds together with their results: these are
+  // written 32 outputs wide, and lines that have left the cache in between cost more than reading the weights once
+  // more.
   constexpr int64_t kCachedBytes = 1 << 20;
   const int64_t fitting = kCachedBytes / (steps * kStepBytes + outputs_ * 4) / 32 * 32;
   const int64_t most = std::min<int64_t>(256, std::max<int64_t>(64, fitting));

@@ -13,7 +13,8 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
-/// What is done to a product before it is written: y = relu(x W^T + bias + residual), each part where it is wanted.
+/// The last operations on a product before it is written: y = relu(x W^T + bias + residual), each part where it is
+/// wanted.
 struct Epilogue {
   const float* residual = nullptr;  ///< [rows,outputs]; may be the output itself
   bool relu = false;

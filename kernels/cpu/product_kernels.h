@@ -66,7 +66,7 @@ struct ProductKernels {
 };
 ProductKernels product_kernels(kernels::Simd simd);
 
-// What they are: the baseline everywhere, the others on x86-64 or, where they say neon, on AArch64.
+// The functions: the baseline everywhere, the others on x86-64 or, where they say neon, on AArch64.
 void float32_block_neon(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
                         const float* next, const ProductOutput& out);
 void bfloat16_product_neon(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,

@@ -57,7 +57,7 @@ TRANSMUTE_TARGET_AVX2 void float32_tile(const float* x, int64_t stride, const fl
   const float* w = weight + column / kPanel * inputs * kPanel + column % kPanel;
   const int64_t panel = inputs * kPanel;
   for (int64_t i = 0; i < inputs; ++i, w += kPanel, x += stride) {
-    // Of inputs and weights, the fewer stay in registers.
+    // The fewer of inputs and weights stay in registers.
     const auto weights = [&](int v) TRANSMUTE_TARGET_AVX2 {
       return _mm256_loadu_ps(w + v / kInPanel * panel + v % kInPanel * kLanes);
     };

@@ -26,7 +26,7 @@ TRANSMUTE_TARGET_AVX512 inline void finish(__m512 (&sums)[kRows][kVectors], int6
   __mmask16 lanes[kVectors];
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) lanes[v] = first_lanes(out.outputs - column - v * kLanes);
-  // What is done to all sums in turn, each time with one branch.
+  // Changes all sums in turn, each time with one branch.
   const auto each = [&](const auto& change) TRANSMUTE_TARGET_AVX512 {
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r)

@@ -98,7 +98,7 @@ TRANSMUTE_INLINE void round_row(const float* x, int64_t inputs, int64_t steps, u
     to[whole * kTile + i - whole * kPerStep] = kernels::float_to_bfloat16(x[i]);
 }
 
-// Of a row that lies in its tiles.
+// The sum of a row that lies in its tiles.
 TRANSMUTE_INLINE int32_t sum_of_row(const int8_t* row, int64_t steps) {
   int32_t sum = 0;
   for (int64_t step = 0; step < steps; ++step)
@@ -157,7 +157,7 @@ TRANSMUTE_TARGET_AVX512 void transpose_avx512(const float* from, int64_t rows, i
     }
 }
 
-// By hand: compilers make several passes of the conversion to bytes.
+// The conversion is written by hand: compilers make several passes of the conversion to bytes.
 TRANSMUTE_TARGET_AVX512 float quantize_row_avx512(const float* x, int64_t inputs, int64_t steps, int32_t offset,
                                                   int8_t* to) {
   const __m512i magnitude = _mm512_set1_epi32(kMagnitudeBits);

@@ -24,7 +24,7 @@ struct RowConverters {
 };
 RowConverters row_converters(kernels::Simd simd);
 
-/// As quantize_row, a row that is int8 already.
+/// Lays out a row that is int8 already as quantize_row does.
 void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to);
 
 }  // namespace inference

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// What surrounds the products of an inference step. Each row's result depends on that row alone, bit for bit.
+// The operations around the products of an inference step. Each row's result depends on that row alone, bit for bit.
 namespace transmute {
 inline namespace v0 {
 namespace inference {

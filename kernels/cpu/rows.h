@@ -71,7 +71,7 @@ struct RowKernels {
   void (*copy_rounded)(T* to, const float* from, int64_t count);
 };
 
-/// Those of active_simd().
+/// The kernels of active_simd().
 template <class T>
 const RowKernels<T>& row_kernels();
 template <>

@@ -154,7 +154,7 @@ TRANSMUTE_TARGET_AMX inline void write_rounded(const float* sums, bool rows_unpa
   }
 }
 
-// Whether tiles can be loaded from where it lies: whole ones, of whose 32 rows no more than 8 have lines that want the
+// True if tiles can be loaded from where it lies: whole ones, of whose 32 rows no more than 8 have lines that want the
 // same places in the first-level cache, 4 KiB apart.
 bool lies_in_tiles(const Operand& x) {
   constexpr int64_t kPlaces = 64, kLeastApart = 16;  // cache lines

@@ -22,7 +22,7 @@ constexpr int kMostTiles = 8;  // of a sentence
 constexpr int kGap = 8;        // elements between rows in shared memory, so that eight rows lie in different banks
 constexpr float kLog2E = 1.4426950408889634F;
 
-// What mma.m16n8k16 takes and gives, as each lane holds it. A lane's rows are lane / 4 and that + 8, its columns
+// The operands of mma.m16n8k16, as each lane holds them. A lane's rows are lane / 4 and that + 8, its columns
 // 2 (lane % 4) and the next.
 struct Left {  // [16,16]
   uint32_t part[4];
@@ -170,7 +170,7 @@ struct Place {
       : head(static_cast<int64_t>(blockIdx.x) % h.num_heads),
         sentence(static_cast<int64_t>(blockIdx.x) / h.num_heads) {}
 
-  // Of tensors [B,L,stride].
+  // Places in tensors [B,L,stride].
   __device__ int64_t in(int64_t length, int64_t stride, int64_t width) const {
     return sentence * length * stride + head * width;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the kernels for GPUs share.
+// The functions that kernels for GPUs share.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -338,13 +338,13 @@ __device__ __forceinline__ void for_each_part(const T* logits, int64_t vocabular
   }
 }
 
-// What a row of logits comes to.
+// The sums of a row of logits.
 struct RowSums {
   float log_sum;  // of the exponentials
   float values;   // their sum
 };
 
-// By all threads of a block. An infinity, or a NaN that comparisons pass over, makes log_sum a NaN.
+// All threads of a block compute it. An infinity, or a NaN that comparisons pass over, makes log_sum a NaN.
 template <int N, class T>
 __device__ __forceinline__ RowSums sums_of_row(const T* logits, int64_t vocabulary) {
   Exponentials own;

@@ -64,7 +64,7 @@ TRANSMUTE_INLINE Words lane_numbers() {
 TRANSMUTE_INLINE Floats widen(Halves halves) {
   return reinterpret_cast<Floats>(__builtin_convertvector(halves, Words) << 16);
 }
-// As float_to_bfloat16.
+// Rounds as float_to_bfloat16 does.
 TRANSMUTE_INLINE Halves narrow(Floats values) {
 #if defined(__AVX512BF16__)
   return reinterpret_cast<Halves>(_mm512_cvtneps_pbh(values));
@@ -175,7 +175,7 @@ TRANSMUTE_INLINE float largest_of(Floats values) {
 #endif
 }
 
-// As exp_of_negative of one number.
+// Computes what exp_of_negative does of one number.
 TRANSMUTE_INLINE Floats exp_of_negative(Floats x) {
   const Floats lowest = splat(kExpLowest);
   const Floats clamped = x > lowest ? x : lowest;

@@ -32,10 +32,10 @@ std::vector<Simd> available_simd();
 /// True if they multiply bfloat16 numbers; where they do not, a loop of float32 does, and nothing is gained.
 bool multiplies_bfloat16(Simd simd);
 
-/// What the kernels use: best_simd(), unless a test has the process do with less.
+/// The level that the kernels use: best_simd(), unless a test has the process do with less.
 Simd active_simd();
 
-/// As logs and --version write it, for example "AVX-512 with bfloat16" or "NEON with dot products".
+/// Its name as logs and --version write it, for example "AVX-512 with bfloat16" or "NEON with dot products".
 const char* simd_name(Simd simd);
 
 /// For tests: has every kernel use `level`, where the CPU has it, for as long as the object lives.

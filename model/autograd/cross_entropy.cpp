@@ -135,7 +135,7 @@ void add_product_on_device(torch::Tensor& sum, const torch::Tensor& logits, cons
     sum = torch::mm(logits.t(), states);
 }
 
-// As `scaled`, without waiting for the device.
+// Scales as `scaled` does, without waiting for the device.
 torch::Tensor scaled_on_device(const torch::Tensor& gradient, const torch::Tensor& incoming) {
   return gradient * incoming.to(gradient.scalar_type());
 }

@@ -64,7 +64,7 @@ struct DropoutDraw {
   void save(torch::autograd::AutogradContext& context) const;
   static DropoutDraw saved(torch::autograd::AutogradContext& context);
 
-  /// As the kernels of GPUs take it.
+  /// The mask as the kernels of GPUs take it.
   cuda::Mask device_mask() const;
 };
 

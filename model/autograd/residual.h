@@ -16,7 +16,7 @@ struct NormParameters {
   double epsilon = 1e-6;
 };
 
-/// What joins the residual stream: the last product of a sub-layer, its bias, and dropout over their sum.
+/// The branch that joins the residual stream: the last product of a sub-layer, its bias, and dropout over their sum.
 struct Branch {
   torch::Tensor product;  ///< [...,D]
   torch::Tensor bias;     ///< [D] or undefined

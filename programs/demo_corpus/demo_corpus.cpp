@@ -166,7 +166,7 @@ DemoCorpus make_demo_corpus(const DemoCorpusOptions& options) {
   check_options(options);
   const int64_t wanted = options.train_pairs + options.valid_pairs + options.test_pairs;
   std::vector<DemoPair> pairs = draw_distinct_pairs(options, static_cast<std::size_t>(wanted));
-  // What is drawn late is rarer, as short expressions have run out by then; only a shuffle makes the parts
+  // Late draws are rarer, as short expressions have run out by then; only a shuffle makes the parts
   // alike.
   shuffle(pairs, stream_key(options.seed, Stream::shuffle));
   DemoCorpus corpus;

@@ -17,7 +17,7 @@ struct DemoPair {
   std::string target;
 };
 
-/// What demo corpus to make.
+/// The demo corpus to make.
 struct DemoCorpusOptions {
   std::string source_locale = "en";
   std::string target_locale = "de";

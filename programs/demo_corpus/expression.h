@@ -5,7 +5,7 @@
 
 namespace transmute {
 
-/// What an expression of the demo corpus talks about. Examples: English, then German.
+/// The subject of an expression of the demo corpus. Examples: English, then German.
 enum class ExpressionKind {
   cardinal,          ///< `four hundred seventeen`, `vierhundertsiebzehn`
   ordinal,           ///< `twenty-first`, `einundzwanzigste`
@@ -33,7 +33,7 @@ struct Expression {
   int64_t value = 0;
 };
 
-/// What `Expression::value` counts. Two kinds can only be mistaken for each other if they say the same
+/// The unit of `Expression::value`. Two kinds can only be mistaken for each other if they say the same
 /// quantity.
 enum class Quantity { number, tenths, minutes, moment };
 

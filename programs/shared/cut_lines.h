@@ -19,7 +19,7 @@ class CutLines {
   /// A line of so many tokens, which were taken in so many parts.
   void add(int parts, size_t tokens);
   int64_t count() const { return count_; }
-  /// What these lines were, for example "had over 256 tokens".
+  /// The reason in words, for example "had over 256 tokens".
   std::string reason() const;
 
  private:

@@ -20,7 +20,7 @@ bool reads_as(const std::string& text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// What a number must be, in words, and whether it is.
+// Demands of a number what the words say and the function tells.
 CLI::Validator number_that(const std::string& wanted, const std::function<bool(double)>& holds) {
   return CLI::Validator(
       [=](std::string& text) -> std::string {

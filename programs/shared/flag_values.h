@@ -8,7 +8,7 @@
 
 namespace transmute {
 
-// What the value of a flag may be. A refusal names the flag as it was typed and what it needs.
+// Checks of a flag's value. A refusal names the flag as it was typed and what it needs.
 
 /// A whole number that is not less than `low`.
 CLI::Validator at_least(int64_t low);

@@ -92,7 +92,7 @@ int open_own(const std::string& path, bool is_new, mode_t mode) {
   return fd;
 }
 
-// As much of a file's content as is read in no time; of larger ones, their size and when they were written.
+// The beginning of a file's content, which is read in no time; of larger ones, their size and when they were written.
 std::string fingerprint_of(const fs::path& path) {
   constexpr uintmax_t kCheapBytes = 16 << 20;
   const uintmax_t bytes = fs::file_size(path);
@@ -100,7 +100,7 @@ std::string fingerprint_of(const fs::path& path) {
   return fmt::format("{}@{}", bytes, fs::last_write_time(path).time_since_epoch().count());
 }
 
-// Of a file, or of the files in a model's folder; empty for a pipe, or what is not there.
+// The content of a file, or of the files in a model's folder; empty for a pipe, or what is not there.
 std::string content_of(const std::string& path) {
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return " " + fingerprint_of(path);

@@ -13,7 +13,7 @@
 
 namespace transmute {
 
-/// What results depend on apart from the input's lines, one fact each: the version and instruction set, the flags that
+/// The facts on which results depend apart from the input's lines: the version and instruction set, the flags that
 /// are given, and the content of the files and models that flags name. Flags that change speed alone are left out.
 /// Nothing without --output.
 std::vector<std::string> run_facts(const CLI::App& app);

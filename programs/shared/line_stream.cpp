@@ -61,7 +61,7 @@ class FileLines {
   std::exception_ptr failure_;  // of the next call
 };
 
-// By its name. What else is in the folder of a model may be the output of an earlier run, to be replaced.
+// The name tells. Anything else in the folder of a model may be the output of an earlier run, to be replaced.
 bool may_be_of_model(const std::string& file) {
   const std::filesystem::path path(file);
   const std::string name = path.filename().string(), extension = path.extension().string();

@@ -63,7 +63,7 @@ using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 /// from a terminal, and once where a line has zero bytes.
 BlockSource open_input(const std::string& path, const LineRules& rules = {});
 
-/// What messages call the input of that path.
+/// The name of that path's input in messages.
 std::string input_name(const std::string& path);
 
 /// A flag, or a key of a config, and the path that it was given.
@@ -93,8 +93,8 @@ std::vector<std::string> next_full_block(const BlockSource& source, size_t most,
 /// @throws BadLine
 std::vector<std::string> read_input_lines(const std::string& path, size_t most = static_cast<size_t>(-1));
 
-/// What two files that belong together must have. `must`: what line n of one is to line n of the other, such as "have
-/// the words of".
+/// Checks what two files that belong together must have. `must`: what line n of one is to line n of the other, such as
+/// "have the words of".
 /// @throws std::runtime_error with both counts where they differ
 void check_equal_lines(const std::string& path, size_t lines, const std::string& other_path, size_t other_lines,
                        const char* must);

@@ -8,7 +8,7 @@
 
 namespace transmute {
 
-/// What programs say where standard output takes nothing more.
+/// The message of programs where standard output takes nothing more.
 constexpr const char* kUnwritableStandardOutput = "standard output cannot be written to (is the disk full?)";
 
 /// Where a program's results go: standard output, or a file that gets its name when it is complete. A file whose name
@@ -35,7 +35,7 @@ class Output {
   std::unique_ptr<Gzip> gzip_;
 };
 
-/// What SIGINT, SIGTERM and SIGHUP say on standard error while an Output is incomplete; empty: nothing.
+/// The message of SIGINT, SIGTERM and SIGHUP on standard error while an Output is incomplete; empty: nothing.
 void say_on_interruption(const std::string& text);
 
 /// True if `path` means standard input or output: empty, or "-".

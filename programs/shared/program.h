@@ -7,7 +7,7 @@
 
 namespace transmute {
 
-/// What every program does around its work: parses the command line, runs `body`, and turns what it throws
+/// Does what every program does around its work: parses the command line, runs `body`, and turns what it throws
 /// into a message on standard error and an exit code: 0 success, 2 bad usage (std::invalid_argument, a bad
 /// flag), 1 failure (everything else). The exit code of `body` is passed on.
 ///

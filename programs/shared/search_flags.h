@@ -14,8 +14,8 @@ namespace transmute {
 class SearchFlags {
  public:
   void add_to(CLI::App& app);
-  /// What they say, with `num_best` hypotheses (0: one); the rest is the model's. A beam that was not asked for grows
-  /// with the hypotheses.
+  /// The options that they give, with `num_best` hypotheses (0: one); the rest is the model's. A beam that was not
+  /// asked for grows with the hypotheses.
   /// @throws std::invalid_argument naming the flags that contradict each other.
   SearchOptions options(int64_t num_best, const SearchOptions& of_model) const;
   /// @throws std::invalid_argument where the user asked for a beam of fewer hypotheses than `flag` needs.

@@ -9,7 +9,7 @@
 
 namespace transmute {
 
-/// What a line of the input may be: --invalid-utf8, --max-line-bytes.
+/// The flags for lines of the input: --invalid-utf8, --max-line-bytes.
 struct LineFlags {
   std::string invalid_utf8 = "fail";
   size_t max_line_bytes = kMaxLineBytes;
@@ -38,7 +38,7 @@ struct BufferFlag {
   void add_to(CLI::App& app);
 };
 
-/// What batches consist of, for --help.
+/// The units of batches, for --help.
 struct BatchUnits {
   std::string texts = "lines";
   std::string tokens = "tokens";

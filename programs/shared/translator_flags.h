@@ -30,7 +30,7 @@ class TranslatorFlags {
   void add_shortlist_to(CLI::App& app);
   /// --rerank, which is returned, and what belongs to it. `rerank` counts only where --rerank is given.
   CLI::Option* add_rerank_to(CLI::App& app, RerankOptions& rerank);
-  /// What these flags name, for check_output_is_no_input().
+  /// The inputs that these flags name, for check_output_is_no_input().
   std::vector<NamedInput> inputs() const;
   /// @throws as Translator's constructor.
   Translator open() const;

@@ -68,7 +68,7 @@ class ConfigSchemaTest : public ::testing::Test {
     schema.read_file(path);
   }
 
-  // What reading this text fails with, without the file's name in front: it begins with the line, ":3: …".
+  // The message with which reading this text fails, without the file's name in front: it begins with the line, ":3: …".
   std::string refusal_of(const std::string& text) {
     const std::string message = message_of<std::invalid_argument>([&] { read(text); });
     EXPECT_THAT(message, StartsWith(path + ":"));

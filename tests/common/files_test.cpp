@@ -183,7 +183,7 @@ TEST(WriteFileAtomically, WritesToAPipe) {
   EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
 }
 
-// As the shell names the other end of >(command).
+// The shell names the other end of >(command) so.
 TEST(WriteFileAtomically, WritesToAPipeThatHasNoName) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -196,7 +196,7 @@ TEST(WriteFileAtomically, WritesToAPipeThatHasNoName) {
   for (const int end : ends) ::close(end);
 }
 
-// As in `program -o /dev/stderr 2>>log`: the log lost what it had.
+// It happens with `program -o /dev/stderr 2>>log`: the log lost what it had.
 TEST(WriteFileAtomically, AddsToAFileThatIsOpenAlready) {
   if (!fs::exists("/dev/fd")) GTEST_SKIP() << "needs /dev/fd";
   const TemporaryFolder folder;
@@ -319,7 +319,7 @@ TEST(WriteFolderAtomically, NamesAFolderThatCannotBeMade) {
   EXPECT_EQ(read_text(folder / "file"), "kept");
 }
 
-// What a process that ended at once leaves: nobody holds its lock.
+// A process that ended at once leaves such files: nobody holds their lock.
 TEST(WrittenAtomically, RemovesWhatACrashLeftOfItAndNothingElse) {
   const TemporaryFolder folder;
   write_text(folder / "file.partial-0123abcd", "half");

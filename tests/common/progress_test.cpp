@@ -45,7 +45,7 @@ TEST(FormatCount, GroupsDigitsByThousands) {
   EXPECT_EQ(format_count(std::numeric_limits<int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
-// What `act` writes to standard error where that is the descriptor `replacement`.
+// The output of `act` on standard error where that is the descriptor `replacement`.
 template <class Act>
 void with_standard_error(int replacement, const Act& act) {
   const int kept = ::dup(STDERR_FILENO);

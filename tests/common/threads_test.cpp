@@ -273,7 +273,7 @@ TEST(ThreadPool, RefusesCallsThatItsOwnTasksWaitFor) {
   other.for_each(1, [&](size_t) { EXPECT_NO_THROW(pool.for_each(1, [](size_t) {})) << "nothing waits for this call"; });
 }
 
-// As with `ulimit -v`: the threads' stacks do not fit. In a process of its own, which a hang would end too.
+// This is like `ulimit -v`: the threads' stacks do not fit. In a process of its own, which a hang would end too.
 template <class Crew>
 void make_more_threads_than_fit() {
   ::alarm(60);

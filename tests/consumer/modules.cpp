@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   const torch::Tensor log_probs = torch::log_softmax(network->forward(row(with_end), row(input)), -1);  // [1,T,V]
   const double forced = log_probs.gather(2, row(output).unsqueeze(2)).sum().item<double>();
 
-  // As a search of one's own: two hypotheses, of which the second is continued twice.
+  // This is a search of one's own: two hypotheses, of which the second is continued twice.
   double in_steps = 0;
   transmute::DecoderCache cache = network->start_decoding(network->encode(row(with_end)));
   for (size_t i = 0; i < input.size(); ++i) {

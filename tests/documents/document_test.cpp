@@ -227,7 +227,7 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
   EXPECT_EQ(document.with({"A", "<x011/> B <x010/>"}), "<x00>A</x00> <code>y</code> B <code>x</code>");
 }
 
-// What stands for tags is short, whatever the page has.
+// The marks for tags are short, whatever the page has.
 TEST(Document, KeepsLongTagsAndThosePartsOfThemThatTextCannotHave) {
   const std::string image = "<img alt='a > b' src=\"data:image/png;base64," + std::string(20'000, 'A') + "\"/>";
   const std::string link = "<a href=\"" + std::string(5000, 'x') + "\"\ntitle=y>";
@@ -345,7 +345,7 @@ TEST(Document, LetsNoTranslationBringMarkupThatABrowserWouldRun) {
       << document.with(document.segments());
 }
 
-// What was text in the source stays text, however it was written, and what was an attribute's value stays one.
+// Text of the source stays text, however it was written, and an attribute's value stays one.
 TEST(Document, MakesNoMarkupOfReferences) {
   for (const char* html :
        {"&lt;&#115;cript&gt;alert(1)&lt;&#47;script&gt;", "&lt;&#105;mg src=x onerror=alert(1)&gt; 9 hours",
@@ -406,7 +406,7 @@ TEST(Document, KeepsOnlyTheTagsOfTheSource) {
             "<p><b>ein</b> &lt;i&gt;rotes&lt;/i&gt; &lt;script&gt;Haus&lt;/script&gt; &lt;b onclick=x&gt;</p>");
 }
 
-// As a browser looks for it: '<' and a letter, '/', '!' or '?', up to the next '>'.
+// The markup that a browser finds: '<' and a letter, '/', '!' or '?', up to the next '>'.
 std::vector<std::string> markup_in(const std::string& text) {
   std::vector<std::string> found;
   if (text.empty()) return found;

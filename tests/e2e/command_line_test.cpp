@@ -78,7 +78,7 @@ Translator open_with_one_thread(const std::string& model) {
   return Translator(model, options);
 }
 
-// What translate --n-best writes of these lines, by the library.
+// The output of translate --n-best for these lines, by the library.
 std::string n_best_by_library(const Translator& translator, const std::vector<std::string>& lines,
                               const TranslationOptions& options) {
   std::string text;
@@ -491,7 +491,7 @@ TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
   EXPECT_THAT(split_lines(prefixed.output), SizeIs(1));
 }
 
-// By its number in the whole input, not in the block that was read.
+// The line has its number in the whole input, not in the block that was read.
 TEST_F(CommandLine, ALineThatCannotBeDoneIsNamedAndThoseBeforeItAreWritten) {
   std::string term;
   for (int i = 0; i < 100; ++i) term += (i > 0 ? " " : "") + std::string("das alte Haus");

@@ -425,8 +425,8 @@ bool may_have_a_process_namespace() {
   return run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code == 0;
 }
 
-// What a program does as the first process of a container that gets SIGTERM once it has opened the pipe, which is made
-// for it to wait at.
+// The outcome of a program as the first process of a container that gets SIGTERM once it has opened the pipe, which is
+// made for it to wait at.
 Outcome terminated_as_first_process(const std::string& pipe, const std::vector<std::string>& command) {
   const std::string script = R"(pipe=$1
 shift

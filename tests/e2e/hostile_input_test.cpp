@@ -31,8 +31,8 @@ using testing::shell_quoted;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-/// What a shell does before it runs a program that must not take memory without end. The program gets --threads 2,
-/// since one thread for each of a hundred cores would take the address space by itself.
+/// The commands of a shell before it runs a program that must not take memory without end. The program gets --threads
+/// 2, since one thread for each of a hundred cores would take the address space by itself.
 std::string with_little_memory() {
   return testing::kHasSanitizer ? "" : "ulimit -v 8000000; ";
 }
@@ -85,7 +85,7 @@ TEST_F(HostileInput, AConfigWithoutEndIsRefused) {
   EXPECT_THAT(outcome.errors, HasSubstr("/dev/zero: has more than"));
 }
 
-// What a model's files or a command line have could move the cursor or look like another message.
+// The content of a model's files or a command line could move the cursor or look like another message.
 TEST_F(HostileInput, MessagesCarryNoControlCharacters) {
   const TemporaryFolder folder;
   fs::copy(model(), folder / "model", fs::copy_options::recursive);

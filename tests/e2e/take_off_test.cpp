@@ -37,7 +37,7 @@ class TakeOff : public ::testing::Test {
 
   struct Trained {
     std::string log;
-    // Of the last record that has them. Without one, every comparison fails.
+    // The numbers of the last record that has them. Without one, every comparison fails.
     double perplexity = std::nan("");
     double sharpest_head = std::nan("");
   };

@@ -351,7 +351,7 @@ TEST_F(Training, TheMovingAverageIsResumedBitForBitAndBecomesTheModel) {
   EXPECT_EQ(read_text(folder_ / ("halved" + last + "ema.safetensors")), average);
   EXPECT_EQ(read_text(folder_ / "whole/model/weights.safetensors"), average);
   EXPECT_NE(read_text(folder_ / ("whole" + last + "weights.safetensors")), average);
-  // What is trained is the same with and without; what is validated is not.
+  // The training is the same with and without; the validation is not.
   ASSERT_EQ(train("without", {"validation.every=10"}).exit_code, 0);
   EXPECT_EQ(checkpoint_bytes("without", "000000030"), checkpoint_bytes("whole", "000000030"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / ("without" + last + "ema.safetensors")));

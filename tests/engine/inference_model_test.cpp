@@ -57,7 +57,7 @@ std::vector<Ids> some_sources(int64_t vocabulary, size_t count) {
   return sources;
 }
 
-// What a batch says, step by step, when it is led along a fixed road of ids and selections.
+// The logits of a batch, step by step, when it is led along a fixed road of ids and selections.
 struct Road {
   std::vector<torch::Tensor> logits, attention;
 };

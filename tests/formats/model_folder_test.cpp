@@ -67,7 +67,7 @@ class ModelFolder : public ::testing::Test {
     fs::remove(checksums_path);
   }
 
-  // As somebody does who means it.
+  // Changes it as somebody does who means it.
   void change_config(const std::string& config) {
     write_text(config_path, config);
     fs::remove(checksums_path);
@@ -86,7 +86,7 @@ TEST_F(ModelFolder, HoldsConfigTokenizerAndWeights) {
   EXPECT_THAT(names_in(path), ElementsAre("checksums.txt", "config.yaml", "tokenizer.model", "weights.safetensors"));
 }
 
-// Of each bit in turn, in some hundred places of each file.
+// Each bit is changed in turn, in some hundred places of each file.
 TEST_F(ModelFolder, IsRefusedWhereAnyFileIsOtherThanItWasSaved) {
   for (const char* name : {"checksums.txt", "config.yaml", "tokenizer.model", "weights.safetensors"}) {
     const std::string file = path + "/" + name;

@@ -78,7 +78,7 @@ int64_t peak_address_space() {
 
 class TensorFile : public ::testing::Test {
  protected:
-  // What reading this content as a file fails with, after the file's name.
+  // The message with which reading this content as a file fails, after the file's name.
   std::string refusal_of(const std::string& content) {
     write_text(path, content);
     const std::string message = message_of<std::runtime_error>([&] { read_tensor_file(path); });
@@ -117,7 +117,7 @@ TEST_F(TensorFile, ReadsBackEveryType) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("w.safetensors"));
 }
 
-// Of more chunks than one, whole and broken ones, on as many threads as there are and on one.
+// The arrays have more chunks than one, whole and broken ones, read on as many threads as there are and on one.
 TEST_F(TensorFile, IsReadInChunks) {
   torch::manual_seed(2);
   const NamedTensors tensors{{"small", torch::randn({7})},

@@ -17,7 +17,7 @@ using testing::metric_references;
 
 constexpr std::size_t kWithoutChinese = testing::kMetricSentences - 1;
 
-// What sacreBLEU 2.6.0 returned (all digits of the score) and printed for the sentences above.
+// The scores that sacreBLEU 2.6.0 returned (all digits of the score) and printed for the sentences above.
 struct Recorded {
   BleuOptions options;
   std::size_t num_references;

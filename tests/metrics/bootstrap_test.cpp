@@ -81,7 +81,7 @@ TEST(Bootstrap, IntervalsAndPAreSacreBleus) {
   EXPECT_NEAR(bootstrap(hypotheses.size(), ter).half_width, 19.345236, 1e-4);
 }
 
-// Of the mean of 400 values the standard error is known: 1.96 of it on either side are the 95% interval.
+// The standard error of the mean of 400 values is known: 1.96 of it on either side are the 95% interval.
 TEST(Bootstrap, FindsTheIntervalOfAMean) {
   std::vector<double> values;
   double variance = 0;

@@ -187,7 +187,7 @@ TEST(AttentionPooling, DropsWeightsAndScalesTheOthersInTraining) {
   expect_near(trained.output, torch::matmul(evaluated.weights * kept / (1 - probability), value), kDoubleTolerance);
 }
 
-// What GPUs run, here on the CPU.
+// The operation that GPUs run, here on the CPU.
 TEST(AttentionPooling, IsWhatLibTorchsOwnAttentionComputes) {
   if (!kHasFusedAttention) GTEST_SKIP() << "LibTorch " << TORCH_VERSION << " is older than 2.5";
   const torch::Tensor blocked_row = torch::ones({2, 1, 4, 6}, torch::kBool);

@@ -82,8 +82,8 @@ TEST(Initialization, IsLeftOutWhereWeightsAreToBeReplaced) {
 }
 
 TEST(Initialization, IsTheSameFromReleaseToRelease) {
-  // What a seed means is a promise to those who keep their recipes: a change of these numbers is one for CHANGELOG.md,
-  // and scripts/reproduce.sh.
+  // The meaning of a seed is a promise to those who keep their recipes: a change of these numbers is one for
+  // CHANGELOG.md, and scripts/reproduce.sh.
   EXPECT_EQ(hash_of(new_transformer(options_of(2))), 9979224968181939012ULL);
   EXPECT_EQ(hash_of(new_transformer(options_of(2), 2)), 11116155356384131466ULL);
   EXPECT_EQ(hash_of(new_transformer(options_of(3, NormPosition::pre, Initialization::xavier))),
@@ -109,7 +109,7 @@ TEST(Initialization, IsOfFloat32WhateverTheApplicationsDefaultTypeIs) {
   }
 }
 
-// Of networks whose weights are read: an application opens a model while it draws.
+// Networks whose weights are read draw none: an application opens a model while it draws.
 TEST(Initialization, GivesNoNumberASecondTimeToOtherThreads) {
   std::atomic<bool> ended{false};
   std::thread maker([&] {
@@ -177,7 +177,7 @@ TEST(Initialization, TakesDeepNormsFactorsFromTheDepths) {
   EXPECT_EQ(branch_gain(options, Stack::decoder), 1);
 }
 
-// What decides whether a training takes off: Xavier's bound alone makes all positions alike before the first step.
+// This decides whether a training takes off: Xavier's bound alone makes all positions alike before the first step.
 TEST(Initialization, KeepsPositionsApartThroughAllLayers) {
   for (const int64_t layers : {1, 2, 4, 6}) EXPECT_GT(position_variance(options_of(layers)), 0.4) << layers;
   for (const int64_t layers : {6, 12, 24, 48})

@@ -28,7 +28,7 @@ struct Gradients {
   std::vector<torch::Tensor> of;
 };
 
-// Of three calls in a row, one layer of its own between two of another.
+// The gradients of three calls in a row, one layer of its own between two of another.
 Gradients gradients(Layer& a, Layer& b, bool recompute, std::optional<uint64_t> scope_key) {
   torch::manual_seed(7);
   std::optional<kernels::DropoutScope> scope;
@@ -60,7 +60,7 @@ TEST(Recomputed, HasTheGradientsOfWhatIsKept) {
     EXPECT_EQ(b.calls, 2);
     EXPECT_TRUE(torch::equal(again.value, kept.value));
     for (size_t i = 0; i < kept.of.size(); ++i)
-      // What two uses of a tensor add up to may come in another order.
+      // The gradients of two uses of a tensor may be added in another order.
       EXPECT_TRUE(torch::allclose(again.of[i], kept.of[i], 1e-5, 1e-6)) << i;
   }
 }

@@ -89,7 +89,7 @@ TEST(Transformer, EqualsDoublePrecisionLoopsInFloat32) {
               kFloatTolerance);
 }
 
-// What is dropped in training: the embeddings with their positions and each sub-layer's output, and, not in the
+// Dropout in training is on the embeddings with their positions and each sub-layer's output, and, not in the
 // paper, attention weights and activations, with probabilities of their own. The masks are drawn in the order of the
 // computation.
 TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
@@ -340,7 +340,7 @@ TEST(Transformer, RefusesIdsOfAnotherTypeOrShape) {
   EXPECT_THROW(Transformer(learned)->forward(testing::random_ids({1, 17}, kVocabulary, 1), good), c10::ValueError);
 }
 
-// What decoding step by step must agree with: all positions at once, from the first token.
+// The logits with which decoding step by step must agree: all positions at once, from the first token.
 torch::Tensor last_logits(Transformer& model, const torch::Tensor& sources,
                           const std::vector<std::vector<int64_t>>& histories) {
   return model(sources, testing::ids_tensor(histories)).select(1, -1);

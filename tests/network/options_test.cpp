@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// What a network's options determine: its parameters, their number and names, and what is refused.
+// Tests of what a network's options determine: its parameters, their number and names, and what is refused.
 namespace transmute {
 namespace {
 

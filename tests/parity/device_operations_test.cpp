@@ -30,10 +30,10 @@ const std::set<std::string> kFree{
     "aten::chunk",     "aten::split",          "aten::unbind",     "aten::resize_", "aten::to",
     "aten::contiguous"};
 
-// What copies, also within those above.
+// The operations that copy, also within those above.
 const std::set<std::string> kCopies{"aten::_to_copy", "aten::clone"};
 
-// What hands numbers from the device to the program.
+// The operations that hand numbers from the device to the program.
 const std::set<std::string> kWaits{"aten::item",  "aten::_local_scalar_dense", "aten::nonzero",  "aten::is_nonzero",
                                    "aten::equal", "aten::masked_select",       "aten::_unique2", "aten::index.Tensor"};
 
@@ -98,7 +98,7 @@ struct Operations {
   Counts asked, waits;
 };
 
-// Of step number `step` with a beam of 4.
+// The operations of step number `step` with a beam of 4.
 Operations of_decoding_step(int64_t layers, int step) {
   const torch::NoGradGuard no_grad;
   Transformer transformer = in_double(layers);

@@ -58,7 +58,7 @@ void copy(torch::nn::Linear& to, const torch::nn::Linear& from) {
   to->bias.copy_(from->bias);
 }
 
-// Of a layer that attends to itself alone, an encoder's or that of a decoder-only network.
+// The parts of a layer that attends to itself alone, an encoder's or that of a decoder-only network.
 template <class Layer>
 torch::nn::TransformerEncoderLayer self_attending_twin_of(const Layer& layer, const TransformerOptions& options) {
   torch::nn::TransformerEncoderLayer twin(torch::nn::TransformerEncoderLayerOptions(options.d_model, options.num_heads)

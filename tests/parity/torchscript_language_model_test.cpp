@@ -108,7 +108,7 @@ class TorchScriptLanguageModel : public ::testing::TestWithParam<LanguageModelVa
     return transformer(torch::empty({ids.size(0), 0}, torch::kLong), ids);
   }
 
-  // Of the whole text and its end, by the C++ module.
+  // The log probability of the whole text and its end, by the C++ module.
   double log_probability_of(const Ids& text) {
     Ids ids = text;
     ids.insert(ids.begin(), special_ids::kBegin);

@@ -211,7 +211,7 @@ double alignment_difference(const torch::Tensor& script, const std::vector<std::
   return largest;
 }
 
-// Whether the script's n-th hypothesis is the native one. Where random networks find two equally good but for rounding,
+// True if the script's n-th hypothesis is the native one. Where random networks find two equally good but for rounding,
 // they may have changed places, or one of them have fallen off the end of the list.
 ::testing::AssertionResult is_the_same(const ScriptHypothesis& script, const std::vector<IdHypothesis>& native,
                                        size_t n) {

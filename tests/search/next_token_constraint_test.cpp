@@ -112,7 +112,7 @@ TEST(NextTokenConstraint, GoesOnFromAPrefixThatItAllows) {
               HasSubstr("does not allow the given beginning"));
 }
 
-// What a hypothesis may not go on with of its own accord, a prefix may nevertheless have.
+// A prefix may have tokens with which a hypothesis may not go on of its own accord.
 TEST(NextTokenConstraint, AllowsAPrefixWhateverElseIsInTheBatch) {
   const testing::Table table = testing::random_table(5, kWords);
   SearchOptions options = testing::options_of(4);

@@ -109,7 +109,7 @@ TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
   }
 }
 
-// What a damaged weight makes of one score, wherever it stands, or of all.
+// A damaged weight makes one score no number, wherever it is, or all of them.
 TEST(CandidateFinder, RefusesScoresThatAreNotFinite) {
   for (const Simd simd : available_simd())
     for (const float wrong : {std::nanf(""), -std::nanf(""), kInfinity})

@@ -334,7 +334,7 @@ class KeptExchange : public HttpExchange {
   const HttpRequest request_;
 };
 
-// What an Api needs, with a model of one language pair.
+// The parts that an Api needs, with a model of one language pair.
 struct ApiParts {
   static TranslatorOptions one_thread() {
     TranslatorOptions options;

@@ -28,7 +28,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Of the batcher's thread, where a function that it calls sets it.
+// The limit of the batcher's thread, where a function that it calls sets it.
 thread_local std::optional<NoMemory> no_memory;
 
 struct Promised {
@@ -81,7 +81,7 @@ class ABatcher : public ::testing::Test {
   void wait_until_running() { running_.get_future().wait(); }
   void release() { release_.set_value(); }
 
-  // What the text is translated to by itself.
+  // The translation of the text by itself.
   static std::string alone(const std::string& text, int64_t beam_size = 1) {
     return model_->translate(text, options_with(beam_size)->translation);
   }

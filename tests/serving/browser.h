@@ -28,7 +28,7 @@ class BrowserPage {
   Json evaluate(const std::string& expression);
   /// False where the expression stays false for 30 seconds.
   bool becomes_true(const std::string& expression);
-  /// As a person types it.
+  /// Types it as a person does.
   void type(const std::string& text);
   /// A key by its KeyboardEvent.key; `modifiers`: 1 is Alt, 8 is Shift.
   void press(const std::string& key, const std::string& code, int key_code, int modifiers = 0);

@@ -12,7 +12,7 @@
 namespace transmute::testing {
 namespace {
 
-// Of a client that waits and hears nothing.
+// The exchange of a client that waits and hears nothing.
 class SilentExchange : public HttpExchange {
  public:
   const HttpRequest& request() const override { return request_; }

@@ -133,7 +133,7 @@ TEST_F(AServer, TakesNoHeaderFromATrailer) {
   EXPECT_EQ(client.receive().body, "done");
 }
 
-// What counts is how much the client has not taken, not how large one piece is.
+// The amount that the client has not taken counts, not the size of one piece.
 TEST_F(AServer, StreamsAPieceThatIsLargerThanWhatMayWait) {
   start();
   Client client(port());

@@ -5,7 +5,7 @@
 
 namespace transmute::testing {
 
-/// As long as it lives, operator new throws std::bad_alloc on this thread, after it has worked `more` times.
+/// While it lives, operator new throws std::bad_alloc on this thread, after it has worked `more` times.
 class NoMemory {
  public:
   explicit NoMemory(size_t more = 0);

@@ -43,7 +43,7 @@ TEST(OpenApi, RefersOnlyToWhatItDescribesAndDescribesNothingElse) {
 TEST(OpenApi, SaysTheLibrarysDefaults) {
   const Json members = description()["components"]["schemas"]["V1Request"]["properties"];
   const SearchOptions search;
-  // Of these, a model may say its own.
+  // A model may have its own defaults of these.
   const auto fallback = [&](const char* name, const auto& value) {
     EXPECT_THAT(members[name]["description"].get<std::string>(),
                 ::testing::HasSubstr(fmt::format("Default: the model's, else {}.", value)));

@@ -26,7 +26,7 @@ class RunningServe {
   void signal(int number) const;
   /// Its exit status, 128 + n where signal n ended it, once it ends by itself.
   int wait();
-  /// What it wrote to standard error so far.
+  /// Its output on standard error so far.
   std::string log() const;
   /// Waits until the log has `text`; false where that takes 20 seconds.
   bool logs(const std::string& text) const;

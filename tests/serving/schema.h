@@ -13,7 +13,7 @@ namespace transmute::testing {
 class Schemas {
  public:
   explicit Schemas(Json document);
-  /// What is wrong with `value`, "" where nothing is. `schema` is a name of components/schemas.
+  /// The fault of `value`, "" where there is none. `schema` is a name of components/schemas.
   std::string fault_by_name(const Json& value, const std::string& schema) const;
   /// The same for a schema itself.
   std::string fault(const Json& value, const Json& schema) const;

@@ -69,7 +69,7 @@ bool shows(const RunningServe& server, const std::string& figure) {
   return false;
 }
 
-// What the log says of the request with this id; null where it says nothing.
+// The entry of the log for the request with this id; null where there is none.
 Json log_entry(const std::string& log, const std::string& id) {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);)
@@ -95,7 +95,7 @@ class Serve : public ::testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // Of a server that a single slow_request with kWideBeam keeps busy.
+  // The arguments of a server that a single slow_request with kWideBeam keeps busy.
   static std::vector<std::string> one_worker(std::vector<std::string> more = {}) {
     more.insert(more.end(),
                 {"--threads", "1", "--max-beam-size", std::to_string(kWideBeam), "--max-tokens", "1000000000"});
@@ -451,7 +451,7 @@ TEST_F(Serve, AgreesWithItsDescriptionOnWhichRequestsAreValid) {
       requests.push_back(v1_request({{"sampling", {{name, value}}}}));
   requests.push_back(v1_request({{"unknown", 1}}));
   requests.push_back({{"text", "a"}, {"source", "en"}});
-  // What only the server can know: languages, and members that exclude each other or count each other.
+  // Only the server can know these: languages, and members that exclude each other or count each other.
   const auto is_beyond_schemas = [](const Json& request) {
     return request["source"] != "en" || request.value("target", "") != "de" ||
            (request.contains("format") && request.contains("stream")) || request.contains("prefix");
@@ -784,7 +784,7 @@ wait $!)";
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors << read_text(folder / "log");
 }
 
-// As above, but as process 1 of a container, which the system protects from signals that it does not handle.
+// The same happens as process 1 of a container, which the system protects from signals that it does not handle.
 TEST_F(Serve, EndsWhereAContainerIsStoppedWhileItStarts) {
   if (run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code != 0)
     GTEST_SKIP() << "this process may not make another PID namespace";

@@ -20,7 +20,7 @@ class DefaultDtype {
   const caffe2::TypeMeta before_;
 };
 
-/// Those that an application may ask for.
+/// The types that an application may ask for.
 inline constexpr torch::Dtype kDefaultDtypes[] = {torch::kDouble, torch::kBFloat16, torch::kHalf};
 
 }  // namespace transmute::testing

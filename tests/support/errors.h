@@ -7,7 +7,7 @@
 
 namespace transmute::testing {
 
-/// What the exception that `act` throws says. No exception, or one of another kind, fails the test.
+/// The message of the exception that `act` throws. No exception, or one of another kind, fails the test.
 template <class Exception, class Act>
 std::string message_of(const Act& act) {
   try {

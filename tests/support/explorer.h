@@ -16,7 +16,7 @@
 
 namespace transmute::testing {
 
-// What the tests of the explorer's page, of its program and of a browser share.
+// The common parts of the tests of the explorer's page, of its program and of a browser.
 
 constexpr double kHalfStep = 0.5 / 65535 + 1e-9;
 

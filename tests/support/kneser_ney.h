@@ -22,14 +22,14 @@ class TrigramModel {
     std::map<Ids, int64_t> trigrams, bigrams, unigrams;
     for (const Ids& text : texts)
       for_each_trigram(text, [&](int64_t a, int64_t b, int64_t c) { ++trigrams[{a, b, c}]; });
-    // Of the lower orders it counts how many different tokens precede; what begins a text has nothing before it.
+    // For the lower orders it counts how many different tokens precede; what begins a text has nothing before it.
     for (const auto& [trigram, count] : trigrams)
       bigrams[{trigram[1], trigram[2]}] += trigram[1] == kBeginning ? count : 1;
     for (const auto& [bigram, count] : bigrams) ++unigrams[{bigram[1]}];
     orders_ = {Order(unigrams), Order(bigrams), Order(trigrams)};
   }
 
-  /// Of `token` after `a` and `b`.
+  /// The probability of `token` after `a` and `b`.
   double probability(int64_t a, int64_t b, int64_t token) const {
     double p = 1.0 / static_cast<double>(vocabulary_);
     p = orders_[0].interpolated({}, token, p);
@@ -87,7 +87,7 @@ class TrigramModel {
       }
     }
 
-    /// What was seen, less the discount, and the lower order's share of what the discounts took.
+    /// The count, less the discount, and the lower order's share of what the discounts took.
     double interpolated(Ids context, int64_t token, double lower) const {
       const auto known = contexts_.find(context);
       if (known == contexts_.end()) return lower;

@@ -7,7 +7,7 @@
 
 namespace transmute::testing {
 
-// What is compared with sacreBLEU's numbers: the same formulas on the same counts; only the last bits of exp and log
+// The tolerance beside sacreBLEU's numbers: the same formulas on the same counts; only the last bits of exp and log
 // may differ.
 constexpr double kMetricTolerance = 1e-9;
 

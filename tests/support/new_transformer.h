@@ -39,7 +39,7 @@ inline TransformerOptions options_of(int64_t layers, NormPosition norm = NormPos
   return validated(options);
 }
 
-/// As its constructor draws it.
+/// The network as its constructor draws it.
 inline Transformer new_transformer(const TransformerOptions& options, uint64_t seed = 1) {
   torch::manual_seed(seed);
   return Transformer(options);

@@ -36,7 +36,8 @@ void randomize_parameters(torch::nn::Module& module, uint64_t seed);
 /// A network of such parameters, in eval mode.
 Transformer random_transformer(const TransformerOptions& options, torch::Dtype dtype);
 
-/// Of a float64 network beside the reference, whose sinusoids are exact: those of the module are float32 numbers.
+/// The tolerance of a float64 network beside the reference, whose sinusoids are exact: those of the module are float32
+/// numbers.
 double double_tolerance_of(const TransformerOptions& options);
 
 /// Largest |actual - expected|; NaN where either has one, infinity where shapes differ.

@@ -82,7 +82,7 @@ std::string joined(const Characters& characters, size_t begin, size_t end) {
   return text;
 }
 
-// What the header promises, tried out term by term at each place.
+// The matches that the header promises, tried out term by term at each place.
 std::vector<std::string> found_one_by_one(const Characters& text, const std::vector<GlossaryEntry>& entries) {
   const auto is_word = [](const std::string& c) { return c != " " && c != "-"; };
   const auto is_wide = [](const std::string& c) { return c == "一" || c == "丁"; };

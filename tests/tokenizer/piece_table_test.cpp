@@ -76,7 +76,7 @@ std::string field_of(uint64_t tag, const std::string& bytes) {
   return field + static_cast<char>(size) + bytes;
 }
 
-// Those of NFKC.
+// The rules of NFKC.
 std::string normalization_rules(const std::string& serialized) {
   for (MessageReader model(serialized); model.next();)
     if (model.tag == kModelNormalizerSpec)
@@ -85,7 +85,7 @@ std::string normalization_rules(const std::string& serialized) {
   return "";
 }
 
-// What a model's own rules make of its text is not what its pieces are. The fuzzer of tokenizer models found this one.
+// A model's own rules may change its text into other pieces. The fuzzer of tokenizer models found this one.
 TEST_P(PieceTableOfTwoLanguages, StaysWithinATextThatRulesHaveChanged) {
   const std::string rules = normalization_rules(serialized());
   ASSERT_FALSE(rules.empty());
@@ -195,7 +195,7 @@ TEST(SpacedPieces, KeepUnknownWordsApart) {
   EXPECT_EQ(model.decode(model.encode("the old bridge")), "the old bridge");
 }
 
-// Of pieces that the SentencePiece model does not split text into, too.
+// It holds for pieces that the SentencePiece model does not split text into, too.
 TEST_P(PieceTableOfTwoLanguages, CoversTheBytesOfADecodedText) {
   const SubwordModel model(serialized(), "model");
   Ids ids;

@@ -174,7 +174,7 @@ TEST_P(EachTokenizer, NamesTheLeastSizeWhereTheVocabularyIsTooSmall) {
   EXPECT_THAT(message, HasSubstr("character_coverage"));
 }
 
-// As in Germany.
+// Numbers are written as in Germany.
 struct DecimalComma : std::numpunct<char> {
   char do_decimal_point() const override { return ','; }
   char do_thousands_sep() const override { return '.'; }

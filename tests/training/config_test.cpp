@@ -203,7 +203,7 @@ TEST(TrainingConfig, NeedsAFloorBelowThePeakWhereTheScheduleHasOne) {
   }
 }
 
-// What is said of a config with these values.
+// The warnings about a config with these values.
 std::vector<std::string> unused_with(const std::vector<std::string>& assignments) {
   TrainingConfig config = sound_config();
   ConfigSchema schema;
@@ -424,7 +424,7 @@ TEST(TrainingConfig, ComesBackFromItsYaml) {
   EXPECT_EQ(again.data.train_weights, config.data.train_weights);
 }
 
-// What one assignment changes in a run that was begun with `begun_with`.
+// The change by one assignment in a run that was begun with `begun_with`.
 ConfigChange change_by(const std::string& assignment, const std::vector<std::string>& begun_with = {}) {
   TrainingConfig config = sound_config();
   ConfigSchema schema;

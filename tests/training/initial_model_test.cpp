@@ -46,7 +46,7 @@ class InitialModel : public ::testing::Test {
     write_text(folder_ / "de", target);
   }
 
-  // As the program does it.
+  // Trains as the program does.
   void train(const std::string& run, const std::vector<std::string>& assignments = {}) {
     TrainingConfig config;
     ConfigSchema schema;

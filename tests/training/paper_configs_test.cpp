@@ -160,7 +160,7 @@ TEST(PaperConfigs, ThePapersSizesFitAVocabularyOf41ThousandAndTheBigModelsOneOf3
   EXPECT_LT(high, all.first) << "one vocabulary would do for all";
 }
 
-// What configs/table3_small/base.yaml says of itself, where the paper's own rows say it too.
+// The claims of configs/table3_small/base.yaml about itself, where the paper's own rows say it too.
 TEST(PaperConfigs, TheSmallTableHasARowForEachOfThePapersInItsProportions) {
   const std::map<std::string, std::string> names{{"b_d_k_16", "b_d_k_4"},
                                                  {"b_d_k_32", "b_d_k_8"},

@@ -56,7 +56,7 @@ StepInput input_of(const ParallelText& text, int64_t micro_batch_tokens, int wor
   return input;
 }
 
-// Of all workers together, by parameter, in double.
+// The gradients of all workers together, by parameter, in double.
 std::vector<torch::Tensor> summed_gradients(Replicas& replicas) {
   std::vector<torch::Tensor> sums;
   for (const auto& of_worker : replicas.gradients())

@@ -126,7 +126,7 @@ class SmallTraining : public ::testing::Test {
   std::function<void(TrainingConfig&, int64_t)> plan_;
 };
 
-// What an application has set for its own thread, or for the process.
+// Settings of an application for its own thread, or for the process, stay.
 class TrainingInAnApplication : public SmallTraining {};
 
 TEST_F(TrainingInAnApplication, IsTheSameInEveryModeOfTheCallersThread) {

@@ -260,7 +260,7 @@ TEST_F(Engine, TranslatesWithTheMeanOfSeveralModelsProbabilities) {
   const TranslationEngine both(make_step_model(std::vector<Weights>{weights_of(transformer), weights_of(other)},
                                                Device(), Precision::float32, parallel_for, WeightUse::copied),
                                tokenizer, parallel_for);
-  // By hand: the modules' probabilities after each prefix, averaged.
+  // The mean by hand: the modules' probabilities after each prefix, averaged.
   const torch::NoGradGuard no_grad;
   const std::string text = "the red house is near.", translation = "das rote Haus ist nah.";
   Ids source = tokenizer.source().encode(text);

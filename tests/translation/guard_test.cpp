@@ -36,7 +36,7 @@ class Guarded : public ::testing::Test {
     return made;
   }
 
-  // What the guard makes of `found`.
+  // The guard's version of `found`.
   Translation check(Translation found, bool may_change = true) {
     const auto align = [&](const std::vector<SourcePart>& parts, const std::vector<std::string>&) {
       return std::vector<Attention>(parts.size(), attention);

@@ -384,7 +384,7 @@ TEST_F(TinyLanguageModel, IsRefusedByTheTranslationEngine) {
               HasSubstr("no source to translate"));
 }
 
-// What the inference engine decodes against LibTorch's operations on the module, and a text alone against it among
+// The inference engine is compared with LibTorch's operations on the module, and a text alone against it among
 // others, bit for bit.
 TEST_F(TinyLanguageModel, RunsOnTheInferenceEngineAsInTheModule) {
   for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep})

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// Of the letters that the tiny German text has.
+// The capitals of the letters that the tiny German text has.
 std::string capitals(const std::string& text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {

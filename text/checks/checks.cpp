@@ -76,7 +76,8 @@ Loop longest_loop(const std::vector<Item>& items, size_t longest, const IsLoop& 
   return found;
 }
 
-// Of words: one word four times, or three times where it is no small word; two or three words three times; more twice.
+// A loop of words is one word four times, or three times where it is no small word; two or three words three times;
+// more twice.
 Loop loop_of_words(const std::vector<Word>& words) {
   constexpr size_t kLongestPeriod = 30, kSmallWord = 3;
   std::vector<std::string_view> items;
@@ -89,7 +90,7 @@ Loop loop_of_words(const std::vector<Word>& words) {
   });
 }
 
-// Of letters within a word, or within a text without spaces.
+// A loop of letters is within a word, or within a text without spaces.
 Loop loop_of_letters(const std::vector<UChar32>& letters) {
   constexpr size_t kLongestPeriod = 20;
   return longest_loop(letters, kLongestPeriod, [&](const Loop& loop) {

@@ -19,7 +19,7 @@ struct LengthExpectation {
 /// more.
 constexpr size_t kLengthClasses = 8;
 
-/// What the training text of a model says about its translations. The defaults are wide enough for any model.
+/// Expectations of a model's translations from its training text. The defaults are wide enough for any model.
 struct Expectations {
   /// For sources of each length.
   std::array<LengthExpectation, kLengthClasses> lengths{

@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a sample of training pairs leads to expect. Lengths of which the sample has few keep their defaults.
+/// Learns from a sample of training pairs what to expect. Lengths of which the sample has few keep their defaults.
 Expectations learn_expectations(const std::vector<std::string>& sources, const std::vector<std::string>& targets);
 
 }  // namespace v0

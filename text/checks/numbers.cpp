@@ -129,7 +129,8 @@ bool are_thousands(const Number& number, size_t count) {
   return true;
 }
 
-// What the number may mean: "1.000" is one thousand or one. Empty for dates and the like, which are several numbers.
+// The meanings that the number may have: "1.000" is one thousand or one. Empty for dates and the like, which are
+// several numbers.
 std::vector<std::string> readings_of(const Number& number) {
   const size_t count = number.groups.size();
   if (count == 1) return {without_leading_zeros(number.groups.front())};

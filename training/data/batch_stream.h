@@ -80,7 +80,7 @@ class BatchStream {
   const TrainingText& text_;
   const BatchStreamOptions options_;
 
-  // Of whoever takes the next job, one thread at a time.
+  // Held by whoever takes the next job, one thread at a time.
   std::mutex jobs_mutex_;
   Place place_;
   std::future<Place> next_window_;  // read while the present one is used

@@ -21,7 +21,7 @@ int64_t padded_length(const ParallelText& text, size_t pair) {
   return static_cast<int64_t>(std::max(text.source.length(pair), text.target.length(pair))) + 1;
 }
 
-// Of a source with its end; plain text has neither.
+// The columns of a source with its end; plain text has neither.
 size_t source_columns_of(const ParallelText& text, size_t pair) {
   return text.is_plain() ? 0 : text.source.length(pair) + 1;
 }
@@ -70,7 +70,7 @@ std::vector<std::vector<size_t>> shuffled_batches(const ParallelText& text, int6
     auto end = begin;
     for (int64_t tokens = 0; end != order.end() && tokens < kPoolBatches * batch_tokens; ++end)
       tokens += padded_length(text, *end);
-    // By target, then by source: the target side costs more, its padding is what to avoid first.
+    // The order is by target, then by source: the target side costs more, its padding is what to avoid first.
     std::stable_sort(begin, end, [&](size_t a, size_t b) {
       return std::make_pair(text.target.length(a), text.source.length(a)) <
              std::make_pair(text.target.length(b), text.source.length(b));

@@ -22,7 +22,7 @@ struct Batch {
   int64_t target_tokens = 0;
 };
 
-/// What the random numbers of an epoch are for: keys that follow (seed, purpose, epoch).
+/// The purposes of an epoch's random numbers: keys that follow (seed, purpose, epoch).
 enum class EpochDraw : uint64_t { pairs = 1, batches = 2, blocks = 3, shares = 4, subwords = 5, augmentation = 6 };
 
 /// The key of a draw in one window of an epoch, see Epoch.

@@ -61,7 +61,7 @@ class FolderLock {
   int fd_ = -1;
 };
 
-// What tells one state of a file from another.
+// The facts that tell one state of a file from another.
 Json state_of(const struct stat& file) {
   return {{"bytes", file.st_size},
           {"seconds", file.st_mtim.tv_sec},
@@ -69,7 +69,8 @@ Json state_of(const struct stat& file) {
           {"inode", file.st_ino}};
 }
 
-// What open() makes of a text, finished or not: text-0123456789abcdef, text-0123456789abcdef.partial-01234567.
+// True for the folders that open() makes of a text, finished or not: text-0123456789abcdef,
+// text-0123456789abcdef.partial-01234567.
 bool names_corpus(std::string_view name) {
   constexpr std::string_view kPartial = ".partial";  // the older name had no digits behind it
   constexpr size_t kDigits = 16;

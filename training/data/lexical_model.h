@@ -9,8 +9,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Which target token translates which source token: t(target | source) of Model 1 of Brown et al., "The Mathematics of
-/// Statistical Machine Translation", 1993, by expectation maximization. The source's end is Model 1's
+/// Probabilities that a target token translates a source token: t(target | source) of Model 1 of Brown et al., "The
+/// Mathematics of Statistical Machine Translation", 1993, by expectation maximization. The source's end is Model 1's
 /// empty word, which stands in every source.
 class LexicalModel {
  public:
@@ -22,7 +22,7 @@ class LexicalModel {
     int64_t target;
     double probability;
   };
-  /// Of a source token, most probable first: at most `count`, none under `least`.
+  /// The translations of a source token, most probable first: at most `count`, none under `least`.
   std::vector<Translation> best(int64_t source, size_t count, double least) const;
 
   /// Source tokens, whether the text has them or not.

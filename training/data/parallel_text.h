@@ -44,8 +44,8 @@ class TokenLists {
 struct ParallelText {
   TokenLists source;
   TokenLists target;
-  /// Which pieces of each pair belong together, as a flat list target, source, target, source … of positions. Given for
-  /// all pairs or for none.
+  /// The pieces of each pair that belong together, as a flat list target, source, target, source … of positions. Given
+  /// for all pairs or for none.
   TokenLists links;
   size_t size() const { return source.size(); }
   bool is_plain() const { return source.total_tokens() == 0; }
@@ -98,7 +98,7 @@ struct AlignedFiles {
   std::string alignment;  ///< of the words, see parse_word_links; empty where there is none
 };
 
-/// What becomes of a line of them.
+/// The result of one of their lines.
 struct TokenizedPair {
   Ids source, target;
   Ids links;  ///< see ParallelText

@@ -38,7 +38,7 @@ uint64_t checksum_of(const Footer& footer, const void* table, size_t table_bytes
   return hash_bytes(&footer, offsetof(Footer, checksum), hash_bytes(table, table_bytes));
 }
 
-// Of an index without its checksum.
+// The checksum of an index without its own.
 std::string checksum_of(const Json& index) {
   const std::string text = json_text(index);
   return fmt::format("{:016x}", hash_bytes(text.data(), text.size()));

@@ -45,7 +45,7 @@ class TrainingText {
   /// Pairs of all corpora, each counted once.
   size_t size() const;
   TextCounts counts() const;
-  /// Of an epoch, on its longer side, ends included: what the corpora have, times their weights.
+  /// The tokens of an epoch, on its longer side, ends included: what the corpora have, times their weights.
   int64_t epoch_tokens() const;
   /// Equal where epochs are: the corpora's keys, their weights, the sampling and the augmentations.
   uint64_t fingerprint() const;

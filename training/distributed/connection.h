@@ -14,7 +14,7 @@ namespace distributed {
 /// In the reason why all ranks end: between the rank that ended first and why, which it has said itself.
 constexpr const char* kEnded = " ended: ";
 
-/// What a ProcessGroup of several ranks needs of c10d; see there.
+/// The part of c10d that a ProcessGroup of several ranks needs; see there.
 class Connection {
  public:
   virtual ~Connection() = default;

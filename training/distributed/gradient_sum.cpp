@@ -10,7 +10,7 @@ inline namespace v0 {
 
 namespace {
 
-// As much as makes a message worth its while: 4 MB.
+// A bucket is large enough to be worth a message: 4 MB.
 constexpr int64_t kGradientBucketElements = 1 << 20;
 
 }  // namespace

@@ -90,8 +90,8 @@ struct EndedRank {
   int signal;  // 0: ended by itself
 };
 
-// Those of `running` (by rank; 0 once it ended) that ended since the last call. What a signal ended comes first: of
-// several it is the cause, the others ended because they lost it.
+// The processes of `running` (by rank; 0 once it ended) that ended since the last call. What a signal ended comes
+// first: of several it is the cause, the others ended because they lost it.
 std::vector<EndedRank> ended_ranks(std::vector<pid_t>& running) {
   std::vector<EndedRank> ended;
   int status = 0;

@@ -29,7 +29,7 @@ constexpr const char* kLeft = "transmute/left";        // ranks that left in pea
 /// The key of one rank.
 std::string key_of(const char* prefix, int rank);
 
-/// What stands under a key that is there, at most 4 KiB of it.
+/// The value of a key that is there, at most 4 KiB of it.
 std::string read(c10d::Store& store, const std::string& key);
 void write(c10d::Store& store, const std::string& key, const std::string& text);
 

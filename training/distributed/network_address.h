@@ -15,7 +15,7 @@ struct Route {
   std::string from, to;  ///< addresses in numbers; empty where there is no way
 };
 
-/// By which of its addresses this machine reaches another one, and what the other one's is. Nothing is sent.
+/// The address by which this machine reaches another one, and the other one's. Nothing is sent.
 Route route_to(const std::string& host);
 
 /// True if it reaches no other machine; also where it is empty.

@@ -59,7 +59,7 @@ class ProcessGroup {
   void broadcast(torch::Tensor& values);
   std::string broadcast(const std::string& bytes);
 
-  /// What each rank gives, by rank.
+  /// The values that the ranks give, by rank.
   std::vector<int64_t> gather(int64_t value);
 
   /// @throws std::runtime_error naming the ranks whose number is not rank 0's, on all ranks. `what`: what was compared

@@ -17,14 +17,15 @@ class WeightAverage {
   /// Begins with the parameters as they are.
   WeightAverage(NamedTensors parameters, double decay);
 
-  /// Of the weights after step t, counted from 1; the second is for a count on the device, a scalar of float64.
+  /// The share of the weights after step t, counted from 1; the second is for a count on the device, a scalar of
+  /// float64.
   double share(int64_t step) const;
   torch::Tensor share(const torch::Tensor& step) const;
 
   /// Takes `share`, a scalar on the weights' device, of the weights as they are now.
   void update(const torch::Tensor& share);
 
-  /// By the parameters' names, for checkpoints.
+  /// The averages by the parameters' names, for checkpoints.
   const NamedTensors& values() const { return values_; }
   /// @throws std::runtime_error naming `path` where the values do not fit the parameters.
   void restore(const NamedTensors& values, const std::string& path);

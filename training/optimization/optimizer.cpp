@@ -86,7 +86,7 @@ class TrainedOnDevice {
   std::vector<torch::Tensor> gradients_;
 };
 
-// Of each parameter's gradient, [P].
+// The norm of each parameter's gradient, [P].
 torch::Tensor norms_on_device(const TrainedOnDevice& trained, const torch::TensorOptions& options) {
   torch::Tensor norms = torch::empty({trained.size()}, options);
   torch::Tensor partial_sums = torch::empty({kernels::cuda::adam_scratch(trained.data(), trained.size())}, options);
@@ -107,7 +107,7 @@ Adam::Started Adam::start_update(const std::vector<torch::Tensor>& given, double
                                                             : update_by_operations(gradients, learning_rate, loss);
 }
 
-// What an update depends on, as scalars on the device: nobody waits for them.
+// The factors of an update, as scalars on the device: nobody waits for them.
 Adam::Decision Adam::decide(const torch::Tensor& norms, const torch::Tensor& loss) {
   Decision decision;
   const torch::Tensor norm = norms.to(torch::kDouble).norm();

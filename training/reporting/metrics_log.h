@@ -26,7 +26,7 @@ class MetricsLog {
   /// Adds "time" to it, in seconds since 1970.
   void write(Json& record);
 
-  /// What is in the file.
+  /// The records in the file.
   std::vector<Json> records() const;
 
  private:

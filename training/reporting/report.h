@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a report shows of a run.
+/// The content of a run's report.
 struct ReportContent {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  ///< name and value, for the table at the top

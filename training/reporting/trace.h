@@ -17,7 +17,7 @@ inline namespace v0 {
 /// Perfetto (ui.perfetto.dev). Spans on one thread may lie inside each other.
 class Trace {
  public:
-  /// What was recorded. An operation that another thread began may end after the trace's life.
+  /// A recording of operations. An operation that another thread began may end after the trace's life.
   class Recording {
    public:
     void add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds);

@@ -40,7 +40,7 @@ class Browser : public ::testing::Test {
     if (!runs) GTEST_SKIP() << chromium_ << " does not run here " << errors_;
   }
 
-  // What the document holds at the end, as HTML; nothing where the browser does not run.
+  // The document at the end, as HTML; nothing where the browser does not run.
   std::optional<std::string> run(std::string page, const std::string& address, const std::string& act,
                                  const std::string& window = "1200,900") {
     if (const size_t first = page.find("<script"); first != std::string::npos)
@@ -234,7 +234,7 @@ TEST_F(Browser, PointingAtAKeyShowsWhoLooksAtItUntilThePointerLeaves) {
 }
 
 TEST_F(Browser, NoViewIsWiderThanANarrowWindow) {
-  // As narrow as a window can be; what is wider scrolls in its own box.
+  // The window is as narrow as it can be; what is wider scrolls in its own box.
   std::string act = "const said = [];";
   for (const char* view : {"attention", "statistics", "positions", "embeddings"})
     act += "update({view: '" + std::string(view) +

@@ -90,7 +90,7 @@ struct Foreign {
     Ids target;
     for (const std::string piece : pieces) {
       const auto found = ids.find(piece);
-      // What has the text of a reserved piece elsewhere has another name here.
+      // A piece with the text of a reserved one elsewhere has another name here.
       target.push_back(found == ids.end() ? special_ids::kUnknown : found->second);
     }
     return target;
@@ -424,7 +424,7 @@ TEST(ForeignModels, HaveConfigsThatDescribeTheirVocabularies) {
   }
 }
 
-// What `convert --to folder` does.
+// `convert --to folder` does this.
 TEST(ForeignModels, BecomeModelFoldersThatSayTheSame) {
   for (const std::string& folder : model_folders()) {
     SCOPED_TRACE(folder);

@@ -197,7 +197,7 @@ TEST(MarianModels, HaveTheGeluOfTheirVersion) {
   }
 }
 
-// As --dim-vocabs does.
+// --dim-vocabs does this.
 TEST(MarianModels, LeaveOutTheLastPiecesOfALongVocabulary) {
   const CopiedModel model("npz");
   write_text(model.path("opus.vocab.yml"), testing::read_text(model.path("opus.vocab.yml")) + "house: 44\ntrain: 45\n");

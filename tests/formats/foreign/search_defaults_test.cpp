@@ -37,7 +37,7 @@ TEST(SearchDefaults, AreMariansDecoderYml) {
   EXPECT_EQ(normalized.beam_size, 8);
   EXPECT_EQ(normalized.length_penalty, LengthPenalty::power);
   EXPECT_EQ(normalized.length_alpha, 0.7);
-  // What training writes beside the model comes first.
+  // The file that training writes beside the model comes first.
   write_text(model.path("model.npz.decoder.yml"), "beam-size: 12\nnormalize: true\n");
   const SearchOptions trained = search_of(model.folder());
   EXPECT_EQ(trained.beam_size, 12);

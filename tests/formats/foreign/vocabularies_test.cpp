@@ -153,7 +153,7 @@ TEST(MarianVocabulary, GivesEachRowAPiece) {
   EXPECT_THAT(cut.refusal(), refused_by(cut, kFile, " pieces, but the model has "));
 }
 
-// As Transformers 5 saves the tokenizers of tests/data/formats/nllb and mbart: without a SentencePiece model.
+// Transformers 5 saves tokenizers like those of tests/data/formats/nllb and mbart: without a SentencePiece model.
 class TokenizerJson : public ::testing::TestWithParam<const char*> {
  protected:
   TokenizerJson() : model(GetParam()) {

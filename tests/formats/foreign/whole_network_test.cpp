@@ -124,7 +124,7 @@ TEST(HuggingFaceWeights, AreAllUsed) {
                                        HasSubstr("does not use the weights \"" + layer + "9."), HasSubstr(" others;")))
         << kind;
   }
-  // What Transformers once saved besides.
+  // Transformers once saved more tensors.
   const CopiedModel old("marian");
   NamedTensors weights = to_tensors(read_tensor_file(old.path(kWeights)));
   for (const char* name : {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight",

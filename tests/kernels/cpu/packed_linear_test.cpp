@@ -201,7 +201,7 @@ TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
   }
 }
 
-// What makes a translation independent of its neighbors.
+// This makes a translation independent of its neighbors.
 TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
   ProductScratch scratch;
   constexpr int64_t kOutputs = 70, kInputs = 200, kRows = 2700;  // more than a second-level cache has

@@ -44,7 +44,7 @@ TEST(LayerNormOfRows, IsTheFormulaInDoubleLoops) {
       }
 }
 
-// As the papers write them (see Activation).
+// The functions as the papers write them (see Activation).
 double activated(Activation activation, double x) {
   switch (activation) {
     case Activation::relu:

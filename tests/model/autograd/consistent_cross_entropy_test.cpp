@@ -39,7 +39,7 @@ double log_sum_exp(const std::vector<double>& logits) {
   return largest + std::log(sum);
 }
 
-// What the functions promise, in loops.
+// The result that the functions promise, in loops.
 struct ExpectedLoss {
   double loss = 0, divergence = 0;
 };
@@ -110,7 +110,7 @@ TEST(ConsistentCrossEntropy, PropagatesGradientsToBothInDouble) {
   }
 }
 
-// Those of float32 and bfloat16 are compared with the ones in double, which the test above has checked.
+// The gradients of float32 and bfloat16 are compared with the ones in double, which the test above has checked.
 TEST(ConsistentCrossEntropy, PropagatesTheSameGradientsInEveryType) {
   for (const LossCase& size : kLossCases)
     for (const DivergenceOptions& divergence : kDivergences)

@@ -82,7 +82,7 @@ TEST(ProjectedCrossEntropy, PropagatesGradientsInDouble) {
   }
 }
 
-// Those of float32 and bfloat16 are compared with the ones in double, which the test above has checked.
+// The gradients of float32 and bfloat16 are compared with the ones in double, which the test above has checked.
 TEST(ProjectedCrossEntropy, PropagatesTheSameGradientsInEveryType) {
   for (const int64_t vocabulary : kVocabularies)
     for (const double smoothing : {0.0, 0.1})

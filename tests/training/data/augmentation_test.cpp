@@ -44,7 +44,7 @@ class Augmented : public ::testing::Test {
     return found;
   }
   static uint64_t mix(uint64_t key) { return (key + 1) * 0x9e3779b97f4a7c15ULL; }  // equidistributed
-  // Of 2,000 draws with probability 0.05 nearly all counts lie within four standard deviations, 4 * 9.7.
+  // Nearly all counts of 2,000 draws with probability 0.05 are within four standard deviations, 4 * 9.7.
   static void expect_share(int count) { EXPECT_NEAR(count, 0.05 * kDraws, 39); }
 
   const Tokenizer tokenizer_ = tokenizer_with_bytes();

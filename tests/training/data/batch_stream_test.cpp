@@ -29,7 +29,7 @@ using testing::number_of;
 using testing::pair_at;
 using testing::TemporaryFolder;
 
-// What is trained on, as one number.
+// The content of a batch, as one number.
 uint64_t hash_of(const PreparedBatch& batch) {
   uint64_t hash = combine_keys(static_cast<uint64_t>(batch.source_tokens), batch.target_tokens, batch.next.epoch,
                                batch.next.window, batch.next.batch);

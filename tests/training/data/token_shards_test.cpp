@@ -171,7 +171,7 @@ TEST(TokenShards, RefuseLinksThatLeadOutOfTheirPair) {
   }
 }
 
-// As when another program makes the cache anew under a running training.
+// This happens when another program makes the cache anew under a running training.
 TEST(TokenShards, ThatAreCutOffWhileTheyAreOpenAreAnErrorAndNoSignal) {
   const TemporaryFolder folder;
   const auto shards = made_shards(folder.path(), 3000);

@@ -156,7 +156,7 @@ TEST(Adam, KeepsTheAverageOfTheWeightsAfterEachUpdate) {
       std::vector<torch::Tensor> expected;
       for (const auto& [name, tensor] : parameters) expected.push_back(tensor.to(torch::kDouble));
       for (int step = 1; step <= 30; ++step) {
-        // What does not happen leaves the average, too.
+        // An update that does not happen leaves the average, too.
         auto unsound = gradients_of(100);
         unsound[0][1][2] = std::numeric_limits<float>::quiet_NaN();
         adam.update({unsound}, 0.1, workers);

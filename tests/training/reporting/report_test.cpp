@@ -32,7 +32,7 @@ ReportContent small_run() {
   return content;
 }
 
-// What stands in the curves' "d", as numbers.
+// The numbers in the curves' "d".
 std::vector<double> coordinates_of(const std::string& page, const std::string& title) {
   std::smatch path;
   const std::string from = page.substr(page.find("<strong>" + title));
