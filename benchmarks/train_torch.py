@@ -71,7 +71,7 @@ def wait_for(device):
 
 
 def measure(a, autocast):
-    """The median over steps on the CPU; on a GPU, which computes while Python goes on, the rate of many steps."""
+    """The median over steps on the CPU; on a GPU, which computes while Python continues, the rate of many steps."""
     torch.manual_seed(1)
     model = Model(a).to(a.device)
     optimizer = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9)

@@ -11,7 +11,7 @@
 
 namespace transmute {
 inline namespace v0 {
-/// Memory on cache lines that grows and never shrinks. Growing loses what stood in it.
+/// Memory on cache lines that grows and never shrinks. Growing loses what was in it.
 template <class T>
 class AlignedBuffer {
  public:

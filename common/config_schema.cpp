@@ -98,7 +98,7 @@ bool is_digits(const YAML::Node& node) {
 
 // `{dropout: 0,1}` has the keys "dropout" and "1".
 void refuse_commas_in_numbers(const std::string& file, const std::string& section, const YAML::Node& map) {
-  std::string key, whole;  // of the number that stands before a comma
+  std::string key, whole;  // of the number that is before a comma
   for (auto entry = map.begin(); entry != map.end(); ++entry) {
     if (!is_digits(entry->first) || !entry->second.IsNull()) {
       key = entry->first.IsScalar() ? entry->first.Scalar() : "";
@@ -125,7 +125,7 @@ void refuse_repeated_keys(const std::string& file, const std::string& section, c
     if (!entry.first.IsScalar())
       throw std::invalid_argument(fmt::format("{}: a key must be a plain word", location(file, entry.first)));
     if (!seen.insert(entry.first.Scalar()).second)
-      throw std::invalid_argument(fmt::format("{}: key \"{}\" stands twice; keep one of them",
+      throw std::invalid_argument(fmt::format("{}: key \"{}\" occurs twice; keep one of them",
                                               location(file, entry.first), qualified(section, entry.first.Scalar())));
   }
 }

@@ -33,7 +33,7 @@ struct Bounds {
 };
 
 /// The keys of an experiment's YAML, each bound to a field of a typed options struct: the field's value when
-/// it is added is the default, so that a default stands once, in the struct.
+/// it is added is the default, so that a default is written once, in the struct.
 ///
 /// Reading is strict: an unknown or repeated key, a value of the wrong type or outside its bounds throws
 /// std::invalid_argument that names file, line, key and the remedy (the nearest known name).

@@ -348,7 +348,7 @@ void remove_rests_of(const std::string& path) {
 }
 
 void write_folder_atomically(const std::string& name, const std::function<void(const std::string&)>& fill) {
-  // "model/" is the folder "model": what stands beside it gets no slash in its name.
+  // "model/" is the folder "model": what is beside it gets no slash in its name.
   const std::string path = follow_links(fs::path(name).has_filename() ? name : fs::path(name).parent_path().string());
   if (fs::exists(path) && !fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
   remove_rests_of_the_dead(path);

@@ -42,7 +42,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
         throw JsonLimitError(fmt::format("more than {} members", limits_.members));
       members.emplace_back(std::move(name), nullptr);
     } else if (!limits_.repeated_names) {
-      throw JsonLimitError(fmt::format("'{}' stands twice", name));
+      throw JsonLimitError(fmt::format("'{}' occurs twice", name));
     }
     level.next = &members[known->second].second;
     return true;

@@ -22,7 +22,7 @@ int terminal_columns() {
   return 80;
 }
 
-// The terminal may be gone by now: what goes on does so without it.
+// The terminal may be gone by now: what continues does so without it.
 void draw(const std::string& line) {
   std::fputs(("\r\033[K" + line).c_str(), stderr);
   std::fflush(stderr);

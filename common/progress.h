@@ -19,7 +19,7 @@ class ProgressLine {
   /// True if there is a terminal to draw on.
   bool visible() const { return visible_; }
 
-  /// Draws `text` behind a bar of `done` (0 to 1; no bar where that is negative, as unknown), cut to the terminal's
+  /// Draws `text` after a bar of `done` (0 to 1; no bar where that is negative, as unknown), cut to the terminal's
   /// width.
   void show(double done, const std::string& text);
 

@@ -72,7 +72,7 @@ std::string encoded(const std::string& text, const std::map<std::string, std::st
   return result;
 }
 
-// A short string that stands nowhere in the text, not even where a digit follows it.
+// A short string that is nowhere in the text, not even where a digit follows it.
 std::string unused_name(const std::string& text) {
   size_t digits = 1, numbers = 10;  // more than the text has room for
   for (; numbers <= text.size(); numbers *= 10) ++digits;

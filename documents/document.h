@@ -21,7 +21,7 @@ enum class TextFormat {
   html,  ///< HTML, a page or a part of one
 };
 
-/// A text cut into segments, which are translated each by itself, and what stands between them, which stays.
+/// A text cut into segments, which are translated each by itself, and what is between them, which stays.
 class Document {
  public:
   /// Cuts at line ends outside of tags, at <br>, and at sentence ends where `split_sentences` is set, but for those
@@ -56,10 +56,10 @@ class Document {
 
   TextFormat format_ = TextFormat::text;
   std::vector<std::string> segments_;
-  std::vector<std::string> between_{""};  // before each segment, and behind the last
+  std::vector<std::string> between_{""};  // before each segment, and after the last
   std::vector<bool> follows_sentence_;    // of each segment: within the same line or element
   // For HTML alone:
-  std::vector<std::map<std::string, std::string>> tags_;  // of each segment: what stands in the page for a tag
+  std::vector<std::map<std::string, std::string>> tags_;  // of each segment: what is in the page for a tag
   std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
   std::string placeholder_;                  // what is in each of these tags, and nowhere in the page
 };

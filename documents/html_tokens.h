@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A tag, a comment or a declaration of HTML. All that stands between two tokens is text.
+/// A tag, a comment or a declaration of HTML. All that is between two tokens is text.
 struct HtmlToken {
   size_t begin = 0;
   size_t end = 0;           ///< after it; if is_element is set, after the element

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markdown. md4c tells what a paragraph consists of and where its words are; the markup is what stands between them.
+// Markdown. md4c tells what a paragraph consists of and where its words are; the markup is what is between them.
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>

@@ -50,7 +50,7 @@ class PackedTexts : public DocumentFile {
       throw std::runtime_error(fmt::format("{}: is no {} (it has no '{}')", name_, what, member));
   }
 
-  /// @param mark stands in every member that has texts
+  /// @param mark is in every member that has texts
   void add_xml(const std::string& member, const XmlRules& rules, const char* mark = "") {
     std::string content = file_.read(member);
     if (content.find(mark) == std::string::npos) return;
@@ -108,7 +108,7 @@ XmlRules cell_rules(const char* paragraphs) {
 struct OfficePart {
   const char* beginning;
   XmlRules rules;
-  const char* mark = "";  // stands in every such file that has texts
+  const char* mark = "";  // is in every such file that has texts
 };
 
 std::vector<OfficePart> office_parts() {

@@ -21,7 +21,7 @@ inline namespace v0 {
 
 namespace {
 
-// A subtitle: when it is shown, and where its text stands in the file.
+// A subtitle: when it is shown, and where its text is in the file.
 struct Cue {
   size_t begin, end;
   int64_t start_ms, end_ms;
@@ -255,7 +255,7 @@ std::vector<Cue> read_timed_blocks(const std::string& content) {
   return cues;
 }
 
-// The lines of dialogue of SubStation Alpha. Its fields stand between commas; the last is the text.
+// The lines of dialogue of SubStation Alpha. Its fields are between commas; the last is the text.
 class DialogueReader {
  public:
   explicit DialogueReader(std::string_view text) : text_(text) {}

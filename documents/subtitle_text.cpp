@@ -247,7 +247,7 @@ std::vector<size_t> cuts_among_cues(const std::string& text, const std::vector<C
   });
 }
 
-// The ends of the lines of one cue, whose text stands from `begin` to before `end`.
+// The ends of the lines of one cue, whose text is from `begin` to before `end`.
 std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_t end, const CueText& cue) {
   const size_t all = width(text, begin, end), room = room_of_line(cue);
   const size_t most = std::max(cue.lines, kUsualLines);

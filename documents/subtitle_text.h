@@ -16,7 +16,7 @@ struct SubtitleSyntax {
   bool has_overrides = false;     ///< markup is {\i1}, not <i>
 };
 
-/// The words of a cue, without what stands around them.
+/// The words of a cue, without what is around them.
 struct CueText {
   std::string before, after;              ///< tags and white space around the words, which stay
   std::string html;                       ///< the words on one line; tags are <b N> and <img N>

@@ -13,7 +13,7 @@ inline namespace v0 {
 /// The meaning of an XML format's elements for a translation: names without prefixes, separated by single spaces.
 struct XmlRules {
   const char* paragraphs = "";  ///< hold text that is translated together
-  const char* runs = "";        ///< stretches of a paragraph with one formatting; none: the text stands there directly
+  const char* runs = "";        ///< stretches of a paragraph with one formatting; none: the text is there directly
   const char* run_text = "t";   ///< holds the text of a run
   const char* wrappers = "";    ///< within a paragraph, go with the words that they hold: hyperlinks and the like
   const char* borders = "";     ///< end the text before them: tabs, line breaks
@@ -29,7 +29,7 @@ struct XmlRules {
 struct XmlMark {
   std::string before, after;
   size_t begin = 0, end = 0;  ///< of the document; paragraphs within are translated
-  bool is_format = false;     ///< text within stands between `before` and `after`
+  bool is_format = false;     ///< text within is between `before` and `after`
 };
 
 /// A stretch of a paragraph: a text to be translated, or bytes that stay.

@@ -76,7 +76,7 @@ class Batch : public DecodingBatch {
   }
 
  private:
-  // A sentence being decoded: where its source stands, and its part of the cache.
+  // A sentence being decoded: where its source is, and its part of the cache.
   struct Sentence {
     SourceSpan source{};
     std::vector<Number*> blocks{};

@@ -40,7 +40,7 @@ class Packer {
     return {own(names.weight), own(names.bias), residual_scale};
   }
 
-  /// Makes `to`, in pack_all(), of the named matrices' rows, one matrix behind the other, and of their biases, 0 for a
+  /// Makes `to`, in pack_all(), of the named matrices' rows, one matrix after the other, and of their biases, 0 for a
   /// matrix without one. It must stay in its place.
   void linear(PackedLinear& to, const std::vector<LinearNames>& names) {
     std::vector<std::string> matrices;

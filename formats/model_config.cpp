@@ -95,7 +95,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("score_function", &model.score_function, kScoreFunctions,
              "how attention compares queries with keys; scaled_dot_product is Eq. 1");
   schema.add("norm_position", &model.norm_position, kNormPositions,
-             "where LayerNorm stands: post: after the residual sum, as in the paper; pre: before the sub-layer; deep: "
+             "where LayerNorm is: post: after the residual sum, as in the paper; pre: before the sub-layer; deep: "
              "after a residual sum that is weighted as in DeepNorm, for deep networks");
   schema.add(
       "initialization", &model.initialization, kInitializations,

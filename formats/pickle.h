@@ -36,7 +36,7 @@ struct PickleValue {
 /// or called.
 class Pickle {
  public:
-  /// Reads the pickle that `bytes` begin with; there may be more behind it.
+  /// Reads the pickle that `bytes` begin with; there may be more after it.
   /// @throws PickleError
   explicit Pickle(std::string_view bytes);
 

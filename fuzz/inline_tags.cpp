@@ -11,7 +11,7 @@ using namespace transmute;
 
 namespace {
 
-// Tokens of one to four bytes, each behind the one before it.
+// Tokens of one to four bytes, each after the one before it.
 std::vector<ByteSpan> tokens_of(const std::string& text, fuzz::Input& input) {
   std::vector<ByteSpan> tokens;
   for (size_t at = 0; at < text.size();) {

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint64_t begin = input.byte() % 8;
   std::string shard = input.rest();
   const std::string block = shard.size() < begin ? "" : shard.substr(begin);
-  const uint64_t end = (choice & 4) != 0 ? shard.size() + 8 : shard.size();  // behind the table's begin
+  const uint64_t end = (choice & 4) != 0 ? shard.size() + 8 : shard.size();  // after the table's begin
   const uint64_t table_offset = shard.size();
   std::string table;
   for (const uint64_t number : {begin, hash_bytes(block.data(), block.size()), end, uint64_t{0}}) add(table, number);

@@ -15,7 +15,7 @@ namespace {
 
 // The code points that Python's str.isspace() accepts, and therefore str.split() and str.rstrip() remove:
 // bidirectional class WS, B or S, or category Zs. It differs from ICU's u_isspace and u_isUWhiteSpace at
-// U+001C to U+001F or at U+0085, so it stands here in full.
+// U+001C to U+001F or at U+0085, so it is here in full.
 bool is_python_space(UChar32 c) {
   if (c < 0x80) return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||

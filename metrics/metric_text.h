@@ -34,7 +34,7 @@ void check_segment_counts(const std::vector<std::string>& hypotheses,
                           const std::vector<std::vector<std::string>>& references, const std::string& metric);
 
 /// The common part of 13a and TER's normalization: ASCII symbols apart; then, in the second, full stops and commas but
-/// within numbers, and hyphens behind digits.
+/// within numbers, and hyphens after digits.
 std::string space_out_symbols(const std::string& line);
 std::string space_out_periods_and_hyphens(const std::string& line);
 

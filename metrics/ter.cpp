@@ -151,7 +151,7 @@ Words shifted(const Words& words, int64_t start, int64_t length, int64_t target)
   if (target < start) {
     std::rotate(result.begin() + target, begin, end);
   } else {
-    // A target within the words that move counts from where they stood.
+    // A target within the words that move counts from where they were.
     const int64_t behind =
         target > start + length ? target : std::min<int64_t>(length + target, static_cast<int64_t>(words.size()));
     std::rotate(begin, end, result.begin() + behind);
@@ -165,7 +165,7 @@ struct Shift {
   Words words;
 };
 
-// Where words in a row stand in both, of every length.
+// Where words in a row are in both, of every length.
 struct Match {
   int64_t hypothesis, reference, length;
 };

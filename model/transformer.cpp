@@ -131,7 +131,7 @@ DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const Enco
                                       ReturnWeights return_weights, const GuidedAttention* guided,
                                       Activations activations) {
   check_ids(target_in, "target_in");
-  // Padding stands at the right end of a row, where the causal mask hides it from every real position.
+  // Padding is at the right end of a row, where the causal mask hides it from every real position.
   return decoder(embed_target(target_in, 0), source.memory, source.mask, return_weights, guided, activations);
 }
 
@@ -196,7 +196,7 @@ DecoderCache TransformerImpl::start_decoding(const EncodedSource& source) {
 
 DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& cache, ReturnWeights return_weights) {
   check_ids(ids, "ids");
-  // All hypotheses stand at the same position: [1,D] serves every one.
+  // All hypotheses are at the same position: [1,D] serves every one.
   return decoder->step(embed(target_embedding_, ids, target_positions_(cache.length, 1), target_embedding_norm_), cache,
                        return_weights);
 }

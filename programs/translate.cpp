@@ -125,7 +125,7 @@ std::string format(const transmute::Translation& translation, const std::string&
   return best.text + (alignment ? " ||| " + transmute::format_alignment(best) : "") + "\n";
 }
 
-// The translations of a block, or of what stands before its first bad line, and what to say of that line.
+// The translations of a block, or of what is before its first bad line, and what to say of that line.
 struct BlockResult {
   std::vector<transmute::Translation> translations;
   std::string refusal;

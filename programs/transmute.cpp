@@ -87,7 +87,7 @@ int refuse(const std::string& message) {
   return 2;
 }
 
-// Becomes the program of this name, which stands beside this one; its messages call it "transmute <name>".
+// Becomes the program of this name, which is beside this one; its messages call it "transmute <name>".
 int run(const Command& command, std::vector<char*> words) {
   const std::string& name = command.name;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();

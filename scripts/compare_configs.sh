@@ -3,7 +3,7 @@
 # Trains one model for each config and puts what they reach into one table: parameters, updates, perplexity, BLEU, lines
 # that are exactly the reference, time.
 #
-# It can be interrupted at any time; run again, it goes on where it was: what is finished under the same settings is not
+# It can be interrupted at any time; run again, it continues where it was: what is finished under the same settings is not
 # done again. With another beam or another text to translate, the models are not trained again. Each config's row is
 # FOLDER/<config>/row.txt, the table FOLDER/table.md.
 set -euo pipefail

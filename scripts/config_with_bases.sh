@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints a config behind those that its `base:` names, for scripts that notice when one of them has changed.
+# Prints a config after those that its `base:` names, for scripts that notice when one of them has changed.
 # usage: config_with_bases.sh FILE
 set -euo pipefail
 

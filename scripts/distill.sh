@@ -5,7 +5,7 @@
 # a model of the opposite direction, the student also learns from the targets and their translations (data
 # diversification, Nguyen et al., 2020). With --tune, a last training on the text alone follows.
 #
-# It can be interrupted at any time; run again, it goes on where it was. What is finished is not done again.
+# It can be interrupted at any time; run again, it continues where it was. What is finished is not done again.
 set -euo pipefail
 export LC_ALL=C
 
@@ -18,7 +18,7 @@ data.train_target and data.train_pairs; where these name several files, give the
 data.train_alignments anew with --set, for one pair of files. --teacher: a finished model of this language pair to take
 instead of training teachers; may be repeated, for models with one tokenizer. --rerank: each direction's translations are
 reranked by a model of the other one, those of --reverse-model by the first teacher. --set: further settings of all
-trainings. --tune: settings of the last one, which begins with the student and goes on with the text alone; without
+trainings. --tune: settings of the last one, which begins with the student and continues with the text alone; without
 --tune, it is left out. The student is in FOLDER/student/model, the tuned student in FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/settle.sh
@@ -130,7 +130,7 @@ translated() { # translated <text> <to> <model>…
   mv "$to.part" "$to"
 }
 
-# Where the config has a list with an entry for each text, the translations get theirs behind that of --source.
+# Where the config has a list with an entry for each text, the translations get theirs after that of --source.
 with_translations() { # with_translations <key> <entry of a translation; \1: that of --source>
   local entry='"([^"\\]|\\.)*"|[^],]+' more=", $2"
   ((given_models == 0)) || return 0 # there are no such lists

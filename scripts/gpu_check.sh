@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # In a folder that scripts/gpu_pack.sh filled, on a machine with a GPU: runs the tests for GPUs, measures training and
 # translation beside PyTorch's own, trains Multi30k to its BLEU, and compares the GPU's translations with the CPU's. Takes
-# less than nine minutes, and goes on after a stage that fails.
+# less than nine minutes, and continues after a stage that fails.
 set -uo pipefail
 export LC_ALL=C
 
@@ -165,7 +165,7 @@ lines=1000
 $on_gpu || { training=(--set training.max_steps=20 --set training.warmup_steps=10 --set validation.every=20
   --set training.checkpoint_every=20 --set tokenizer.vocab_size=2000); lines=20; }
 ((reserve > 40)) || reserve=0 # no time for it
-# What an earlier check left may be of another build; training would go on from it.
+# What an earlier check left may be of another build; training would continue from it.
 [[ ! -f $output/multi30k/train.log ]] || rm -rf "$output/multi30k"
 if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_en_de_small.yaml" \
   --run-folder "$output/multi30k" --device "$device" --set "data.folder=$(yaml "$here/text")" \

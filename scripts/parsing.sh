@@ -4,7 +4,7 @@
 # them as parallel text, trains, parses the test sentences with and without the constraint to well-formed trees, and
 # scores them as evalb does.
 #
-# It can be interrupted at any time; run again, it goes on.
+# It can be interrupted at any time; run again, it continues.
 set -euo pipefail
 shopt -s nullglob
 export LC_ALL=C

@@ -3,7 +3,7 @@
 # Trains the documented models from nothing and compares what they reach with the table in docs/benchmarks.md. Run it
 # before every release, and after any change of numerics or of the initial weights.
 #
-# It can be interrupted at any time; run again, it goes on where it was. Trainings that have finished are not repeated.
+# It can be interrupted at any time; run again, it continues where it was. Trainings that have finished are not repeated.
 set -euo pipefail
 export LC_ALL=C
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds transmute for ARM64 on an x86-64 machine and tests it in an emulator, from nothing: a folder with Debian's
 # libraries for ARM64, a cross compiler's build against them, tests. Emulation is some 10 to 30 times as slow as a real
-# machine and says nothing about speed. Interrupted, it goes on where it was.
+# machine and says nothing about speed. Interrupted, it continues where it was.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and tests transmute against the LibTorch of a torch wheel, from nothing: a virtual environment, the wheel, a build,
-# every test. The wheel of PyTorch's default index has several gigabytes. Interrupted, it goes on where it was.
+# every test. The wheel of PyTorch's default index has several gigabytes. Interrupted, it continues where it was.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

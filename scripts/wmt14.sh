@@ -5,7 +5,7 @@
 # does and, where Moses' tokenizer is at hand, in the compound-split measure that the paper's figures are in. For its
 # Table 3 the paper averaged no checkpoints: perplexity and BLEU of newstest2013 are those of the last one alone.
 #
-# It can be interrupted at any time; run again, it goes on. --rehearse runs every step in minutes, on generated text and
+# It can be interrupted at any time; run again, it continues. --rehearse runs every step in minutes, on generated text and
 # with a small network: its BLEU means nothing.
 set -euo pipefail
 

@@ -77,8 +77,8 @@ std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& sc
   return candidates;
 }
 
-// The best of all, the best of each hypothesis (it may end, or go on), and what brings each further with the terms that
-// it must contain.
+// The best of all, the best of each hypothesis (it may end, or continue), and what brings each further with the terms
+// that it must contain.
 std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
   std::vector<Candidate> candidates = best_allowed(sentence, scores, b);
   for (size_t n = 0; n < sentence.live().size(); ++n) {

@@ -31,7 +31,7 @@ namespace search {
 
 /// The last token of a hypothesis, linked to the tokens before it, which hypotheses share.
 struct TRANSMUTE_API TokenNode {
-  /// A token behind `previous`, which is null at the first; the rest as in the members.
+  /// A token after `previous`, which is null at the first; the rest as in the members.
   TokenNode(int64_t token, double token_score, std::vector<float> weights, std::shared_ptr<const TokenNode> previous)
       : id(token), score(token_score), attention(std::move(weights)), before(std::move(previous)) {}
   /// Frees the tokens before it in a loop: a recursion as deep as the hypothesis is long would overflow the stack.

@@ -16,7 +16,7 @@ bool contains(const Ids& ids, int64_t sought) {
 }  // namespace
 
 int64_t hypotheses_for_terms(const std::vector<Ids>& terms) {
-  constexpr int64_t kMost = 64;  // a search for more tokens goes on with the hypotheses that have most
+  constexpr int64_t kMost = 64;  // a search for more tokens continues with the hypotheses that have most
   int64_t tokens = 0;
   for (const Ids& term : terms) tokens += static_cast<int64_t>(term.size());
   return std::min(tokens, kMost);

@@ -147,7 +147,7 @@ class BatchSearch {
       if (!sentence.done()) continue;
       if (sentence.best().empty())
         throw std::runtime_error(
-            "the model gives no probability to any token that a translation could go on with, so the search has no "
+            "the model gives no probability to any token that a translation could continue with, so the search has no "
             "result");
       results_[sentence.index()] = sentence.best();
     }

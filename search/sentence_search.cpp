@@ -168,7 +168,7 @@ bool SentenceSearch::done() const {
   if (live_.empty()) return true;
   if (!is_search(options_)) return false;
   if (static_cast<int64_t>(finished_.size()) < options_.num_hypotheses) return false;
-  // Greedy search takes the first end. A beam goes on while a live hypothesis can still win: where the model is
+  // Greedy search takes the first end. A beam continues while a live hypothesis can still win: where the model is
   // sure of itself, improbable ends fill the lower ranks of a beam long before the right hypothesis is complete.
   return options_.beam_size == 1 || best_possible() <= worst_kept();
 }

@@ -67,7 +67,7 @@ class SentenceSearch {
     return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));
   }
 
-  /// Before each step: which tokens each hypothesis may not go on with.
+  /// Before each step: which tokens each hypothesis may not continue with.
   void find_banned(int64_t length);
   size_t most_banned() const { return most_banned_; }
   const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
@@ -75,7 +75,7 @@ class SentenceSearch {
   /// True if hypothesis n may continue with the token: it is neither excluded nor banned, nor never chosen.
   bool is_free(size_t n, int64_t token) const;
   bool is_constrained() const { return options_.constraint != nullptr; }
-  /// The tokens that the constraint lets hypothesis n go on with.
+  /// The tokens that the constraint lets hypothesis n continue with.
   /// @throws std::invalid_argument where one is not in a vocabulary of this size.
   Ids allowed(size_t n, size_t vocabulary) const;
   /// The same without what is never chosen, excluded or banned.
@@ -89,7 +89,7 @@ class SentenceSearch {
   void advance(const std::vector<Candidate>& candidates, int64_t first_row, const float* attention,
                int64_t source_width);
 
-  /// The candidates, given in any order, with which a beam with terms goes on, best first: the best of each bank in
+  /// The candidates, given in any order, with which a beam with terms continues, best first: the best of each bank in
   /// turn, banks with more of the terms' tokens first. A bank is what has the same number of those tokens.
   std::vector<Candidate> share_out(std::vector<Candidate> candidates) const;
 

@@ -18,7 +18,7 @@ using Headers = std::map<std::string, std::string>;
 struct HttpRequest {
   std::string method;  ///< "GET"
   std::string path;    ///< before the question mark, percent-encoding left as it is
-  std::string query;   ///< behind it
+  std::string query;   ///< after it
   Headers headers;     ///< by name in lower case; of repeated ones the last
   std::string body;    ///< as it was sent
   std::string client;  ///< the address that the connection comes from

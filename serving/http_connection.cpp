@@ -113,7 +113,7 @@ void Connection::await_request() {
   limit_time(shared_.limits.idle_seconds);
   if (reading_) {
     Error ignored;
-    if (buffer_.size() > 0) socket_.cancel(ignored);  // on_read() goes on with what is there
+    if (buffer_.size() > 0) socket_.cancel(ignored);  // on_read() continues with what is there
     return;
   }
   if (buffer_.size() > 0) return read_header();
@@ -127,7 +127,7 @@ void Connection::read() {
   });
 }
 
-// While a request is handled, to notice the client leaving. What comes behind the request waits in the buffer; once
+// While a request is handled, to notice the client leaving. What comes after the request waits in the buffer; once
 // that is full, the client is not read from.
 void Connection::watch() {
   if (!has_ended_ && buffer_.size() + kReadBytes <= buffer_.max_size()) read();
@@ -185,7 +185,7 @@ void Connection::on_header(Error error) {
   for (const auto& field : head) headers_[lower_case(text_of(field.name_string()))] = text_of(field.value());
   if (head.version() >= 11 && head.count(beast::http::field::host) != 1)
     return refuse(400, "a request of HTTP/1.1 needs one Host header");
-  // Beast passes over codings that it does not know: whoever stands before this server may read another length.
+  // Beast passes over codings that it does not know: whoever is before this server may read another length.
   const auto coding = head.find(beast::http::field::transfer_encoding);
   if (coding != head.end() && head.version() < 11) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
   if (coding != head.end() &&

@@ -56,7 +56,7 @@ struct Shared {
 /// One client's connection: reads a request, hands it to the handler, writes the answer, and again. Its phases
 /// are idle, header, body, handling (which includes writing the answer), lingering and closed; one timer limits the
 /// present one. At most one read is under way; while a request is handled, that read notices a client that leaves, and
-/// keeps what comes behind the request.
+/// keeps what comes after the request.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, Shared& shared);
@@ -67,7 +67,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   bool is_idle() const { return phase_ == Phase::idle; }
   void close();
-  /// Calls `act`. Where memory is too short for it, this connection closes, and the others go on.
+  /// Calls `act`. Where memory is too short for it, this connection closes, and the others continue.
   template <class Act>
   void attempt(Act act) {
     try {

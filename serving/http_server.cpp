@@ -117,7 +117,7 @@ struct HttpServer::State {
   }
 
   void stop_listening() {
-    for (Error error; !error;) {  // those whose connection stands already
+    for (Error error; !error;) {  // those who are connected already
       tcp::socket socket(shared.loop);
       acceptor.accept(socket, error);
       if (!error) take(std::move(socket));

@@ -135,7 +135,7 @@ class Task : public std::enable_shared_from_this<Task> {
     tell_if_longer(place.document);
   }
 
-  // Segments end in any order, but a text only grows: what stands behind an unfinished one waits.
+  // Segments end in any order, but a text only grows: what comes after an unfinished one waits.
   void tell_if_longer(size_t document) {
     size_t& unfinished = unfinished_[document];
     while (unfinished < is_done_[document].size() && is_done_[document][unfinished]) ++unfinished;

@@ -145,7 +145,7 @@ class WordAligner {
     }
   }
 
-  // True if a tag stands between two pieces of one word of the source.
+  // True if a tag is between two pieces of one word of the source.
   bool is_cut_within_word(size_t before, size_t after) const {
     if (before >= after || is_punctuation(source_, pieces_[before]) || is_punctuation(source_, pieces_[after]))
       return false;

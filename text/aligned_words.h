@@ -38,14 +38,14 @@ struct AlignedWord {
 };
 
 /// The words of a translation, and the pieces of its source that they attend to: the source's tokens without the spaces
-/// around them, cut where a tag stands within a token. White space that is a token of its own is no piece.
+/// around them, cut where a tag is within a token. White space that is a token of its own is no piece.
 struct AlignedWords {
   std::vector<ByteSpan> pieces;  ///< in order, without overlap
   std::vector<AlignedWord> words;
 };
 
 /// @param source the text that was translated
-/// @param cuts places of the source where tags stand
+/// @param cuts places of the source where tags are
 AlignedWords align_words(const std::string& source, const std::set<size_t>& cuts,
                          const AlignedTranslation& translation);
 

@@ -34,7 +34,7 @@ bool is_written_without_spaces(UChar32 c) {
   return uscript_breaksBetweenLetters(uscript_getScript(c, &status));
 }
 
-// True if a word goes on across this place of the text.
+// True if a word continues across this place of the text.
 bool inside_word(const std::string& text, size_t position) {
   if (position == 0 || position >= text.size()) return false;
   if (U8_IS_TRAIL(text[position])) return true;  // inside a character even

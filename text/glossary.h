@@ -26,8 +26,8 @@ class Glossary {
   /// translations.
   explicit Glossary(const std::vector<GlossaryEntry>& entries);
 
-  /// The source terms that stand in the text as whole words, in its order. In scripts without spaces between words
-  /// (Chinese, Japanese, Thai) they may stand anywhere. White space matches any white space, however long. Of those
+  /// The source terms that are in the text as whole words, in its order. In scripts without spaces between words
+  /// (Chinese, Japanese, Thai) they may be anywhere. White space matches any white space, however long. Of those
   /// that begin at the same place the longest counts, and nothing inside it.
   std::vector<TermMatch> matches_in(const std::string& text) const;
 

@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// An inline tag: <b>, </b>, <br/> and the like, or a placeholder: {name} or {0}, also behind $, % or #, and whatever
+/// An inline tag: <b>, </b>, <br/> and the like, or a placeholder: {name} or {0}, also after $, % or #, and whatever
 /// is in two or three pairs of braces, such as {{ name }}.
 struct InlineTag {
   enum class Kind {
@@ -53,7 +53,7 @@ class TaggedText {
   /// The text without them, which is what gets translated.
   const std::string& plain() const { return source_.plain; }
   bool has_tags() const { return !source_.tags.empty(); }
-  /// The bytes of the plain text at which a <br> stood, in order.
+  /// The bytes of the plain text at which a <br> was, in order.
   const std::vector<size_t>& line_ends() const { return source_.line_ends; }
 
   /// Puts the tags into a translation of the plain text; see place_tags.

@@ -323,7 +323,7 @@ class SpanFinder {
 
   const std::string& text_;
   std::vector<ProtectedSpan> spans_;
-  size_t free_ = 0;       // behind the last span
+  size_t free_ = 0;       // after the last span
   size_t token_end_ = 0;  // of the token at hand
 };
 

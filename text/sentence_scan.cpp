@@ -121,7 +121,7 @@ SentenceScan::Mark SentenceScan::mark_at(size_t byte) {
   while (mark.after < text_.size() && is_space(at(mark.after)) && !is_line_end(at(mark.after)))
     mark.after = step(mark.after);
   if (is_line_end(at(mark.after))) mark.after = skip_space(mark.after);
-  // A mark that opens a quotation rather than closing one stands after the space.
+  // A mark that opens a quotation rather than closing one is after the space.
   if (mark.after == mark.closed && mark.closed > mark.end && u_isalnum(at(mark.after)) != 0)
     mark.closed = mark.after = mark.end;
   return mark;

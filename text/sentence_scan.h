@@ -27,7 +27,7 @@ class SentenceScan {
   bool next(std::pair<size_t, size_t>& sentence);
 
  private:
-  // How the text goes on after a mark.
+  // The way in which the text continues after a mark.
   enum class Next { end, lower, upper, digit, letter, mark, joined, other };
   // A run of marks with the brackets and quotation marks that it closes.
   struct Mark {

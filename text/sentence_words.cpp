@@ -7,7 +7,7 @@ inline namespace v0 {
 // Lines of "language kind words…"; the language * means all of them. Kinds:
 //   before   abbreviations that something always follows, such as titles
 //   number   abbreviations before a number; elsewhere the same letters are a word
-//   abbr     other abbreviations, which may stand at the end of a sentence
+//   abbr     other abbreviations, which may be at the end of a sentence
 //   ending   ends of compounds that are abbreviations, as in Hauptstr.
 //   closing  abbreviations that close an enumeration, and often a sentence
 //   start    frequent words that begin sentences; they also tell the language of a text

@@ -52,7 +52,7 @@ bool is_copyable(const std::string& piece) {
   return size > 0;
 }
 
-// The digits in a row that begin at or behind `from`.
+// The digits in a row that begin at or after `from`.
 std::string_view next_number(std::string_view text, size_t from) {
   const size_t begin = static_cast<size_t>(
       std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_digit) - text.begin());
@@ -140,7 +140,7 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
       if (const auto same = targets.find(copy); same != targets.end()) tokens.push_back(same->second);
   }
   always_ = translations_[special_ids::kEnd];
-  // SentencePiece orders its vocabulary by how much a piece is worth, behind the reserved ones and the bytes.
+  // SentencePiece orders its vocabulary by how much a piece is worth, after the reserved ones and the bytes.
   for (int64_t id = special_ids::kCount, count = 0; id < tokenizer.target().size() && count < options.frequent; ++id) {
     if (is_byte_piece(tokenizer.target().piece(id))) continue;
     always_.push_back(id);

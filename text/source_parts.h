@@ -36,7 +36,7 @@ struct SourcePart {
   TextCase written = TextCase::mixed;
   std::vector<std::string> unknown{};  ///< Translation::unknown of this part
   bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
-  std::string gap{};                   ///< what stands between the part before it and this one
+  std::string gap{};                   ///< what is between the part before it and this one
   bool begins_sentence = true;
   bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
@@ -59,14 +59,14 @@ struct SourceParts {
 struct SegmentedSource {
   SegmentedText tokens;
   Ids tag{};         ///< that the text begins with, or none
-  size_t begin = 0;  ///< byte of the text behind the tag
+  size_t begin = 0;  ///< byte of the text after the tag
 };
 SegmentedSource segment_source(const SubwordModel& tokenizer, const std::string& text);
 
 /// A text as one part, however long it is.
 SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, size_t number);
 
-/// The tag that names the language of a text and of the sentences behind it (">>deu<<"), as
+/// The tag that names the language of a text and of the sentences after it (">>deu<<"), as
 /// TranslationOptions::target_language takes it; empty where the text begins with none that the tokenizer knows.
 std::string leading_tag(const SubwordModel& tokenizer, const std::string& text);
 

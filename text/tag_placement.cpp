@@ -98,7 +98,7 @@ class Placement {
     return {static_cast<size_t>(first - pieces_.begin()), static_cast<size_t>(last - pieces_.begin())};
   }
 
-  // The pieces and the words of what the tag stands in: of its parent, or of the text.
+  // The pieces and the words of what the tag is in: of its parent, or of the text.
   Range pieces_around(const TagSource::Tag& tag) const {
     return tag.parent == 0 ? Range{0, pieces_.size()} : pieces_in(tags_[tag.parent - 1].content);
   }

@@ -25,7 +25,7 @@ enum class TagRole {
   markup,       ///< <b> and the like, and placeholders that TranslationOptions::inline_tags takes out
   text,         ///< a word that is not translated, which is not glued to other words unless the source's is
   argument,     ///< likewise; arguments come in the order of the source
-  accelerator,  ///< the & of &File, which stands before a letter or a digit
+  accelerator,  ///< the & of &File, which is before a letter or a digit
 };
 
 /// A text and its tags, and the plain text that remains without them.
@@ -40,7 +40,7 @@ struct TagSource {
   std::string text, plain;
   std::vector<Tag> tags;           ///< in the order of the text
   std::vector<size_t> separators;  ///< spaces of the plain text that the text does not have: one<br>two
-  std::vector<size_t> line_ends;   ///< bytes of the plain text at which a <br> stood, in order
+  std::vector<size_t> line_ends;   ///< bytes of the plain text at which a <br> was, in order
   Places places{};                 ///< of the plain text in the text
 };
 
@@ -52,8 +52,8 @@ struct TaggedTranslation {
 };
 
 /// Inserts the tags into the translation, each once, and nested as in the source. A tag with content surrounds the
-/// translated words that attended to the content; other tags stand next to the word that attended to their neighbor. A
-/// <br> stands between the words that attended to its two sides, if these are apart. Where two neighbors translate two
+/// translated words that attended to the content; other tags are next to the word that attended to their neighbor. A
+/// <br> is between the words that attended to its two sides, if these are apart. Where two neighbors translate two
 /// neighbors of the source, the spaces around the tags between them are the source's.
 TaggedTranslation place_tags(const TagSource& source, const AlignedTranslation& translation);
 

@@ -21,7 +21,7 @@ class TermFinder {
   /// @param terms of one byte or more, all different
   explicit TermFinder(const std::vector<std::string>& terms);
 
-  /// The state at a place of a text, from the byte that stands there and the state at the next place.
+  /// The state at a place of a text, from the byte that is there and the state at the next place.
   uint32_t read(uint8_t byte, uint32_t next) const;
   /// The number of the longest term that begins at the place with this state, or kNoTerm.
   uint32_t longest_at(uint32_t state) const { return states_[state].term; }

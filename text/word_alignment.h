@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// For each token the word that it belongs to, from 0. Words are what stands between blanks; a tag that names the
+/// For each token the word that it belongs to, from 0. Words are what is between blanks; a tag that names the
 /// language is a word, but no token.
 /// @param spans the bytes of the text that each token covers
 std::vector<size_t> words_of_spans(const std::vector<ByteSpan>& spans, const std::string& text);

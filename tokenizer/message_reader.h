@@ -50,7 +50,7 @@ class MessageReader {
   uint64_t tag = 0;        // the field's number and the type of its value
   uint64_t number = 0;     // where the field is a number
   std::string_view bytes;  // where it is anything else
-  std::string_view whole;  // the field as it stands in the message
+  std::string_view whole;  // the field as it is in the message
 
  private:
   [[noreturn]] static void fail() {

@@ -22,7 +22,7 @@ constexpr int kMostNestedRules = 32;
 constexpr size_t kMostNestedPieces = 64;
 
 // The rules of a normalizer: the size of a double array of 32-bit units (Darts-clone's), the array, and the texts that
-// its values are places in, each with a zero behind it. Any text is then looked up within the array and the texts.
+// its values are places in, each with a zero after it. Any text is then looked up within the array and the texts.
 class Rules {
  public:
   explicit Rules(std::string_view rules) {

@@ -69,7 +69,7 @@ void SubwordSampler::read_model(const std::string& serialized, int64_t size) {
       if (reader.tag == kPieceScore) std::memcpy(&piece.score, reader.bytes.data(), sizeof(piece.score));
       if (reader.tag == kPieceType) piece.type = reader.number == kTypeNormal ? Type::normal : Type::other;
     }
-    // The network does not know what stands behind a table of its pieces.
+    // The network does not know what comes after a table of its pieces.
     if (static_cast<int64_t>(pieces_.size()) >= size) piece.type = Type::other;
     pieces_.push_back(std::move(piece));
   }

@@ -36,7 +36,7 @@ class SubwordSampler {
     float score = 0;
     Type type = Type::normal;
   };
-  struct Node {  // of a trie over the pieces' bytes; the children of one node stand side by side, by byte
+  struct Node {  // of a trie over the pieces' bytes; the children of one node are side by side, by byte
     uint8_t byte = 0;
     int32_t first_child = 0;
     int32_t children = 0;

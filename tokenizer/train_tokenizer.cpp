@@ -108,7 +108,7 @@ struct Learned {
   const char* text;       // as messages name it
   const char* key;        // that gave the size
   const char* remedy;     // the key to set, or "it"
-  const char* hint = "";  // behind a size to set
+  const char* hint = "";  // after a size to set
 };
 
 constexpr const char* kTargetSizeKey = "tokenizer.target_vocab_size";

@@ -48,7 +48,7 @@ void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder,
 
 /// Divides a text into one to train on and one for validation, in `folder`: train.source, train.target, valid.source
 /// and valid.target, of plain text the latter of each. A pair is held out by a hash of its source line, so that no
-/// source stands on both sides and the same text is divided the same way again: of up to 20,000 pairs one in twenty, of
+/// source is on both sides and the same text is divided the same way again: of up to 20,000 pairs one in twenty, of
 /// larger texts about 1,000.
 /// @param size of the whole text
 /// @throws std::runtime_error naming the file that cannot be read or written, or a text of under 20 pairs or of sources

@@ -89,7 +89,7 @@ TrainState state_from_json(const std::string& text, const std::string& path) {
     const int64_t version = count_at(json, "version");
     if (version >= 1 && version <= kStateVersion) return state_of(json, version);
     throw std::runtime_error(fmt::format(
-        "version {}, this build reads version {}; go on with the transmute that wrote it", version, kStateVersion));
+        "version {}, this build reads version {}; continue with the transmute that wrote it", version, kStateVersion));
   } catch (const std::exception& error) {
     throw std::runtime_error(fmt::format("{}: damaged, or written by another version ({})", path, error.what()));
   }
@@ -178,8 +178,8 @@ TrainState CheckpointStore::restore(const TrainedParts& parts) const {
 }
 
 std::runtime_error cannot_resume(const std::string& checkpoint, const std::string& why) {
-  return std::runtime_error(
-      fmt::format("cannot resume: {}. To go on from the checkpoint before it, remove the folder {}", why, checkpoint));
+  return std::runtime_error(fmt::format(
+      "cannot resume: {}. To continue from the checkpoint before it, remove the folder {}", why, checkpoint));
 }
 
 void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer) {

@@ -14,8 +14,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where training stands. With the weights, the moments and the config, all that going on needs: order and
-/// dropout are functions of (seed, epoch) and (seed, step).
+/// The place that a training has reached. With the weights, the moments and the config, all that continuing needs:
+/// order and dropout are functions of (seed, epoch) and (seed, step).
 struct TrainState {
   int64_t step = 0;    ///< updates done
   int64_t epoch = 0;   ///< counts from 0
@@ -30,9 +30,9 @@ struct TrainState {
   std::optional<double> score;   ///< of the validation after this very step; the higher the better
   int64_t batches_per_step = 0;  ///< of the last step: accumulated ones times processes; 0: not known
   bool validation_due = false;   ///< after this very step, where a signal stopped the training before it
-  bool is_interim = false;       ///< a checkpoint for a stopped training to go on from, outside the regular ones
+  bool is_interim = false;       ///< a checkpoint for a stopped training to continue from, outside the regular ones
 
-  /// The pass over the text, counted from 1, that the last batch came from: the cursor is already behind it.
+  /// The pass over the text, counted from 1, that the last batch came from: the cursor is already after it.
   int64_t pass() const { return epoch > 0 && window == 0 && batch == 0 ? epoch : epoch + 1; }
 };
 

@@ -173,7 +173,7 @@ void check_plain_text(const TrainingConfig& config) {
                     name_of(metric)));
 }
 
-// True for what a resumed run may not change: the network, and where in the text the checkpoint stands.
+// True for what a resumed run may not change: the network, and where in the text the checkpoint is.
 bool is_fixed_for_a_run(const std::string& key) {
   if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
   for (const char* prefix : {"model.", "tokenizer.", "data."})

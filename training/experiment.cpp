@@ -42,7 +42,7 @@ std::string run_folder_of(const ExperimentSetup& setup) {
   if (setup.has_text()) return (fs::path("runs") / name_of(setup.text.train)).string();
   const fs::path config(setup.config);
   const std::string beside = config.has_parent_path() ? config.parent_path().string() : ".";
-  // A run's own config goes on with that run.
+  // A run's own config continues with that run.
   if (config.filename() == kConfigFile && RunFolder(beside).has_begun()) return beside;
   return (fs::path("runs") / fs::path(setup.config).stem()).string();
 }
@@ -91,7 +91,7 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   if (setup.minutes > 0) experiment.config.training.max_minutes = setup.minutes;
 }
 
-// A config that goes on with a run which was begun without one.
+// A config that continues with a run which was begun without one.
 void name_own_text(const std::string& run_folder, TrainingConfig& config) {
   const RunFolder folder(run_folder);
   if (folder.has_begun()) folder.name_own_text(config);

@@ -24,7 +24,7 @@ struct ExperimentSetup {
   std::vector<std::string> assignments;  ///< KEY=VALUE; each comes before what is read or chosen
   TrainerOptions trainer;                ///< of which the run folder and the device matter here
 
-  /// True if a text stands in for a config.
+  /// True if a text takes a config's place.
   bool has_text() const { return !text.train.target.empty(); }
 };
 
@@ -47,7 +47,7 @@ struct Experiment {
 };
 
 /// TrainerOptions::run_folder, or where a training of that config or text belongs: beside the config of a run, which
-/// goes on with that run, otherwise in runs/, under the name of the config or of the text, such as train.en-de.
+/// continues with that run, otherwise in runs/, under the name of the config or of the text, such as train.en-de.
 std::string run_folder_of(const ExperimentSetup& setup);
 
 /// "4+4 layers", or "4 layers" of a language model.

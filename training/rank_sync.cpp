@@ -92,10 +92,11 @@ uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors) {
 
 void check_weights_equal(ProcessGroup& group, Transformer& transformer, int64_t step) {
   if (group.size() == 1) return;
-  group.check_equal(fingerprint_of(transformer->parameters()),
-                    fmt::format("its weights after step {}, which should never be; go on from the last checkpoint, and "
-                                "report the machine's memory as a suspect",
-                                step));
+  group.check_equal(
+      fingerprint_of(transformer->parameters()),
+      fmt::format("its weights after step {}, which should never be; continue from the last checkpoint, and "
+                  "report the machine's memory as a suspect",
+                  step));
 }
 
 }  // namespace v0

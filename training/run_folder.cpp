@@ -164,7 +164,7 @@ void RunFolder::take_given_vocabulary(TrainingConfig& config) const {
   const bool is_given = Tokenizer::exists(path_) && Fingerprints::read(path_).vocabulary == 0;
   if (!is_given || !config.training.initialize_from.empty()) return;
   TokenizerOptions options = actual_options(Tokenizer::load(path_), config.model.tokenizer);
-  // A config of these networks that has two vocabularies would be refused when the run goes on.
+  // A config of these networks that has two vocabularies would be refused when the run continues.
   if (config.is_language_model() || config.model.model.embedding_tying == EmbeddingTying::all) {
     options.vocabulary = config.model.tokenizer.vocabulary;
     options.target_vocab_size = config.model.tokenizer.target_vocab_size;

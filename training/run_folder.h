@@ -63,7 +63,7 @@ class RunFolder {
   /// The same, logging what changes, with the text of the config.
   void describe_given_vocabulary(TrainingConfig& config, std::string& yaml) const;
 
-  /// Keeps the resolved config of a run that starts, or that goes on with some values changed, which are logged.
+  /// Keeps the resolved config of a run that starts, or that continues with some values changed, which are logged.
   /// @param yaml the text of `config`
   /// @throws std::invalid_argument naming every key that cannot change in a run that has begun; std::runtime_error
   /// where the folder cannot be written.

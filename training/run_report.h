@@ -26,12 +26,12 @@ struct RunFacts {
   Guidance guidance;
 };
 
-/// Logs how the run starts, or from where it goes on, and what is unusual about that.
+/// Logs how the run starts, or from where it continues, and what is unusual about that.
 void log_start(const RunFacts& facts, const TrainState& state);
 
 /// The table at the top of a run's report.
 /// @param final_score of the finished model; empty where there is none
-/// @param verdict whose scores of trivial translators stand beside it
+/// @param verdict whose scores of trivial translators are beside it
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
                                                               double seconds, const std::string& final_score,
                                                               const Verdict& verdict);

@@ -138,7 +138,7 @@ void TrainingSession::restore() {
   broadcast_weights(group_, replicas_.transformer(), optimizer_, state_.step);
 }
 
-// From where the state stands.
+// Begins at the state's place.
 void TrainingSession::start_batches() {
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
@@ -169,7 +169,7 @@ void TrainingSession::say_that_all_steps_are_made() {
                                ? fmt::format("all {} of training.max_steps are made", counted(wanted, "step"))
                                : fmt::format("the run has made {}, and training.max_steps is {}",
                                              counted(state_.step, "step"), format_count(wanted));
-  log_.info(fmt::format("{}; to go on: --set training.max_steps={}", made, 2 * state_.step));
+  log_.info(fmt::format("{}; to continue: --set training.max_steps={}", made, 2 * state_.step));
 }
 
 int TrainingSession::run(const std::function<int()>& stop_signal) {
@@ -234,7 +234,7 @@ bool TrainingSession::train_step() {
 int TrainingSession::stop() {
   end_profile();
   write_report();
-  log_.info(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
+  log_.info(fmt::format("stopped after step {}; the same command continues from there", format_count(state_.step)));
   group_.wait_for_all();
   return steps_->stopped_by();
 }

@@ -29,7 +29,7 @@ torch::Tensor relative_entropy(const torch::Tensor& weights, const torch::Tensor
 }  // namespace
 
 bool SourceSignal::is_collapsed() const {
-  // A new network stands at 0.96 to 1, one that has begun to attend below 0.7 (Multi30k, 4+4 layers).
+  // A new network is at 0.96 to 1, one that has begun to attend below 0.7 (Multi30k, 4+4 layers).
   return sharpest_head > 0.95;
 }
 

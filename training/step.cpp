@@ -80,7 +80,7 @@ void Steps::finish() {
   if (begun_) settle();
 }
 
-// The next batch; the cursor goes on behind it.
+// The next batch; the cursor moves past it.
 PreparedBatch Steps::next_batch(Trace* trace) {
   const Trace::Span span(trace, "data");
   PreparedBatch batch = batches_.next();

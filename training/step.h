@@ -31,7 +31,7 @@ struct StepParts {
 struct StepOptions {
   /// True if a step begins before the last one's loss is known. For one process with one worker.
   bool overlap = false;
-  std::function<int()> stop_signal;                ///< asked once in each step; 0: go on
+  std::function<int()> stop_signal;                ///< asked once in each step; 0: continue
   std::function<void(const std::string&)> report;  ///< gets a message about each step that is skipped; rank 0's
 };
 

@@ -43,7 +43,7 @@ void warn_of_unknown_tokens(const TrainingConfig& config, const std::string& tex
 /// has lowered the learning rate.
 /// @param epoch_tokens of one pass over the text, on its longer side, ends included
 /// @param batches_per_step of all processes
-/// @param done_steps of a resumed run; nothing is said of an end that is behind it
+/// @param done_steps of a resumed run; nothing is said of an end that is after it
 void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step,
                             int64_t done_steps = 0);
 

@@ -82,7 +82,7 @@ bool TranslationGuard::is_doubtful(const SourcePart& part, const Translation& tr
 }
 
 // Two things show that words were left out: many of them got no attention, and the translation is short; or some got
-// none, and the translation goes on with a token that the model did not expect there.
+// none, and the translation continues with a token that the model did not expect there.
 Warnings TranslationGuard::omissions(const SourcePart& part, const Translation& translation,
                                      const Attention& attention) const {
   constexpr double kManyWords = 3, kSomeWords = 0.2;

@@ -70,7 +70,7 @@ class UnshownLongText : public UnshownText {
 std::string explorer_page(const LoadedModel& model, const Transformer& network,
                           const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options = {});
 
-/// The data of that page, as the JSON that stands in it; web/data.js says how to read it.
+/// The data of that page, as the JSON that is in it; web/data.js says how to read it.
 std::string explorer_data(const LoadedModel& model, const Transformer& network,
                           const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options = {});
 

@@ -47,7 +47,7 @@ class Reader {
       if (!skip_spaces()) fail("the text ends within a tree");
       if (text_[at_] == ')') break;
       if (text_[at_] == '(') {
-        if (tree.is_word()) fail(fmt::format("\"{}\" stands beside a phrase", tree.word));
+        if (tree.is_word()) fail(fmt::format("\"{}\" is beside a phrase", tree.word));
         tree.children.push_back(read(depth + 1));
         continue;
       }

@@ -68,7 +68,7 @@ struct TreeConstraint::Grammar {
 };
 
 // The grammar's state, and the tokens of the symbol that is being spelled. Whether a symbol is complete shows only when
-// another begins: NN may go on as NNS.
+// another begins: NN may continue as NNS.
 class TreeConstraint::Progress : public State, public std::enable_shared_from_this<Progress> {
  public:
   Progress(std::shared_ptr<const Grammar> grammar, std::vector<std::string> words)
@@ -137,7 +137,7 @@ class TreeConstraint::Progress : public State, public std::enable_shared_from_th
 
   bool is_complete() const { return pending_.empty() && depth_ == 0 && words_left_ == 0; }
 
-  // The tokens that go on with what is spelled so far.
+  // The tokens that continue with what is spelled so far.
   void add_spellings(const Ids& so_far, Ids& tokens) const {
     for (const Symbol& symbol : grammar_->symbols)
       if (symbol.tokens.size() > so_far.size() && begins_with(symbol.tokens, so_far) && is_allowed(symbol))

@@ -30,7 +30,7 @@ struct TreeLabels {
 /// which all others are parts, closed in the right order, none of them empty.
 ///
 /// Words are what split_words() finds in the source's text, whatever the tokenizer makes of them. With a lexicon, a
-/// word has a part of speech that it had there; a word that stands there less than five times may also have one of the
+/// word has a part of speech that it had there; a word that is there less than five times may also have one of the
 /// open classes, which 50 different words have.
 class TreeConstraint : public NextTokenConstraint {
  public:

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
   throw std::runtime_error(fmt::format("{}: {}, which is not supported", file.path(), what));
 }
 
-// A setting that both stacks share; before revision 5 it stood once for both.
+// A setting that both stacks share; before revision 5 it was written once for both.
 double setting(const CTranslate2File& file, const std::string& name, double otherwise) {
   if (const auto both = file.number(name)) return *both;
   const double of_encoder = file.number("encoder/" + name).value_or(otherwise);
@@ -323,7 +323,7 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
   const auto require = [&](int64_t number, const std::string& piece) {
     if (number == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", path, piece));
   };
-  // CTranslate2 puts it behind the others where a file does not have it.
+  // CTranslate2 puts it after the others where a file does not have it.
   const size_t count = vocabulary.pieces.size();
   if (number_of(settings.unknown) == kNoPiece) vocabulary.pieces.push_back(settings.unknown);
   if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)

@@ -14,7 +14,7 @@ namespace formats {
 std::string find_ctranslate2_folder(const std::string& path);
 
 /// Reads one of the kind TransformerSpec with absolute positions. Text is split by `source.spm` and `target.spm` or by
-/// `sentencepiece.bpe.model`, `sentencepiece.model` or `spm.model` where they stand beside it, or in the package of
+/// `sentencepiece.bpe.model`, `sentencepiece.model` or `spm.model` where they are beside it, or in the package of
 /// Argos Translate around it; without them it is a list of pieces with spaces between them.
 /// @throws std::runtime_error naming the file and the variable that is missing or damaged, or the feature of the model
 /// that is not supported.

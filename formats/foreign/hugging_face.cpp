@@ -79,7 +79,7 @@ TransformerOptions options_of(const JsonConfig& config, Family family) {
   options.sinusoids = family == Family::marian
                           ? Sinusoids{PositionLayout::halves, PositionFrequencies::paper, 0}
                           : Sinusoids{PositionLayout::halves, PositionFrequencies::tensor2tensor, padding + 1};
-  // Such a token would have the padding's position, and those behind it the position before theirs.
+  // Such a token would have the padding's position, and those after it the position before theirs.
   for (const char* key : {"eos_token_id", "decoder_start_token_id"})
     if (family == Family::m2m_100 && config.has(key) && config.integer(key) == padding)
       throw std::runtime_error(

@@ -22,7 +22,7 @@ namespace formats {
 
 namespace {
 
-// The languages of M2M-100 and of its variant WMT21 in the order of their numbers, which begin behind the pieces of
+// The languages of M2M-100 and of its variant WMT21 in the order of their numbers, which begin after the pieces of
 // vocab.json: its files need not list them.
 constexpr const char* kM2m100Languages =
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht "
@@ -51,7 +51,7 @@ int64_t whole_number(const std::string& file, const std::string& piece, const Js
   return number.get<int64_t>();
 }
 
-// {"piece": number, …}; numbers behind the last are for pieces that other files add, or are not used.
+// {"piece": number, …}; numbers after the last are for pieces that other files add, or are not used.
 std::vector<std::string> read_vocabulary(const std::string& path, int64_t size) {
   const JsonConfig file(path);
   std::vector<std::string> pieces;
@@ -223,9 +223,9 @@ void refuse_other_order(const std::string& folder, const std::string& tokenizer)
         fmt::format("{}: a SMaLL-100 model (it has tokenization_small100.py), whose order of languages is not "
                     "supported; M2M-100 is",
                     folder));
-  // It names the source's language behind the source, and starts the decoder with the target's.
+  // It names the source's language after the source, and starts the decoder with the target's.
   if (is_class(tokenizer, "MBartTokenizer")) refuse_mbart25(folder);
-  // NLLB-200's as Transformers once had it: the source's language behind the source.
+  // NLLB-200's as Transformers once had it: the source's language after the source.
   const std::string settings = path_in(folder, kTokenizerConfig);
   if (std::filesystem::exists(settings) && JsonConfig(settings).boolean("legacy_behaviour", false))
     throw std::runtime_error(

@@ -36,7 +36,7 @@ std::set<std::string> shards_of(const std::string& index_path) {
   std::set<std::string> shards;
   for (const auto& [tensor, file] : index.json().at("weight_map").items()) {
     const std::string name = file.is_string() ? file.get<std::string>() : "";
-    // A shard stands beside its index, whoever wrote it.
+    // A shard is beside its index, whoever wrote it.
     if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
       throw std::runtime_error(fmt::format("{}: \"{}\" is in no file of this folder", index_path, tensor));
     shards.insert(name);

@@ -211,7 +211,7 @@ class MarianStacks {
   void norm(const std::string& from, const std::string& to) {
     const int64_t d = model_.options.d_model;
     for (const auto& [theirs, ours] : {std::pair{"_ln_scale", ".weight"}, {"_ln_bias", ".bias"}}) {
-      const std::string before = from + theirs + "_pre";  // where the norm stands in front
+      const std::string before = from + theirs + "_pre";  // where the norm comes first
       model_.add(to + ours, tensors_.take(tensors_.has(before) ? before : from + theirs, {1, d}).reshaped({d}));
     }
   }

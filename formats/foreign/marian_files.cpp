@@ -224,7 +224,7 @@ MarianFile read_marian_npz(const std::string& path) {
 
 std::map<std::string, std::string> read_flat_yaml(const std::string& text) {
   std::map<std::string, std::string> values;
-  std::string* list = nullptr;  // of the last key, where no value stands beside it
+  std::string* list = nullptr;  // of the last key, where no value is beside it
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::string content = without_spaces(line);

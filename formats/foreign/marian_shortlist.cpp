@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kShortlistKind = "binary shortlist of Marian";
 constexpr uint64_t kShortlistBegin = 0xF11A48D5013417F5;
 
-// The lists of all source tokens, one behind the other, in the model's own numbers.
+// The lists of all source tokens, one after the other, in the model's own numbers.
 struct ShortlistFile {
   uint64_t frequent = 0;          // tokens from the start of the vocabulary that are on every list
   std::vector<uint64_t> offsets;  // where the list of each source token begins, and the end

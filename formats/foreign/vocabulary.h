@@ -31,7 +31,7 @@ struct Vocabulary {
 
 /// How a vocabulary's rows become ours: the reserved ids first, then all others in their own order.
 struct Renumbering {
-  /// The number in the other program of each of our ids. An id that other numbers need too may stand twice.
+  /// The number in the other program of each of our ids. An id that other numbers need too may occur twice.
   std::vector<int64_t> numbers;
   /// Reserved ids that no number of the other program is used for alone: they must never be predicted.
   std::vector<int64_t> unpredicted;

@@ -15,7 +15,7 @@ namespace {
 // Queries that are worked on together.
 constexpr int64_t kQueryBlock = 32;
 
-// A[m,k] stands at data[m·row_stride + k·column_stride].
+// A[m,k] is at data[m·row_stride + k·column_stride].
 struct Left {
   const float* data;
   int64_t row_stride, column_stride;
@@ -100,7 +100,7 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, Left a, const float*
   }
 }
 
-// [rows,width] -> [rows,rounded_up(width)] float32, zeros behind.
+// [rows,width] -> [rows,rounded_up(width)] float32, filled up with zeros.
 template <class T>
 void pack(HeadView<const T> from, int64_t rows, int64_t width, float factor, float* to) {
   const int64_t stride = rounded_up(width);
@@ -145,7 +145,7 @@ TRANSMUTE_INLINE void transpose(Floats (&block)[kLanes]) {
   }
 }
 
-// [rows,width] -> [width,rounded_up(rows)] float32, zeros behind.
+// [rows,width] -> [width,rounded_up(rows)] float32, filled up with zeros.
 template <class T>
 void pack_transposed(HeadView<const T> from, int64_t rows, int64_t width, float* to) {
   const int64_t stride = rounded_up(rows);
@@ -206,7 +206,7 @@ int64_t block_extent(const HeadShape& shape, int64_t begin, int64_t count) {
   return extent;
 }
 
-// Scores -> weights, in place, zeros behind the extent. Returns log(sum(exp(scores))), infinity for a row that may
+// Scores -> weights, in place, zeros after the extent. Returns log(sum(exp(scores))), infinity for a row that may
 // attend to nothing: then exp(score - it) is 0. A NaN among the allowed scores makes the whole row NaN.
 float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t stride) {
   const int64_t extent = shape.extents[query];
@@ -245,7 +245,7 @@ float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t 
   return top + std::log(sum) + poison;
 }
 
-// Where a head's operands stand in the scratch.
+// Where a head's operands are in the scratch.
 struct Scratch {
   float *key_columns, *values, *queries, *weights, *sums;                                              // forward
   float *keys, *value_columns, *gradients, *weight_gradients, *row, *key_gradients, *value_gradients;  // backward

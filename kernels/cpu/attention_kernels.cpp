@@ -14,7 +14,7 @@ namespace inference {
 
 namespace {
 
-// Softmax of `count` scores in place; those behind them, up to the padding, become 0.
+// Softmax of `count` scores in place; those after them, up to the padding, become 0.
 TRANSMUTE_INLINE void softmax_row(float* scores, int64_t count) {
   const int64_t padded = padded_keys(count);
   for (int64_t i = count; i < padded; ++i) scores[i] = -std::numeric_limits<float>::infinity();

@@ -16,7 +16,7 @@ inline int64_t padded_keys(int64_t keys) {
   return (keys + kKeyGroup - 1) / kKeyGroup * kKeyGroup;
 }
 
-/// Keys and values stand in float32, or in bfloat16 (uint16_t) where half the memory is worth more than 16 bits: what
+/// Keys and values are in float32, or in bfloat16 (uint16_t) where half the memory is worth more than 16 bits: what
 /// long caches cost is the way to memory. All sums are float32.
 ///
 /// Keys [count,width] (`stride` apart) as [width][padded_keys(count)], the layout of attend(). T is float or uint16_t.
@@ -55,7 +55,7 @@ struct CachedToken {
   T* value;
 };
 
-/// The same for one query over tokens that lie anywhere, `key_offset` and `value_offset` behind those places. weights:
+/// The same for one query over tokens that lie anywhere, `key_offset` and `value_offset` after those places. weights:
 /// [padded_keys(count)].
 template <class T>
 struct AttendScatteredArguments {

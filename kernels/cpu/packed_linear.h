@@ -38,7 +38,7 @@ struct ProductScratch {
 /// A linear map whose weights lie as the product reads them, once and in order.
 ///
 /// A row of the result is a function of that row of the input alone, bit for bit: every output is one sum over the
-/// inputs in the same order, however many rows there are and wherever the row stands.
+/// inputs in the same order, however many rows there are and wherever the row is.
 ///
 /// int8: weights are scaled per output, activations per row, both symmetrically, by their largest magnitude; sums are
 /// exact. bfloat16: weights and activations are rounded, sums are float32.

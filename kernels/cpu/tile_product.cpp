@@ -40,13 +40,13 @@ TRANSMUTE_TARGET_AMX inline __mmask32 first_numbers(int64_t count) {
 }
 
 // Interleaving two vectors of 32 numbers leaves the numbers of the first result in this order, then those of the
-// second. So the columns of right tiles stand in it, and the rows of left ones that are made that way.
+// second. So the columns of right tiles are in it, and the rows of left ones that are made that way.
 constexpr int64_t unpacked_place(int64_t half, int64_t i) {
   return i / 4 * 8 + half * 4 + i % 4;
 }
 
 // 32 of an operand by 32 of its depth as two tiles, `apart` numbers apart, beside zeros where it ends. A left tile has
-// a row for each of the 16; a right one a row for each two of the depth, where the pairs of the 16 stand side by side.
+// a row for each of the 16; a right one a row for each two of the depth, where the pairs of the 16 are side by side.
 enum class Side { left, right };
 template <Side kSide>
 TRANSMUTE_TARGET_AMX void pack_tiles(const Operand& x, int64_t first, int64_t begin, uint16_t* to, int64_t apart) {

@@ -113,7 +113,7 @@ __device__ __forceinline__ float quad_max(float value) {
   return fmaxf(value, __shfl_xor_sync(~0U, value, 2));
 }
 
-// Rows of one head into shared memory, with zeros behind the last up to whole tiles.
+// Rows of one head into shared memory, with zeros after the last up to whole tiles.
 template <int W>
 __device__ __forceinline__ void load_rows(const Matrix& to, const Number* from, int64_t stride, int rows, int tiles) {
   constexpr int kVectors = W / static_cast<int>(kVector);

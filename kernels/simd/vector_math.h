@@ -43,7 +43,7 @@ constexpr float kExpLowest = -87.0F;
 constexpr float kExpLog2E = 1.44269504F;
 constexpr float kExpLn2High = 0.693359375F;
 constexpr float kExpLn2Low = -2.12194440e-4F;
-constexpr float kExpRound = 12582912.0F;  // 1.5 · 2^23: adding it rounds to an integer that stands in the low bits
+constexpr float kExpRound = 12582912.0F;  // 1.5 · 2^23: adding it rounds to an integer that is in the low bits
 
 /// e^x for x <= 0, to about 2 units in the last place; 0 from -87 down. e^x = 2^n e^r with |r| <= ln(2)/2: ln 2 is
 /// taken off in two parts so that r is exact, and e^r is its Taylor sum.

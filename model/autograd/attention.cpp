@@ -75,7 +75,7 @@ struct Operand {
   HeadView<T> at(int64_t b, int64_t h) const { return {data + b * length * width + h * head_width, width}; }
 };
 
-// The tensors of one call. For self-attention `memory` is `query` and the keys stand behind the queries.
+// The tensors of one call. For self-attention `memory` is `query` and the keys come after the queries.
 struct Operands {
   torch::Tensor query, memory;
   HeadOptions options;

@@ -27,7 +27,7 @@ torch::Tensor outer_products(const torch::Tensor& x, const torch::Tensor& y);
 /// out = a b, whatever rows and columns stand for. out: [N,M], dense; a: [N,K], b: [K,M].
 void multiply_into(torch::Tensor& out, const torch::Tensor& a, const torch::Tensor& b);
 
-/// `x`, with rows of zeros behind it up to a multiple of kRowStep where its products call for that.
+/// `x`, with rows of zeros after it up to a multiple of kRowStep where its products call for that.
 torch::Tensor with_whole_steps(const torch::Tensor& x);
 
 }  // namespace kernels

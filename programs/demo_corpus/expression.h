@@ -48,7 +48,7 @@ struct KindEntry {
 };
 
 /// Where two kinds say the same words (`May 4, 1986` is a long and a medium date), the words belong to the
-/// kind that stands first.
+/// kind that is first.
 inline constexpr KindEntry kKinds[] = {
     {ExpressionKind::cardinal, Quantity::number, 30, nullptr},
     {ExpressionKind::ordinal, Quantity::number, 12, nullptr},

@@ -35,7 +35,7 @@ CLI::Validator positive_share();
 /// One of these words, which --help lists.
 CLI::Validator one_of(std::vector<std::string> words);
 
-/// The same for a flag that may stand without a value and then means the first word.
+/// The same for a flag that may be without a value and then means the first word.
 CLI::Validator one_of_or_first(std::vector<std::string> words);
 
 /// -m, for programs of one model.

@@ -36,7 +36,7 @@ size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// Words up to `width`, the lines after the first behind `indent` blanks; the first begins at column `column`.
+// Words up to `width`, each but the first indented by `indent` blanks; the first begins at column `column`.
 std::string wrapped(const std::string& text, size_t column, size_t indent, size_t width) {
   std::istringstream words(text);
   std::string lines;

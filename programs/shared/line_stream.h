@@ -14,7 +14,7 @@
 
 namespace transmute {
 
-/// The input cannot be gone on with at a line, which the message names; the lines before it are sound.
+/// The input cannot be continued at a line, which the message names; the lines before it are sound.
 class BadLine : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -47,8 +47,8 @@ void PrefixLines::finish() {
 void PrefixLines::read(std::string& prefix) {
   if (!reader_->next(prefix))
     throw std::runtime_error(
-        fmt::format("{}:{}: the file ends here, but the input goes on; line n is the beginning of translation n", path_,
-                    reader_->line_number() + 1));
+        fmt::format("{}:{}: the file ends here, but the input continues; line n is the beginning of translation n",
+                    path_, reader_->line_number() + 1));
   if (!can_write(target_, prefix))
     throw std::runtime_error(
         fmt::format("{}:{}: \"{}\" has characters that the model's vocabulary lacks; no translation can begin with it",

@@ -149,9 +149,9 @@ TEST_F(ConfigSchemaTest, PointsAKeyToTheSectionThatHasIt) {
 
 TEST_F(ConfigSchemaTest, RefusesAKeyThatStandsTwice) {
   EXPECT_THAT(refusal_of("model:\n  num_heads: 4\n  tied: true\n  num_heads: 8\n"),
-              AllOf(StartsWith(":4: "), HasSubstr("\"model.num_heads\" stands twice")));
+              AllOf(StartsWith(":4: "), HasSubstr("\"model.num_heads\" occurs twice")));
   EXPECT_THAT(refusal_of("model:\n  num_heads: 4\ntraining:\nmodel:\n  tied: true\n"),
-              AllOf(StartsWith(":4: "), HasSubstr("\"model\" stands twice")));
+              AllOf(StartsWith(":4: "), HasSubstr("\"model\" occurs twice")));
 }
 
 TEST_F(ConfigSchemaTest, UnderstandsAFormerName) {

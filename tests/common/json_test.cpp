@@ -58,7 +58,7 @@ TEST(ParseJson, HasLimits) {
   EXPECT_THAT(message_of<JsonLimitError>([] {
                 parse_json(R"({"a":{"b":1,"b":2}})", {10, 10, false});
               }),
-              HasSubstr("'b' stands twice"));
+              HasSubstr("'b' occurs twice"));
   EXPECT_EQ(parse_json(R"({"a":{"b":1},"b":2})", {10, 10, false}).size(), 2u);
 
   const std::string five = R"({"a":[1,{"b":2}]})";

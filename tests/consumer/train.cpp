@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     options.run_folder = argv[2];
     options.threads = 1;
 
-    // Stops in the middle, as where a user presses a button, and goes on from there.
+    // Stops in the middle, as where a user presses a button, and continues from there.
     int steps = 0;
     const auto after_seven = [&] { return ++steps == 7 ? 1 : 0; };
     if (transmute::Trainer(config, schema.to_yaml(), options).run(after_seven) != 1) return 1;

@@ -455,7 +455,7 @@ TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
            Fault{{"das\nd\0r\n", 8}, "prefixes:2: \"d\\x00r\" has characters", 1},
            Fault{"das\n\xff\n", "prefixes:2: not valid UTF-8", 1},
            Fault{"\xff\n", "prefixes:1: not valid UTF-8", 0},
-           Fault{"das\nder\n", "prefixes:3: the file ends here, but the input goes on", 2},
+           Fault{"das\nder\n", "prefixes:3: the file ends here, but the input continues", 2},
            Fault{"das\nder\ndie\ndas\n", "prefixes:4: the input has only 3 lines", 3},
            Fault{"das\nder\ndie\n\xff\n", "prefixes:4: the input has only 3 lines", 3},
        })

@@ -295,7 +295,7 @@ TEST_F(FirstSteps, TheRunsOwnConfigGoesOnWithItAndItsChangesAreSeen) {
   EXPECT_THAT(longer.errors, AllOf(HasSubstr("config: training.max_steps changes from 10 to 12"),
                                    HasSubstr("resuming after step 10"), HasSubstr("finished after step 12 (")));
   const Outcome again = run_program_with({program("train"), "--config", path});
-  EXPECT_THAT(again.errors, HasSubstr("all 12 steps of training.max_steps are made; to go on: --set"));
+  EXPECT_THAT(again.errors, HasSubstr("all 12 steps of training.max_steps are made; to continue: --set"));
 }
 
 TEST_F(FirstSteps, ATrainingThatEndsBeforeAllOfItsStepsSaysWhy) {
@@ -339,7 +339,7 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
       run_program_with({program("train"), "--config", folder_ / "run/config.yaml", "--run-folder", folder_ / "rerun"});
   ASSERT_EQ(rerun.exit_code, 0) << rerun.errors;
   EXPECT_EQ(in_run("rerun", "config.yaml"), config);
-  // The same command again goes on, or finds that all is done.
+  // The same command again continues, or finds that all is done.
   const Outcome again = run_program_with(command);
   EXPECT_EQ(again.exit_code, 0) << again.errors;
   EXPECT_THAT(again.errors, AllOf(HasSubstr("resuming after step"), Not(HasSubstr("chosen for"))));

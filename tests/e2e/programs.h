@@ -24,7 +24,7 @@ inline void make_corpus(const std::string& folder, int train_pairs) {
   if (made.exit_code != 0) throw std::runtime_error("make_demo_corpus: " + made.errors);
 }
 
-/// Writes the config of a network that trains in seconds; `more` is YAML that is put behind it.
+/// Writes the config of a network that trains in seconds; `more` is YAML that is put after it.
 inline std::string write_config(const TemporaryFolder& folder, const std::string& more = "") {
   const std::string path = folder / "tiny.yaml";
   write_text(path, "data:\n  folder: " + (folder / "data") +

@@ -269,7 +269,7 @@ TEST_F(Ranks, ALostOneIsNamedAndEndsAll) {
   EXPECT_EQ(exit_code_of(launcher), 128 + SIGKILL);
   EXPECT_THAT(errors(), AllOf(HasSubstr("rank 1 (process " + std::to_string(ranks[1]) + ") was ended by signal 9"),
                               HasSubstr("train: error: rank 2: rank 1"), HasSubstr("train: error: rank 1"),
-                              HasSubstr("goes on from the newest checkpoint")));
+                              HasSubstr("continues from the newest checkpoint")));
   for (const pid_t rank : ranks) EXPECT_NE(kill(rank, 0), 0) << "nobody stays behind";
 }
 

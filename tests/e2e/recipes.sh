@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The recipes of scripts/ in minutes' length: WMT14's archives (made here, of the real ones' layout) to text, the paper's
-# experiment rehearsed to BLEU, and a table of configs that goes on where it was.
+# experiment rehearsed to BLEU, and a table of configs that continues where it was.
 # usage: tests/e2e/recipes.sh FOLDER-OF-PROGRAMS
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
@@ -132,7 +132,7 @@ expect "one name" "$said" "two configs are named one"
 said=$(table "c_layers_9") && fail "a row that does not exist was taken"
 expect "unknown row" "$said" "no row c_layers_9; there are: base a_heads_1"
 
-# -- compare_configs.sh: what stands in a row, from programs that say what they are told to
+# -- compare_configs.sh: what is in a row, from programs that say what they are told to
 mkdir stubs
 cat >stubs/train <<'END'
 #!/usr/bin/env bash

@@ -261,7 +261,7 @@ TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
   }
 }
 
-// And goes on afterwards with sentences that leave and hypotheses that become more.
+// And continues afterwards with sentences that leave and hypotheses that become more.
 void expect_that_many_at_once_are_as_one_by_one(const StepModel& model, const std::vector<Ids>& sources,
                                                 int64_t vocabulary, bool with_source, bool bit_for_bit,
                                                 const std::string& name) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Ends trainings at random instants: by SIGKILL, by stopping or killing one of two ranks, by a full disk; and damages
-# their caches or sets the clock back before they go on. Each must end with the weights of a training that nothing
+# their caches or sets the clock back before they continue. Each must end with the weights of a training that nothing
 # happened to.
 set -euo pipefail
 export LC_ALL=C
@@ -140,7 +140,7 @@ for ((i = 0; i < count; ++i)); do
   code=0
   (train "$run" "$ranks" "${before[@]}") >"$folder/log" 2>&1 || code=$?
   if [[ $code != 0 ]]; then
-    complain "does not go on, code $code: $(tail -2 "$folder/log")"
+    complain "does not continue, code $code: $(tail -2 "$folder/log")"
   elif [[ $(weights_of "$run") != "${sound[$ranks]}" ]]; then
     complain "ends with other weights"
   fi

@@ -118,7 +118,7 @@ END
           ;;
         *) count_or_complain ;;
       esac
-      train_to "$folder/run" 6 >"$folder/log" 2>&1 || complain "after $what it does not go on: $(tail -3 "$folder/log")"
+      train_to "$folder/run" 6 >"$folder/log" 2>&1 || complain "after $what it does not continue: $(tail -3 "$folder/log")"
       [[ $(weights_of "$folder/run") == "$sound" ]] || complain "after $what it ends with other weights"
     done
     complain_if_none_failed "$1" "$kind" $((runs - before))

@@ -306,9 +306,9 @@ TEST_F(TensorFile, RefusesImpossibleHeaders) {
 TEST_F(TensorFile, RefusesANameThatStandsTwice) {
   const std::string entry = R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   EXPECT_THAT(refusal_of(file_of(R"({"w":)" + entry + R"(,"v":)" + entry + R"(,"w":)" + entry + "}", "")),
-              HasSubstr("'w' stands twice"));
+              HasSubstr("'w' occurs twice"));
   EXPECT_THAT(refusal_of(file_of(R"({"w":{"dtype":"U8","dtype":"I8","shape":[0],"data_offsets":[0,0]}})", "")),
-              HasSubstr("'dtype' stands twice"));
+              HasSubstr("'dtype' occurs twice"));
 }
 
 TEST_F(TensorFile, RefusesNamesThatAreNoUtf8) {

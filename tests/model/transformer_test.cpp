@@ -23,7 +23,7 @@ using testing::small_options;
 
 constexpr int64_t kVocabulary = testing::kSmallVocabulary;
 
-// The variants that change which code runs: where the norm stands, the positions, the tying.
+// The variants that change which code runs: where the norm is, the positions, the tying.
 std::vector<std::pair<std::string, TransformerOptions>> variants() {
   TransformerOptions post = small_options();
   TransformerOptions pre = small_options();
@@ -179,7 +179,7 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
     const TrainingLoss loss = model->loss(source, target, target, {0, 2}, &guided);
     expect_near(loss.guidance, 2 * expected, kDoubleTolerance);
     expect_near(loss.tokens, model->loss(source, target, target, {0, 2}).tokens, kDoubleTolerance);
-    std::vector<std::pair<std::string, torch::Tensor>> leaves;  // of what stands before the guided head
+    std::vector<std::pair<std::string, torch::Tensor>> leaves;  // of what is before the guided head
     for (const auto& leaf : testing::leaves_of(*model))
       for (const char* part : {"encoder.layers", "decoder.layers.0", "decoder.layers.1.self_attention"})
         if (leaf.first.rfind(part, 0) == 0) leaves.push_back(leaf);
@@ -462,7 +462,7 @@ TEST(CachedDecoding, LeavesACacheAsItWas) {
   EXPECT_EQ(kept.layers[0].self.tokens().key.size(2), 1);
 }
 
-// Caches make room for several tokens at once: whoever goes on from the same cache must not write into another's.
+// Caches make room for several tokens at once: whoever continues from the same cache must not write into another's.
 TEST(CachedDecoding, BranchesAtAnyLength) {
   constexpr int64_t kSteps = 40;
   for (auto [name, options] : variants()) {

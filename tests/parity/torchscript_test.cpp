@@ -307,7 +307,7 @@ TEST_P(TorchScriptModule, StepsAsTheCppModuleDoes) {
                 kTolerance);
       EXPECT_LT(largest_difference(fields[1].toTensor(), native.cross_weights.back().mean(1)), kTolerance);
 
-      // The second sentence leaves, each of the others goes on with two hypotheses, in turned order.
+      // The second sentence leaves, each of the others continues with two hypotheses, in turned order.
       const torch::Tensor kept = sentences == 3 ? torch::tensor({0, 2}) : torch::tensor({0, 1});
       const torch::Tensor parents = sentences == 3 ? torch::tensor({0, 0, 2, 2}) : torch::tensor({1, 0, 2, 3});
       native_cache = native.cache.select(sentences == 3 ? kept : torch::Tensor(), parents);

@@ -131,7 +131,7 @@ TEST(BeamSearch, AnImmediateEndGivesAnEmptyHypothesis) {
 }
 
 // An end whose rank is below the beam is no better than a word of that rank, which would be dropped. Here: a-end
-// 0.30, a-c 0.18, then b-end 0.16 in third place; of what goes on, b-c gives 0.14 and a-c no more than 0.09.
+// 0.30, a-c 0.18, then b-end 0.16 in third place; of what continues, b-c gives 0.14 and a-c no more than 0.09.
 TEST(BeamSearch, AnEndBelowTheBeamIsDropped) {
   const Table table = written({{{}, {{kA, 0.6}, {kB, 0.4}}},
                                {{kA}, {{kEnd, 0.5}, {kC, 0.3}, {kD, 0.2}}},
@@ -145,7 +145,7 @@ TEST(BeamSearch, AnEndBelowTheBeamIsDropped) {
   EXPECT_NEAR(found[1].log_probability, std::log(0.14), kTolerance);
 }
 
-// Where an end ranks first, the beam still goes on with two words.
+// Where an end ranks first, the beam still continues with two words.
 TEST(BeamSearch, AnEndTakesNoWordsPlace) {
   const Table table = written({{{}, {{kEnd, 0.5}, {kA, 0.3}, {kB, 0.2}}}, {{kA}, {{kC, 0.5}, {kD, 0.5}}}});
   const auto found = search_one(table, {kA}, options_of(2, 0, 2));

@@ -269,7 +269,7 @@ TEST_F(ABatcher, LeavesASentenceThatNobodyWantsAndFinishesTheOthers) {
   release();
   EXPECT_THROW(futures_[1]->future.get(), Cancelled);
   EXPECT_EQ(result(2), alone("the red house is near."));
-  EXPECT_LT(asked, 8) << "the search went on for a sentence that was left";
+  EXPECT_LT(asked, 8) << "the search continued for a sentence that was left";
 }
 
 TEST_F(ABatcher, DoesNotEvenBeginWhatWasGivenUpInTheQueue) {

@@ -116,7 +116,7 @@ TEST_F(ServePage, OffersAlternativesByKeyboardAlone) {
   page_->press("ArrowDown", "ArrowDown", 40);
   const auto chosen =
       page_->evaluate("document.querySelector('#alternatives [aria-selected=true]').textContent").get<std::string>();
-  EXPECT_THAT(chosen, StartsWith(first)) << "what stands before the word stays";
+  EXPECT_THAT(chosen, StartsWith(first)) << "what is before the word stays";
   EXPECT_NE(chosen, before);
   page_->press("Enter", "Enter", 13);
   EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === " + Json(chosen).dump()));

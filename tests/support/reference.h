@@ -37,7 +37,7 @@ Matrix linear(const Matrix& x, const Matrix& weight, const Matrix& bias = {});
 using MayAttend = std::function<bool(int64_t query, int64_t key)>;
 bool up_to_itself(int64_t query, int64_t key);
 
-/// Scores [T,S] of one head; the parameters of the scoring function stand in `weights` under `prefix`.
+/// Scores [T,S] of one head; the parameters of the scoring function are in `weights` under `prefix`.
 Matrix scores(ScoreFunction function, const Matrix& query, const Matrix& key, const Weights& weights = {},
               const std::string& prefix = "", int64_t head = 0);
 

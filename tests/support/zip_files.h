@@ -55,7 +55,7 @@ inline ZipRecords read_zip(const std::string& path) {
       return value;
     };
     const size_t begin = at + 30 + number(26, 2) + number(28, 2);
-    // NumPy writes the sizes behind the ZIP64 mark where it streams.
+    // NumPy writes the sizes after the ZIP64 mark where it streams.
     size_t size = number(18, 4);
     if (size == 0xffffffff) size = number(30 + number(26, 2) + 4, 8);
     records.emplace_back(content.substr(at + 30, number(26, 2)), content.substr(begin, size));

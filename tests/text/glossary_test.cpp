@@ -44,7 +44,7 @@ TEST(AGlossary, FindsTermsAnywhereInScriptsWithoutSpaces) {
   EXPECT_THAT(glossary.terms_for("これはソニーのカメラです"), ElementsAre("Sony"));
   EXPECT_THAT(glossary.terms_for("ประเทศไทยสวย"), ElementsAre("Thai"));
   EXPECT_THAT(glossary.terms_for("2025年のAI技術"), ElementsAre("MMXXV", "KI"));
-  EXPECT_THAT(glossary.terms_for("12025年、AIs技術"), IsEmpty()) << "digits and Latin letters go on";
+  EXPECT_THAT(glossary.terms_for("12025年、AIs技術"), IsEmpty()) << "digits and Latin letters continue";
   const auto terms_of = [](const char* term, const char* text) {
     return Glossary(std::vector<GlossaryEntry>{{term, "x"}}).terms_for(text);
   };

@@ -179,7 +179,7 @@ TEST(InlineTags, ComeOnceAndNestedHoweverWildTheAlignment) {
 }
 
 // Random text with tags, and how a tokenizer might cut it: tokens have the spaces before them, or these are tokens of
-// their own, and a tag may stand within a token.
+// their own, and a tag may be within a token.
 class RandomMarkup {
  public:
   explicit RandomMarkup(uint32_t seed) : random_(seed) {}

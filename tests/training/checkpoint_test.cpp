@@ -238,7 +238,7 @@ TEST_F(Checkpoints, AreNotKeptForScoresUnderOtherConditions) {
   EXPECT_THAT(names_in(path), ElementsAre("step-000000010", "step-000000030", "step-000000040"));
 }
 
-// One for a stopped training to go on from takes no other's place, and goes when there is a newer one.
+// One for a stopped training to continue from takes no other's place, and goes when there is a newer one.
 TEST_F(Checkpoints, GoWithTheNextWhereATrainingWasStopped) {
   Training training(tokenizer, 1);
   const auto stop_at = [&](int64_t step) {

@@ -155,7 +155,7 @@ TEST_F(GivenVocabulary, GoesOnWithTheConfigThatTheRunBeganWith) {
   }
 }
 
-// Two vocabularies cannot be tied, and its own config.yaml must not keep the run from going on.
+// Two vocabularies cannot be tied, and its own config.yaml must not keep the run from continuing.
 TEST_F(GivenVocabulary, DoesNotMakeTheConfigInvalid) {
   std::filesystem::rename(run_.path() + "/tokenizer.model", run_.path() + "/tokenizer.source.model");
   std::filesystem::copy_file(run_.path() + "/tokenizer.source.model", run_.path() + "/tokenizer.target.model");

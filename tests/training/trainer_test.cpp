@@ -172,7 +172,7 @@ TEST_F(VocabularyOfAnotherRun, IsWhatTheConfigsOfTheRunAndItsModelDescribe) {
   std::filesystem::create_directory(folder_ / "run");
   std::filesystem::copy_file(folder_ / "first/tokenizer.model", folder_ / "run/tokenizer.model");
   ASSERT_EQ(train("run", false), 0);
-  ASSERT_EQ(train("run", false, {"training.max_steps=50"}), 0) << "the config that it began with goes on with it";
+  ASSERT_EQ(train("run", false, {"training.max_steps=50"}), 0) << "the config that it began with continues with it";
   for (const char* part : {"run/config.yaml", "run/model/config.yaml", "run/checkpoints/step-000000050/config.yaml"})
     EXPECT_THAT(read_text(folder_ / part),
                 AllOf(HasSubstr("vocab_size: 22\n"), HasSubstr("normalization: \"identity\"\n")))
@@ -424,10 +424,10 @@ TEST_F(ResumedTraining, RecordsAValidationOnceWhereItIsKilledAfterIt) {
 TEST_F(ResumedTraining, SaysWhatIsMadeOfItsStepsAndNothingOfTheWarmUpBehindIt) {
   EXPECT_THAT(log_of("run", {"training.max_steps=20"}), HasSubstr("ends after about 20 steps, inside the warm-up"));
   EXPECT_THAT(log_of("run", {"training.max_steps=20"}),
-              AllOf(HasSubstr("all 20 steps of training.max_steps are made; to go on: --set training.max_steps=40"),
+              AllOf(HasSubstr("all 20 steps of training.max_steps are made; to continue: --set training.max_steps=40"),
                     Not(HasSubstr("warm-up"))));
   EXPECT_THAT(log_of("run", {"training.max_steps=10"}),
-              AllOf(HasSubstr("the run has made 20 steps, and training.max_steps is 10; to go on: --set "
+              AllOf(HasSubstr("the run has made 20 steps, and training.max_steps is 10; to continue: --set "
                               "training.max_steps=40"),
                     Not(HasSubstr("warm-up"))));
   EXPECT_THAT(log_of("run", {"training.max_steps=30"}), HasSubstr("ends after about 30 steps, inside the warm-up"));

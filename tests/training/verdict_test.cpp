@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-// Words of a made-up language and their translations, which stand in the opposite order.
+// Words of a made-up language and their translations, which are in the opposite order.
 std::pair<std::string, std::string> made_up_pair(uint64_t line) {
   const std::vector<std::string> a{"red",   "old",   "tiny",  "house", "river",
                                    "stone", "walks", "sings", "under", "beside"};
@@ -45,7 +45,7 @@ class TrainedModel : public ::testing::Test {
     make_text([](uint64_t line) { return line; });
   }
 
-  // A training text of 1,000 pairs, in which line n of the source stands beside the target of line partner(n).
+  // A training text of 1,000 pairs, in which line n of the source is beside the target of line partner(n).
   template <class Partner>
   void make_text(const Partner& partner) {
     constexpr uint64_t kTraining = 1000, kHeldOut = 100;

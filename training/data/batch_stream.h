@@ -30,7 +30,7 @@ struct PreparedBatch {
   std::vector<Batch> micro_batches;  ///< empty where the batch is another rank's
   int64_t source_tokens = 0;         ///< of the batch, also where it is another rank's
   int64_t target_tokens = 0;
-  BatchCursor next;       ///< where the batch after it stands
+  BatchCursor next;       ///< where the batch after it is
   double epoch_done = 0;  ///< share of next.epoch that is done there
 };
 
@@ -42,7 +42,7 @@ struct PreparedBatch {
 class BatchStream {
  public:
   /// @param text must live as long
-  /// @throws std::runtime_error where the cursor lies behind the last window or batch.
+  /// @throws std::runtime_error where the cursor is after the last window or batch.
   BatchStream(const TrainingText& text, const BatchStreamOptions& options, const BatchCursor& start);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;

@@ -72,7 +72,7 @@ Json state_of(const struct stat& file) {
 // True for the folders that open() makes of a text, finished or not: text-0123456789abcdef,
 // text-0123456789abcdef.partial-01234567.
 bool names_corpus(std::string_view name) {
-  constexpr std::string_view kPartial = ".partial";  // the older name had no digits behind it
+  constexpr std::string_view kPartial = ".partial";  // the older name had no digits after it
   constexpr size_t kDigits = 16;
   const size_t partial = name.rfind(kPartial);
   if (partial != std::string_view::npos && name.size() - partial <= kPartial.size() + 9) name = name.substr(0, partial);

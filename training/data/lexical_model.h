@@ -11,10 +11,10 @@ inline namespace v0 {
 
 /// Probabilities that a target token translates a source token: t(target | source) of Model 1 of Brown et al., "The
 /// Mathematics of Statistical Machine Translation", 1993, by expectation maximization. The source's end is Model 1's
-/// empty word, which stands in every source.
+/// empty word, which is in every source.
 class LexicalModel {
  public:
-  /// Takes 16 bytes for each pair of tokens that stand in one sentence pair, beside the text.
+  /// Takes 16 bytes for each pair of tokens that are in one sentence pair, beside the text.
   /// @throws std::invalid_argument where there are no iterations.
   LexicalModel(const ParallelText& text, int64_t iterations);
 

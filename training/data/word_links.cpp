@@ -25,7 +25,7 @@ std::vector<size_t> word_begins(const std::string& text) {
   return begins;
 }
 
-// For each word of `text`, its pieces. A piece of space alone goes to the word behind it, one that goes over several
+// For each word of `text`, its pieces. A piece of space alone goes to the word after it, one that goes over several
 // words to the first.
 std::vector<std::vector<int64_t>> pieces_of_words(const PlacedPieces& placed) {
   const auto& [text, spans] = placed;

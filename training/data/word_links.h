@@ -14,7 +14,7 @@ inline namespace v0 {
 /// @throws std::invalid_argument naming what is no such pair.
 std::vector<std::pair<int64_t, int64_t>> parse_word_links(const std::string& line);
 
-/// A text, and where its pieces stand in it, as SubwordModel::segment has them.
+/// A text, and where its pieces are in it, as SubwordModel::segment has them.
 struct PlacedPieces {
   const std::string& text;
   const std::vector<std::pair<size_t, size_t>>& spans;

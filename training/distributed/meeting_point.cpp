@@ -118,7 +118,7 @@ void pass_verdict(c10d::Store& store, const std::string& what) {
 }
 
 std::string with_remedy(const std::string& what) {
-  return what + ". The same command, with as many ranks or others, goes on from the newest checkpoint";
+  return what + ". The same command, with as many ranks or others, continues from the newest checkpoint";
 }
 
 void throw_verdict(const std::string& what) {

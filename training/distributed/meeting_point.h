@@ -61,7 +61,7 @@ class OtherSecret : public std::runtime_error {
 /// A connection to the store at the address of `options`; `serve`: this is rank 0, whose store it is;
 /// where all ranks are on one machine, no other machine reaches it.
 ///
-/// The secret is part of every key, so that who does not know it can neither read nor write what stands there.
+/// The secret is part of every key, so that who does not know it can neither read nor write what is there.
 /// @throws OtherSecret; c10d's errors where nobody answers in time.
 c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, double seconds);
 

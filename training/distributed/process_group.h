@@ -50,7 +50,7 @@ class ProcessGroup {
   void sum(torch::Tensor& values);
   void sum(std::vector<double>& values);
 
-  /// The same, but goes on while it is under way; `values` must not be touched before finish_sums(), which waits for
+  /// The same, but continues while it is under way; `values` must not be touched before finish_sums(), which waits for
   /// all that were started.
   void start_sum(torch::Tensor& values);
   void finish_sums();

@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where a run goes on: it is going to repeat what comes later.
+/// Where a run continues: it is going to repeat what comes later.
 struct ResumePoint {
   int64_t step = 0;             ///< the last one that is done
   bool validation_due = false;  ///< the validation after that very step is still to come
@@ -20,7 +20,7 @@ struct ResumePoint {
 /// `metrics.jsonl`: one JSON object a line, flushed at once. Each has "type" and "step".
 class MetricsLog {
  public:
-  /// Opens or goes on with a file. Lines of what comes after `point` are taken out.
+  /// Opens or continues a file. Lines of what comes after `point` are taken out.
   /// @throws std::runtime_error where it cannot be written.
   MetricsLog(const std::string& path, const ResumePoint& point);
   /// Adds "time" to it, in seconds since 1970.

@@ -19,7 +19,7 @@ inline namespace v0 {
 /// Protocol Buffers' wire format; tensorflow/core/util/event.proto and summary.proto have the field numbers.
 class TensorBoardLog {
  public:
-  /// Makes the folder where it is missing, and a file in it. `last_step`: after which the run goes on.
+  /// Makes the folder where it is missing, and a file in it. `last_step`: after which the run continues.
   /// @throws std::runtime_error where it cannot be written.
   TensorBoardLog(const std::string& folder, int64_t last_step);
 

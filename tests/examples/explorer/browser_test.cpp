@@ -28,7 +28,7 @@ std::string text_between(const std::string& html, const std::string& begin, cons
   return std::regex_replace(html.substr(from + begin.size(), to - from - begin.size()), std::regex("<[^>]*>"), "");
 }
 
-// A page in a real browser: `address` is what stands behind the '#', `act` JavaScript that is run in the page at its
+// A page in a real browser: `address` is what follows the '#', `act` JavaScript that is run in the page at its
 // end.
 class Browser : public ::testing::Test {
  protected:

@@ -110,7 +110,7 @@ TEST_P(EachVocabulary, EveryPathIsATree) {
   }
 }
 
-// "the" and "house" stand in the lexicon often, "red" does not, and "river" not at all.
+// "the" and "house" are in the lexicon often, "red" does not, and "river" not at all.
 TEST_P(EachVocabulary, ALexiconSaysWhatAWordCanBe) {
   TreeLabels lexicon;
   for (int i = 0; i < 5; ++i) lexicon.add("(S DT NN )S", "the house");

@@ -64,7 +64,7 @@ TEST(Trees, NameTheLineThatIsNoTree) {
   };
   EXPECT_EQ(error("(TOP (NN x))\nword"), "file.mrg:2: a tree must begin with \"(\"");
   EXPECT_EQ(error("( (S (NN x)\n\n"), "file.mrg:3: the text ends within a tree");
-  EXPECT_THAT(error("( (S x (NN y)) )"), HasSubstr("\"x\" stands beside a phrase"));
+  EXPECT_THAT(error("( (S x (NN y)) )"), HasSubstr("\"x\" is beside a phrase"));
   EXPECT_THAT(error("( (S (NN y) x) )"), HasSubstr("\"x\" has no part of speech"));
   EXPECT_THAT(error("( (NN x y) )"), HasSubstr("\"y\" has no part of speech"));
   EXPECT_THAT(error("(S x)"), HasSubstr("\"x\" has no part of speech"));

@@ -216,7 +216,7 @@ TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
   EXPECT_THAT(numberless.refusal(), HasSubstr("opus.vocab.yml:"));
 }
 
-// Its model.bin, with what is to stand behind the header.
+// Its model.bin, with what is to come after the header.
 std::string marian_binary() {
   return little_endian(1, 8) + little_endian(40, 8) + std::string(1000, 'x');
 }
@@ -422,7 +422,7 @@ TEST_P(AnyDamage, IsRefusedOrOfNoAccount) {
   }
   for (int i = 0; i < 120; ++i) {
     std::string changed = whole;
-    // Lengths, sizes and types stand near the beginning of most of them.
+    // Lengths, sizes and types are near the beginning of most of them.
     const size_t range = i % 2 == 0 ? std::min<size_t>(whole.size(), 600) : whole.size();
     for (int bytes = 1 + static_cast<int>(random() % 4); bytes > 0; --bytes)
       changed[random() % range] = static_cast<char>(i % 3 == 0 ? 0xff : random());

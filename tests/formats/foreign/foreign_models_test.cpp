@@ -446,7 +446,7 @@ TEST(ForeignModels, BecomeModelFoldersThatSayTheSame) {
 }
 
 // Weights of other types stand for those of the model that they were made from, up to the type's rounding.
-// The largest number of a parameter and of what stands beside it: CTranslate2 joins the projections of an attention.
+// The largest number of a parameter and of what is beside it: CTranslate2 joins the projections of an attention.
 double largest_beside(const torch::OrderedDict<std::string, torch::Tensor>& parameters, const std::string& key) {
   const std::string name = key.substr(0, key.rfind('.'));
   const std::string layer = name.substr(0, name.rfind('.') + 1);

@@ -82,7 +82,7 @@ TEST(HuggingFaceModel, KeepsItsLanguagesBesideAddedPieces) {
   const int64_t english = original.tokenizer.source().language("en");
   const auto names = original.tokenizer.source().language_names();
   const std::string expected = Translator(m2m.folder()).translate(text, options);
-  // Transformers 4.49 numbers an added piece as the first language, older versions behind all of them.
+  // Transformers 4.49 numbers an added piece as the first language, older versions after all of them.
   for (const char* number : {"61", "161"}) {
     write_text(m2m.path("added_tokens.json"), std::string(R"({"<new>": )") + number + "}");
     const LoadedModel model = load_model(m2m.folder());

@@ -287,7 +287,7 @@ struct MarianHypothesis {
   double log_probability;
 };
 
-// Lines "number ||| text ||| F0= log-probability ||| score"; those of one number stand together, the best one first.
+// Lines "number ||| text ||| F0= log-probability ||| score"; those of one number are together, the best one first.
 std::vector<MarianHypothesis> best_of(const std::string& path) {
   const std::string bar = " ||| ";
   std::vector<MarianHypothesis> best;

@@ -18,7 +18,7 @@ namespace {
 using testing::random_tensor;
 
 constexpr int64_t kArraySizes[] = {0, 1, 2, 7, 15, 16, 17, 31, 33, 1000, 1023};
-constexpr int64_t kGuards = 20;  // elements behind the end, which must stay as they are
+constexpr int64_t kGuards = 20;  // elements after the end, which must stay as they are
 
 std::vector<float> random_floats(int64_t count, uint64_t seed, double scale = 1) {
   const torch::Tensor numbers = (random_tensor({count}, seed) * scale).to(torch::kFloat);

@@ -130,7 +130,7 @@ TEST(ProjectedCrossEntropy, EqualsItsPlainTwinForStridedLogits) {
 // A training step that went wrong must be seen in its loss and in the norm of its gradient.
 TEST(ProjectedCrossEntropy, ShowsWhatIsNotFinite) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
-    for (const int64_t column : {3, 38}) {  // in the lanes, and behind them
+    for (const int64_t column : {3, 38}) {  // in the lanes, and after them
       torch::Tensor values = random_tensor({6, 40}, 1).to(torch::kFloat);
       values[2][column] = bad;
       const torch::Tensor logits = values.requires_grad_();

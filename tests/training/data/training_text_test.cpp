@@ -124,7 +124,7 @@ TEST(WeightedCorpora, CountInAnEpochsTokensAsOftenAsTheyAreSeen) {
 TEST(WeightedCorpora, AreSeenAsOftenAsTheirWeightsSay) {
   const TemporaryFolder folder;
   constexpr size_t kFirst = 5000, kSecond = 3000;
-  // The second one's pairs have numbers behind the first one's.
+  // The second one's pairs have numbers after the first one's.
   fs::create_directories(folder / "b");
   ShardOptions options;
   options.key = kKey;
