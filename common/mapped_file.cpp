@@ -12,18 +12,6 @@
 namespace transmute {
 inline namespace v0 {
 
-namespace {
-
-// Only whole pages: the others hold bytes of their neighbours.
-void forget_pages(char* begin, size_t bytes) {
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t before = (page - reinterpret_cast<uintptr_t>(begin) % page) % page;
-  if (bytes <= before) return;
-  ::madvise(begin + before, (bytes - before) / page * page, MADV_DONTNEED);
-}
-
-}  // namespace
-
 MappedFile::MappedFile(const InputFile& file, const std::string& path) : bytes_(file.size()) {
   void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.descriptor(), 0);
   if (memory == MAP_FAILED)
@@ -36,9 +24,17 @@ MappedFile::~MappedFile() {
   ::munmap(begin_, bytes_);
 }
 
+// Pages at the ends hold bytes of the neighbors.
+void MappedFile::forget(char* begin, size_t bytes) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t before = (page - reinterpret_cast<uintptr_t>(begin) % page) % page;
+  if (bytes <= before) return;
+  ::madvise(begin + before, (bytes - before) / page * page, MADV_DONTNEED);
+}
+
 std::shared_ptr<void> MappedFile::part(const std::shared_ptr<MappedFile>& file, uint64_t offset, size_t bytes) {
   char* begin = file->begin_ + offset;
-  return {begin, [file, bytes](void* memory) { forget_pages(static_cast<char*>(memory), bytes); }};
+  return {begin, [file, bytes](void* memory) { forget(static_cast<char*>(memory), bytes); }};
 }
 
 }  // namespace v0

@@ -26,6 +26,10 @@ class MappedFile {
   /// pages leave this process's memory.
   static std::shared_ptr<void> part(const std::shared_ptr<MappedFile>& file, uint64_t offset, size_t bytes);
 
+  /// Takes the whole pages of a part, as the file has them, out of this process's memory until they are touched again.
+  /// What was written to them is lost.
+  static void forget(char* begin, size_t bytes);
+
  private:
   char* begin_;
   size_t bytes_;

@@ -152,6 +152,8 @@ void read_chunk(const InputFile& file, const std::string& path, ChunkChecks chec
     if (checks.checksum) chunk.crc = crc32(chunk.crc, chunk.to + at, bytes);
     if (checks.finite && !all_finite(chunk.to + at, bytes / size_of(type), type)) chunk.is_finite = false;
   }
+  // Most processes use less of a mapped file than they check, and not all of it at once.
+  if (chunk.is_mapped) MappedFile::forget(chunk.to, chunk.bytes);
 }
 
 }  // namespace
