@@ -51,6 +51,27 @@ class GeluSigmoidFeedForward:
         return self.outer(hidden * torch.sigmoid(1.702 * hidden))
 
 
+class Ssru:
+    """f = sigmoid(Wf x + bf), c = f c + (1 - f) W x (Kim et al., 2019, section 3.1). Results are the cells c."""
+
+    def step(self, x: Tensor, before: Tensor) -> Tensor:
+        """x: [R,D], before: [R,D], the cells of the position before."""
+        forget = torch.sigmoid(self.forget(x))
+        return forget * before + (1.0 - forget) * self.input(x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """All positions at once, [B,T,D], by a parallel scan (Hillis and Steele, 1986)."""
+        forget = torch.sigmoid(self.forget(x))
+        cells = (1.0 - forget) * self.input(x)
+        step = 1
+        while step < x.size(1):
+            rest = x.size(1) - step
+            cells = cells + forget * torch.constant_pad_nd(cells[:, :rest], [0, 0, step, 0])
+            forget = forget * torch.constant_pad_nd(forget[:, :rest], [0, 0, step, 0])
+            step *= 2
+        return cells
+
+
 class LayerNorm:
     def forward(self, x: Tensor) -> Tensor:
         return torch.layer_norm(x, [self.weight.size(0)], self.weight, self.bias, self.epsilon)

@@ -239,6 +239,13 @@ class Converter {
     });
   }
 
+  Module ssru(const std::string& path) {
+    return compiler_.make("Ssru", {"layers.Ssru"}, [&](Module& module) {
+      module.register_module("input", with_weight("Projection", path + ".input"));
+      module.register_module("forget", linear(path + ".forget"));
+    });
+  }
+
   Module feed_forward(const std::string& path) {
     return compiler_.make("FeedForward", {class_of(options_.activation)}, [&](Module& module) {
       module.register_module("inner", linear(path + ".inner"));
@@ -257,10 +264,15 @@ class Converter {
 
   Module decoder_layer(const std::string& path) {
     const bool decoder_only = options_.architecture == Architecture::decoder_only;
-    std::vector<std::string> classes{"decoder.DecoderLayer"};
+    const bool is_ssru = options_.decoder_self_attention == DecoderSelfAttention::ssru;
+    std::vector<std::string> classes{is_ssru ? "decoder.RecurrentUnit" : "decoder.MaskedSelfAttention",
+                                     "decoder.DecoderLayer"};
     if (decoder_only) classes = {"encoder.EncoderLayer", "decoder_only.DecoderOnlyLayer"};
     return compiler_.make("DecoderLayer", classes, [&](Module& module) {
-      module.register_module("self_attention", attention(path + ".self_attention"));
+      if (is_ssru)
+        module.register_module("ssru", ssru(path + ".ssru"));
+      else
+        module.register_module("self_attention", attention(path + ".self_attention"));
       if (!decoder_only) module.register_module("cross_attention", attention(path + ".cross_attention"));
       module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
       module.register_module("self_attention_norm", residual_norm(path + ".self_attention_norm", Stack::decoder));

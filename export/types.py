@@ -12,7 +12,8 @@ class EncodedSource(NamedTuple):
 
 
 class DecoderCache(NamedTuple):
-    self_keys: List[Tensor]  # of each layer, [B*N,H,t,K]: the tokens so far, one row per hypothesis
+    # Of each layer, one row per hypothesis: the tokens so far, or with SSRUs the cells [B*N,D] and nothing [B*N,0].
+    self_keys: List[Tensor]  # [B*N,H,t,K]
     self_values: List[Tensor]  # [B*N,H,t,Kv]
     cross_keys: List[Tensor]  # [B,H,S,K]: the source, one row per sentence, shared by its N hypotheses
     cross_values: List[Tensor]  # [B,H,S,Kv]

@@ -91,7 +91,8 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
   schema.add("decoder_self_attention", &model.decoder_self_attention, kDecoderSelfAttentions,
              "the first sub-layer of each decoder layer: attention: masked self-attention, as in the paper; ssru: a "
-             "recurrent unit (SSRU), as in Firefox's models; only translation on CPUs has it");
+             "recurrent unit (SSRU), as in Firefox's models, whose state does not grow with the translation; for "
+             "translation models");
   schema.add("score_function", &model.score_function, kScoreFunctions,
              "how attention compares queries with keys; scaled_dot_product is Eq. 1");
   schema.add("norm_position", &model.norm_position, kNormPositions,

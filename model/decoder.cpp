@@ -70,15 +70,23 @@ DecodedKeyValue DecodedKeyValue::select(const torch::Tensor& rows) const {
 DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::Tensor& parents) const {
   DecoderCache selected{{}, select_rows(source_mask, sentences), length};
   for (const auto& layer : layers)
-    selected.layers.push_back(
-        {parents.defined() ? layer.self.select(parents) : layer.self, select_rows(layer.cross, sentences)});
+    selected.layers.push_back({parents.defined() ? layer.self.select(parents) : layer.self,
+                               select_rows(layer.cells, parents), select_rows(layer.cross, sentences)});
   return selected;
+}
+
+int64_t DecoderLayerCache::hypotheses() const {
+  const torch::Tensor rows = cells.defined() ? cells : self.tokens().key;
+  return rows.defined() ? rows.size(0) : 0;
 }
 
 // In the order of the file format.
 DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options) {
   const bool attends_to_encoder = options.architecture != Architecture::decoder_only;
-  self_attention = register_module("self_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
+  if (options.decoder_self_attention == DecoderSelfAttention::ssru)
+    ssru = register_module("ssru", Ssru(options.d_model, branch_gain(options, Stack::decoder)));
+  else
+    self_attention = register_module("self_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
   if (attends_to_encoder)
     cross_attention =
         register_module("cross_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
@@ -94,6 +102,7 @@ DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const
                                                    ReturnWeights return_weights, const GuidedAttention* guided) {
   Result result;
   torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
+    if (ssru) return torch::relu(ssru(input));
     AttentionResult attended = self_attention(input, input, self_mask, return_weights);
     result.self_weights = attended.weights;
     return attended.output;
@@ -119,6 +128,11 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, cons
   torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
     const bool many_positions = self_mask.defined();
     const torch::Tensor rows = many_positions ? input : input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
+    if (ssru) {
+      const torch::Tensor cells = ssru(rows, cache.cells);
+      if (cells.size(1) > 0) result.cache.cells = cells.select(1, -1);
+      return torch::relu(cells).view_as(input);
+    }
     result.cache.self = cache.self.append(self_attention->project_memory(rows));
     return self_attention->attend(rows, result.cache.self.tokens(), self_mask).output.view_as(input);
   });
@@ -170,7 +184,7 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
     if (is_guided) result.guidance = layer_result.guidance;
     result.states = layer_result.output;
     if (return_weights == ReturnWeights::no) continue;
-    result.self_weights.push_back(layer_result.self_weights);
+    if (layer_result.self_weights.defined()) result.self_weights.push_back(layer_result.self_weights);
     result.cross_weights.push_back(layer_result.cross_weights);
   }
   if (norm_) result.states = norm_(result.states);
@@ -180,7 +194,8 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
 DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor& memory_mask) {
   DecoderCache cache{{}, memory_mask, 0};
   for (auto& layer : layers_)
-    cache.layers.push_back({{}, layer->cross_attention ? layer->cross_attention->project_memory(memory) : KeyValue()});
+    cache.layers.push_back(
+        {{}, {}, layer->cross_attention ? layer->cross_attention->project_memory(memory) : KeyValue()});
   return cache;
 }
 
@@ -189,9 +204,9 @@ DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache,
 }
 
 DecoderStep DecoderImpl::extend(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
-  const torch::Tensor past = cache.layers.empty() ? torch::Tensor() : cache.layers.front().self.tokens().key;
-  TORCH_CHECK_VALUE(!past.defined() || past.size(0) == x.size(0), "many positions at once are for one hypothesis per ",
-                    "sentence, not ", past.size(0), " of ", x.size(0), " sentences");
+  const int64_t hypotheses = cache.layers.empty() ? 0 : cache.layers.front().hypotheses();
+  TORCH_CHECK_VALUE(hypotheses == 0 || hypotheses == x.size(0), "many positions at once are for one hypothesis per ",
+                    "sentence, not ", hypotheses, " of ", x.size(0), " sentences");
   return go_on(x, x.size(1), causal_mask(x.size(1), x.device(), cache.length), cache, return_weights);
 }
 

@@ -7,6 +7,7 @@
 #include <transmute/model/attention.h>
 #include <transmute/model/feed_forward.h>
 #include <transmute/model/recompute.h>
+#include <transmute/model/ssru.h>
 #include <transmute/model/sublayer.h>
 
 #include <atomic>
@@ -28,7 +29,7 @@ struct GuidedAttention {
 /// The decoder's output for all positions of a target.
 struct DecoderOutput {
   torch::Tensor states;                      ///< [B,T,D]
-  std::vector<torch::Tensor> self_weights;   ///< of each layer, [B,H,T,T], if requested
+  std::vector<torch::Tensor> self_weights;   ///< of each layer with self-attention, [B,H,T,T], if requested
   std::vector<torch::Tensor> cross_weights;  ///< of each layer, [B,H,T,S], if requested
   torch::Tensor guidance;  ///< the guided head's cross-entropy, summed over the rows; undefined without one
 };
@@ -53,12 +54,16 @@ class TRANSMUTE_API DecodedKeyValue {
   std::shared_ptr<std::atomic<int64_t>> written_;
 };
 
-/// Cached keys and values of one layer. `self`: those of the tokens so far, one row per hypothesis, B·N rows. `cross`:
-/// those of the encoder's output, one row per sentence, [B,H,S,K], shared by its N hypotheses; undefined in a
-/// decoder-only network.
+/// Cached state of one layer. `self`: keys and values of the tokens so far, one row per hypothesis, B·N rows; with an
+/// SSRU, `cells` instead. `cross`: keys and values of the encoder's output, one row per sentence, [B,H,S,K], shared by
+/// its N hypotheses; undefined in a decoder-only network.
 struct DecoderLayerCache {
   DecodedKeyValue self;  ///< of B·N rows
+  torch::Tensor cells;   ///< of an SSRU, [B·N,D]; undefined before the first token
   KeyValue cross;        ///< [B,H,S,K]
+
+  /// B·N, or 0 before the first token.
+  int64_t hypotheses() const;
 };
 
 /// State of incremental decoding. It is a value: a step takes one cache and returns the next. What a cache has is never
@@ -69,8 +74,8 @@ struct DecoderCache {
   int64_t length = 0;                     ///< tokens decoded so far
 
   /// The cache for a new set of hypotheses. `sentences` [B'] selects the sentences to keep (undefined: all of them),
-  /// and `parents` [B'·N'] the row of `self` that each new row continues (undefined: its own). Int64, on the cache's
-  /// device.
+  /// and `parents` [B'·N'] the row of `self` or `cells` that each new row continues (undefined: its own). Int64, on the
+  /// cache's device.
   TRANSMUTE_API DecoderCache select(const torch::Tensor& sentences, const torch::Tensor& parents) const;
 };
 
@@ -81,9 +86,9 @@ struct DecoderStep {
   std::vector<torch::Tensor> cross_weights;  ///< of each layer, [B,H,N,S] or [B,H,T,S], if requested
 };
 
-/// Masked self-attention, attention to the encoder's output and the feed-forward network, each in a ResidualNorm
-/// (section 3.1, Decoder). With Architecture::decoder_only there is no `cross_attention`; memory and its mask are then
-/// undefined.
+/// Masked self-attention or an SSRU, attention to the encoder's output and the feed-forward network, each in a
+/// ResidualNorm (section 3.1, Decoder). With Architecture::decoder_only there is no `cross_attention`; memory and its
+/// mask are then undefined.
 class TRANSMUTE_API DecoderLayerImpl : public torch::nn::Module {
  public:
   /// `options` must be validated.
@@ -92,7 +97,7 @@ class TRANSMUTE_API DecoderLayerImpl : public torch::nn::Module {
   /// A layer's output for all positions.
   struct Result {
     torch::Tensor output;         ///< [B,T,D]
-    torch::Tensor self_weights;   ///< [B,H,T,T], if requested
+    torch::Tensor self_weights;   ///< [B,H,T,T], if requested; undefined with an SSRU
     torch::Tensor cross_weights;  ///< [B,H,T,S], if requested
     torch::Tensor guidance;       ///< the guided head's summed cross-entropy, or undefined
   };
@@ -112,10 +117,11 @@ class TRANSMUTE_API DecoderLayerImpl : public torch::nn::Module {
   StepResult step(const torch::Tensor& x, const DecoderLayerCache& cache, const torch::Tensor& self_mask,
                   const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no);
 
-  MultiHeadAttention self_attention{nullptr};   ///< the first sub-layer
+  MultiHeadAttention self_attention{nullptr};   ///< the first sub-layer; null with an SSRU
+  Ssru ssru{nullptr};                           ///< the first sub-layer; null with self-attention
   MultiHeadAttention cross_attention{nullptr};  ///< the second; null in a decoder-only network
   FeedForward feed_forward{nullptr};            ///< the third sub-layer
-  ResidualNorm self_attention_norm{nullptr};    ///< around self_attention
+  ResidualNorm self_attention_norm{nullptr};    ///< around self_attention or ssru
   ResidualNorm cross_attention_norm{nullptr};   ///< around cross_attention
   ResidualNorm feed_forward_norm{nullptr};      ///< around feed_forward
 };

@@ -49,10 +49,6 @@ kernels::DivergenceOptions divergence_options(const ConsistencyOptions& consiste
 }  // namespace
 
 TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(validated(given)) {
-  if (options.decoder_self_attention != DecoderSelfAttention::attention)
-    throw std::invalid_argument(
-        "transmute neither trains nor exports networks with model.decoder_self_attention: ssru, nor runs them on GPUs; "
-        "translate, serve and score run them on the CPU");
   const bool decoder_only = options.architecture == Architecture::decoder_only;
   if (decoder_only) {
     target_embedding_ = register_module("embedding", make_embedding(options.target_vocab_size, options.d_model));
@@ -131,7 +127,8 @@ DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const Enco
                                       ReturnWeights return_weights, const GuidedAttention* guided,
                                       Activations activations) {
   check_ids(target_in, "target_in");
-  // Padding is at the right end of a row, where the causal mask hides it from every real position.
+  // Padding is at the right end of a row, where neither the causal mask nor a recurrence lets it reach a real
+  // position.
   return decoder(embed_target(target_in, 0), source.memory, source.mask, return_weights, guided, activations);
 }
 

@@ -2,6 +2,7 @@
 #include <transmute/kernels/cpu/additive_scores.h>
 #include <transmute/kernels/cpu/attention_heads.h>
 #include <transmute/kernels/cpu/consistent_loss.h>
+#include <transmute/kernels/cpu/recurrence.h>
 #include <transmute/kernels/cpu/rows.h>
 
 namespace transmute {
@@ -18,6 +19,8 @@ namespace kernels {
   extern const AttentionKernels<uint16_t> bfloat16_attention;            \
   extern const AdditiveKernels<float> float_additive;                    \
   extern const AdditiveKernels<uint16_t> bfloat16_additive;              \
+  extern const RecurrenceKernels<float> float_recurrence;                \
+  extern const RecurrenceKernels<uint16_t> bfloat16_recurrence;          \
   }
 TRANSMUTE_DECLARE_TABLES(baseline)
 #if defined(__x86_64__)
@@ -91,6 +94,16 @@ template <>
 const AdditiveKernels<uint16_t>& additive_kernels() {
   return of_active_simd(avx512_bf16::bfloat16_additive, avx512::bfloat16_additive, avx2::bfloat16_additive,
                         baseline::bfloat16_additive);
+}
+template <>
+const RecurrenceKernels<float>& recurrence_kernels() {
+  return of_active_simd(avx512_bf16::float_recurrence, avx512::float_recurrence, avx2::float_recurrence,
+                        baseline::float_recurrence);
+}
+template <>
+const RecurrenceKernels<uint16_t>& recurrence_kernels() {
+  return of_active_simd(avx512_bf16::bfloat16_recurrence, avx512::bfloat16_recurrence, avx2::bfloat16_recurrence,
+                        baseline::bfloat16_recurrence);
 }
 
 }  // namespace kernels

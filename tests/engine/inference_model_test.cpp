@@ -151,6 +151,12 @@ std::vector<std::pair<std::string, TransformerOptions>> switched_options() {
     options.max_positions = activation == Activation::gelu ? 60 : 3;  // sinusoids beyond are computed
     all.emplace_back("activation " + std::to_string(static_cast<int>(activation)), options);
   }
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
+    TransformerOptions options = small_options();
+    options.decoder_self_attention = DecoderSelfAttention::ssru;
+    options.norm_position = norm;
+    all.emplace_back("SSRU, norm " + std::to_string(static_cast<int>(norm)), options);
+  }
   return all;
 }
 

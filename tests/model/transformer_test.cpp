@@ -53,7 +53,15 @@ std::vector<std::pair<std::string, TransformerOptions>> variants() {
   TransformerOptions mixed = two_languages;
   mixed.activation = Activation::gelu_sigmoid;
   mixed.output_bias = mixed.embedding_norm = true;
-  return {{"swish, halves, biases", marian},
+  TransformerOptions ssru = small_options();
+  ssru.decoder_self_attention = DecoderSelfAttention::ssru;
+  ssru.embedding_tying = EmbeddingTying::target_output;
+  TransformerOptions deep_ssru = ssru;
+  deep_ssru.norm_position = NormPosition::deep;
+  deep_ssru.attention_bias = true;
+  return {{"SSRU", ssru},
+          {"SSRU, deep, biases", deep_ssru},
+          {"swish, halves, biases", marian},
           {"pre, learned, untied, gelu, biases, embedding norm", bart},
           {"pre, fairseq's positions, gelu_tanh, unscaled", fairseq},
           {"additive, gelu_sigmoid, output bias, embedding norm", mixed},
@@ -126,7 +134,8 @@ TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
     };
     const auto expected = reference::transformer(options, testing::weights_of(*model), testing::ids_of(source),
                                                  testing::ids_of(target), drop);
-    EXPECT_EQ(sites, 2 + 2 * 4 + 2 * 6);  // embeddings, encoder layers, decoder layers
+    const int of_decoder_layer = options.decoder_self_attention == DecoderSelfAttention::ssru ? 5 : 6;
+    EXPECT_EQ(sites, 2 + 2 * 4 + 2 * of_decoder_layer);  // embeddings, encoder layers, decoder layers
     expect_near(logits, expected, double_tolerance_of(options));
     model->eval();
     EXPECT_GT(testing::largest_difference(model(source, target), logits), 0.01);
@@ -480,7 +489,9 @@ TEST(CachedDecoding, BranchesAtAnyLength) {
       DecoderStep step = model->step(target.slice(1, at, at + 1), cache);
       if (at % 3 == 0) step = model->step(target.slice(1, at, at + 1), cache);
       model->extend(elsewhere.slice(1, 0, std::min<int64_t>(5, kSteps - at)), cache);
-      ASSERT_EQ(step.cache.layers[0].self.tokens().key.size(2), at + 1);
+      if (options.decoder_self_attention == DecoderSelfAttention::attention) {
+        ASSERT_EQ(step.cache.layers[0].self.tokens().key.size(2), at + 1);
+      }
       expect_near(step.states, full.states.slice(1, at, at + 1), kDoubleTolerance);
       if (at % 7 == 0)
         step.cache = step.cache.select(at == 0 ? torch::Tensor() : torch::tensor({0, 1}), torch::tensor({0, 1}));

@@ -66,6 +66,7 @@ TEST(ParameterCount, EqualsTheModulesForRandomOptions) {
     options.norm_position = static_cast<NormPosition>(random() % 3);
     options.positional_encoding = static_cast<PositionalEncodingKind>(random() % 2);
     options.max_positions = up_to(20);
+    options.decoder_self_attention = static_cast<DecoderSelfAttention>(random() % 2);
     options.attention_bias = random() % 2 == 0;
     options.output_bias = random() % 2 == 0;
     options.embedding_norm = random() % 2 == 0;

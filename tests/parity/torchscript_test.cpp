@@ -114,6 +114,12 @@ std::vector<Variant> variants() {
     o.max_positions = 3;
     o.embedding_scale = false;
   });
+  add("ssru", [](auto& o) { o.decoder_self_attention = DecoderSelfAttention::ssru; });
+  add("ssru_and_pre_norm", [](auto& o) {
+    o.decoder_self_attention = DecoderSelfAttention::ssru;
+    o.norm_position = NormPosition::pre;
+    o.num_decoder_layers = 1;
+  });
   add("no_source_end", [](auto& o) { o.source_end = false; });
   add("gelu_sigmoid_and_attention_bias", [](auto& o) {
     o.activation = Activation::gelu_sigmoid;

@@ -62,6 +62,8 @@ function setUp() {
   const {model} = data;
   element('model').textContent = `${data.title} · ${model.encoder_layers}+${model.decoder_layers} layers, ` +
     `${model.heads} heads, d_model ${model.d_model}, ${model.parameters.toLocaleString('en')} parameters`;
+  // A decoder with recurrent units has no self-attention.
+  for (const option of element('kind').options) option.hidden = !CHOICES.kind.includes(option.value);
   element('sentence').replaceChildren(...data.sentences.map((sentence, i) =>
     make('option', {value: i}, `${i + 1} of ${data.sentences.length}: ${sentence.source_text}`)));
   element('vocabulary').replaceChildren(...data.embeddings.map((table, i) => make('option', {value: i}, table.name)));

@@ -19,7 +19,7 @@ const VIEWS = ['attention', 'statistics', 'positions', 'embeddings'];
 
 const CHOICES = {  // the first is the default
   view: VIEWS,
-  kind: ['encoder', 'decoder', 'cross'],
+  kind: Object.keys(KINDS).filter(kind => data.sentences.every(sentence => sentence.weights[kind])),
   layout: ['auto', 'across', 'down'],
   theme: ['auto', 'light', 'dark'],
   sort: ['layer', 'entropy', 'distance', 'diagonal', 'similar'],

@@ -44,8 +44,8 @@ def read_config(path):
                 values[key.strip()] = value.strip()
     expected = {"architecture": "encoder_decoder", "norm_position": "post", "positional_encoding": "sinusoidal",
                 "position_layout": "interleaved", "position_frequencies": "paper", "first_position": "0",
-                "activation": "relu", "score_function": "scaled_dot_product", "embedding_tying": "all",
-                "embedding_scale": "true", "source_end": "true"}
+                "decoder_self_attention": "attention", "activation": "relu", "score_function": "scaled_dot_product",
+                "embedding_tying": "all", "embedding_scale": "true", "source_end": "true"}
     for key, value in expected.items():
         if values.get(key, value) != value:  # a key that the file lacks has its default
             sys.exit(f"export.py: error: model.{key} is {values[key]}; this example knows {value}")

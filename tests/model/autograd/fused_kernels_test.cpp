@@ -13,6 +13,7 @@
 #include <transmute/model/autograd/embedding.h>
 #include <transmute/model/autograd/feed_forward.h>
 #include <transmute/model/autograd/joined_linear.h>
+#include <transmute/model/autograd/recurrence.h>
 #include <transmute/model/autograd/residual.h>
 #include <transmute/tests/support/tensors.h>
 
@@ -338,6 +339,7 @@ TEST(FusedKernels, RefuseSecondDerivatives) {
       {"cross_attention", cross_attention(x.narrow(2, 0, 8), y, {}, options)},
       {"additive_scores", additive_scores(x.unsqueeze(1), y.unsqueeze(1), vector.unsqueeze(0))},
       {"joined_linear", joined_linear(x, matrix)},
+      {"recurrence", recurrence(x, vector.narrow(0, 0, 8))},
       {"projected_cross_entropy", projected_cross_entropy(x.view({6, 16}), matrix, targets, {})},
       {"consistent_cross_entropy",
        consistent_cross_entropy(torch::cat({x, y}).view({12, 16}), matrix, targets, {}, {}).loss},
@@ -397,6 +399,37 @@ TEST(AdditiveScores, HaveTheHyperbolicTangentToTheLastBits) {
     EXPECT_EQ(of_wrong[1].item<float>(), 1);
     EXPECT_EQ(of_wrong[2].item<float>(), -1);
   }
+}
+
+// Gates at 0, at 1 and between, one to many positions.
+TEST(FusedRecurrence, EqualsItsPlainTwin) {
+  for (const auto& [batch, positions, width] : {std::tuple(1, 1, 1), std::tuple(2, 2, 5), std::tuple(3, 7, 16),
+                                                std::tuple(2, 33, 20), std::tuple(1, 130, 40), std::tuple(2, 0, 4)})
+    for (const double scale : {1.0, 30.0}) {
+      SCOPED_TRACE(::testing::Message() << positions << " positions, width " << width << ", scale " << scale);
+      expect_equals_twin([](const Inputs& in) { return recurrence(in[0], in[1]); },
+                         [](const Inputs& in) { return recurrence_plain(in[0], in[1]); },
+                         {random_tensor({batch, positions, 2 * width}, 1) * scale, random_tensor({width}, 2)},
+                         {true, false});
+    }
+}
+
+TEST(FusedRecurrence, StaysNaNWhereAGateIs) {
+  for (const Simd level : available_simd()) {
+    const SimdLimit limit(level);
+    torch::Tensor input_and_gate = torch::ones({1, 3, 2});
+    input_and_gate[0][1][1] = NAN;
+    const torch::Tensor cells = recurrence(input_and_gate, torch::zeros({1})).flatten();
+    EXPECT_FALSE(cells[0].isnan().item<bool>());
+    EXPECT_TRUE(cells[1].isnan().item<bool>());
+    EXPECT_TRUE(cells[2].isnan().item<bool>());
+  }
+}
+
+TEST(FusedRecurrence, RefusesShapesThatDoNotFit) {
+  const torch::Tensor bias = torch::zeros({4});
+  EXPECT_THROW(recurrence(torch::zeros({2, 3, 4}), bias), c10::ValueError);
+  EXPECT_THROW(recurrence(torch::zeros({2, 3, 8}), bias, torch::zeros({3, 4})), c10::ValueError);
 }
 
 TEST(PackedLinear, IsTheProductsSideBySide) {
