@@ -92,8 +92,10 @@ Parts take_apart(const std::string& serialized, const std::string& name) try {
       fmt::format("{}: not a SentencePiece model, or damaged ({}); restore it", name, error.what()));
 }
 
+// Pieces with kNotSplitInto are of a table that the model has already.
 bool splits_text(const Piece& piece) {
-  return piece.type != kTypeUnknown && piece.type != kTypeControl;
+  return piece.type != kTypeUnknown && piece.type != kTypeControl &&
+         piece.text.find(kNotSplitInto) == std::string::npos;
 }
 
 }  // namespace

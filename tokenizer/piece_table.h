@@ -27,6 +27,7 @@ constexpr const char* kNotSplitInto = "\uFDD0";
 /// A SentencePiece model that splits text as `serialized` does, and numbers the pieces as `table` does. What the
 /// SentencePiece model has beyond the table keeps its part in splitting and comes after the table's ids;
 /// table_size() says where. What the table has beyond the SentencePiece model ends with kNotSplitInto.
+/// A table that `serialized` has already is replaced.
 /// @param name what messages call the SentencePiece model
 /// @throws std::runtime_error where it is damaged, or a piece of the table is empty or there twice
 std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table);

@@ -168,20 +168,21 @@ void find_positions(CTranslate2File& file, TransformerOptions& options) {
   const std::vector<Array> tables = position_tables(file, options.d_model);
   if (tables.empty()) return;
   options.max_positions = tables.front().size(0);
-  for (const PositionFrequencies frequencies : {PositionFrequencies::paper, PositionFrequencies::tensor2tensor})
-    for (const int64_t first : {0, 1, 2}) {
-      if (options.d_model < 4 || options.d_model % 2 != 0) break;
-      const Sinusoids sinusoids{PositionLayout::halves, frequencies, first};
-      const std::vector<float> expected = sinusoids_at(0, kComparedRows, options.d_model, sinusoids);
-      const auto fits = [&](const Array& table) {
-        const Array compared = table.rows(0, std::min(table.size(0), kComparedRows));
-        return std::equal(compared.floats(), compared.floats() + compared.count(), expected.begin(),
-                          [](float one, float other) { return std::abs(one - other) <= 2e-3F; });
-      };
-      if (!std::all_of(tables.begin(), tables.end(), fits)) continue;
-      options.sinusoids = sinusoids;
-      return;
-    }
+  for (const PositionLayout layout : {PositionLayout::halves, PositionLayout::interleaved})
+    for (const PositionFrequencies frequencies : {PositionFrequencies::paper, PositionFrequencies::tensor2tensor})
+      for (const int64_t first : {0, 1, 2}) {
+        if (options.d_model < 4 || options.d_model % 2 != 0) break;
+        const Sinusoids sinusoids{layout, frequencies, first};
+        const std::vector<float> expected = sinusoids_at(0, kComparedRows, options.d_model, sinusoids);
+        const auto fits = [&](const Array& table) {
+          const Array compared = table.rows(0, std::min(table.size(0), kComparedRows));
+          return std::equal(compared.floats(), compared.floats() + compared.count(), expected.begin(),
+                            [](float one, float other) { return std::abs(one - other) <= 2e-3F; });
+        };
+        if (!std::all_of(tables.begin(), tables.end(), fits)) continue;
+        options.sinusoids = sinusoids;
+        return;
+      }
   options.positional_encoding = PositionalEncodingKind::learned;
 }
 

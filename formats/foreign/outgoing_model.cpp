@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/formats/foreign/outgoing_model.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/network/sinusoids.h>
+#include <transmute/network/weight_names.h>
+#include <transmute/tokenizer/piece_marks.h>
+#include <transmute/tokenizer/piece_table.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+// As the configuration spells it.
+std::string value_of(const TransformerOptions& options, const std::string& key) {
+  ModelConfig config;
+  config.model = options;
+  ConfigSchema schema;
+  config.declare(schema);
+  for (const auto& [name, value] : schema.values())
+    if (name == key) return value;
+  throw std::logic_error(key + " is no key of the configuration");
+}
+
+}  // namespace
+
+void require_expressible(const LoadedModel& model, const std::string& program,
+                         std::initializer_list<Expressible> settings) {
+  const TransformerOptions& o = model.options;
+  std::vector<Expressible> all{{"architecture", o.architecture == Architecture::encoder_decoder},
+                               {"score_function", o.score_function == ScoreFunction::scaled_dot_product},
+                               {"d_k", o.d_k * o.num_heads == o.d_model},
+                               {"d_v", o.d_v * o.num_heads == o.d_model}};
+  all.insert(all.end(), settings);
+  for (const auto& [name, holds] : all) {
+    const std::string key = fmt::format("model.{}", name);
+    if (!holds)
+      throw std::invalid_argument(
+          fmt::format("{} cannot run this model: it has {}: {}, for which the format has no "
+                      "counterpart",
+                      program, key, value_of(o, key)));
+  }
+}
+
+std::vector<std::string> pieces_by_id(const SubwordModel& subwords) {
+  std::vector<std::string> pieces(kReservedPieces.begin(), kReservedPieces.end());
+  std::set<std::string> known(pieces.begin(), pieces.end());
+  for (int64_t id = special_ids::kCount; id < subwords.size(); ++id) {
+    pieces.push_back(subwords.piece(id));
+    if (!known.insert(pieces.back()).second)
+      throw std::invalid_argument(
+          fmt::format("its vocabulary has the piece \"{}\" twice, once under the id {}, which "
+                      "other programs do not allow",
+                      pieces.back(), id));
+  }
+  return pieces;
+}
+
+bool has_one_vocabulary(const Tokenizer& tokenizer) {
+  return tokenizer.shared() || pieces_by_id(tokenizer.source()) == pieces_by_id(tokenizer.target());
+}
+
+void write_sentencepiece_models(const Tokenizer& tokenizer, const std::string& folder) {
+  for (const auto& [name, model] : {std::pair{"source.spm", &tokenizer.source()}, {"target.spm", &tokenizer.target()}})
+    if (!has_whole_words(model->serialized())) write_file_atomically(path_in(folder, name), model->serialized());
+}
+
+Array position_table(const LoadedModel& model, Stack stack) {
+  const TransformerOptions& o = model.options;
+  const WeightNames names(o);
+  if (o.positional_encoding == PositionalEncodingKind::learned)
+    return model.weights.float32(stack == Stack::encoder ? names.source_positions : names.target_positions);
+  constexpr int64_t kFewestRows = 1024;
+  const int64_t rows = std::max(o.max_positions, kFewestRows);
+  return Array::of({rows, o.d_model}, sinusoids_at(0, rows, o.d_model, o.sinusoids));
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/formats/model_folder.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+/// What the formats of other programs need to know of a model that is written in them.
+
+/// A setting of the network and whether another program's networks have it as it is.
+struct Expressible {
+  const char* key;  ///< in the section `model` of the configuration, such as "norm_position"
+  bool holds;
+};
+
+/// @param program whose format it is
+/// @throws std::invalid_argument naming the first setting that the program's networks do not have, with its value.
+/// Refused in every format: language models, other score functions than scaled_dot_product, and widths of heads other
+/// than d_model / num_heads.
+void require_expressible(const LoadedModel& model, const std::string& program,
+                         std::initializer_list<Expressible> settings);
+
+/// The pieces of a vocabulary by its ids; those of the reserved ids are kReservedPieces.
+/// @throws std::invalid_argument where a piece has two ids
+std::vector<std::string> pieces_by_id(const SubwordModel& subwords);
+
+/// Whether both sides have the same pieces under the same ids.
+bool has_one_vocabulary(const Tokenizer& tokenizer);
+
+/// Writes the SentencePiece models as `source.spm` and `target.spm`; a vocabulary of words between spaces has none.
+void write_sentencepiece_models(const Tokenizer& tokenizer, const std::string& folder);
+
+/// The position vectors of a stack, [rows,D]: the learned ones, or the sinusoids of at least
+/// TransformerOptions::max_positions rows.
+Array position_table(const LoadedModel& model, Stack stack);
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute
