@@ -3,6 +3,7 @@
 
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/ctranslate2_writer.h>
+#include <transmute/formats/foreign/hugging_face_writer.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/model_output.h>
 #include <transmute/network/precision.h>
@@ -13,6 +14,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -23,13 +25,17 @@ const std::map<std::string, const char*> kModelFolders{{"folder", transmute::kWe
 
 void write(const transmute::LoadedModel& model, const std::string& form, Precision precision,
            const std::string& output) {
+  std::vector<std::string> notes;
   transmute::write_folder_atomically(output, [&](const std::string& folder) {
     if (form == "ctranslate2")
       transmute::formats::save_ctranslate2_folder(model, precision, folder);
+    else if (form == "hugging_face")
+      notes = transmute::formats::save_hugging_face_folder(model, precision, folder);
     else
       transmute::save_model_folder(folder, model.config, model.tokenizer, model.weights.stored_as(precision),
                                    kModelFolders.at(form), model.profile);
   });
+  for (const std::string& sentence : notes) transmute::note(sentence);
   transmute::note("wrote " + output);
 }
 
@@ -38,8 +44,8 @@ void write(const transmute::LoadedModel& model, const std::string& form, Precisi
 int main(int argc, char** argv) {
   CLI::App app(
       "Converts a model to another format. 'folder' is a model folder; 'safetensors' is a folder with "
-      "model.safetensors, config.yaml and the tokenizer; 'ctranslate2' is what CTranslate2 loads. Weights are stored "
-      "in float32, or their matrices in --precision, "
+      "model.safetensors, config.yaml and the tokenizer; 'ctranslate2' and 'hugging_face' are what CTranslate2 and "
+      "Hugging Face Transformers (MarianMT) load. Weights are stored in float32, or their matrices in --precision, "
       "which makes the files smaller and faster to load.",
       "convert");
   app.footer("{} -m runs/demo/model --to folder --precision int8 -o small");
@@ -50,7 +56,7 @@ int main(int argc, char** argv) {
   transmute::add_model_flag(app, model);
   app.add_option("--to", form, "format to write")
       ->required()
-      ->check(transmute::one_of({"folder", "safetensors", "ctranslate2"}));
+      ->check(transmute::one_of({"folder", "safetensors", "ctranslate2", "hugging_face"}));
   app.add_option("-o,--output", output, "output folder")
       ->type_name("FOLDER")
       ->check(transmute::not_empty("folder"))

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/ctranslate2_writer.h>
+#include <transmute/formats/foreign/hugging_face_writer.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
@@ -157,12 +158,83 @@ TEST(WrittenModels, OfOtherProgramsAreReadBackToo) {
   }
 }
 
+// MarianMT's sinusoids are in halves: the residual stream's even numbers, then its odd ones.
+Array in_halves(const Array& rows) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < rows.size(0); i += 2) places.push_back(i);
+  for (int64_t i = 1; i < rows.size(0); i += 2) places.push_back(i);
+  return rows.gathered(places);
+}
+
+Array placed(const std::string& name, const Array& array) {
+  const auto ends_in_any = [&](const std::vector<std::string>& endings) {
+    return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
+      return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+    });
+  };
+  if (ends_in_any({"norm.weight", "norm.bias", "attention.output.bias", "outer.bias", "attention.output.weight",
+                   "outer.weight"}))
+    return in_halves(array);
+  return array.dimensions() == 2 ? in_halves(array.transposed()).transposed() : array;
+}
+
+TEST(WrittenHuggingFace, IsReadBackBitForBit) {
+  for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::target_output, EmbeddingTying::none})
+    for (const PositionLayout layout : {PositionLayout::interleaved, PositionLayout::halves})
+      for (const Activation activation :
+           {Activation::relu, Activation::swish, Activation::gelu, Activation::gelu_tanh, Activation::gelu_sigmoid}) {
+        const LoadedModel model = random_model([&](TransformerOptions& o) {
+          o.embedding_tying = tying;
+          o.sinusoids.layout = layout;
+          o.activation = activation;
+          o.attention_bias = o.output_bias = activation == Activation::swish;
+          o.embedding_scale = activation != Activation::gelu;
+        });
+        const TemporaryFolder folder;
+        const auto notes = formats::save_hugging_face_folder(model, Precision::float32, folder.path());
+        EXPECT_THAT(notes, ::testing::ElementsAre(HasSubstr("model.norm_epsilon"), HasSubstr("length^0.6")));
+        const LoadedModel read = load_model(folder.path());
+        EXPECT_EQ(read.options.embedding_tying, tying);
+        EXPECT_EQ(read.options.activation, activation);
+        EXPECT_EQ(read.options.embedding_scale, model.options.embedding_scale);
+        EXPECT_EQ(read.options.sinusoids.layout, PositionLayout::halves);
+        EXPECT_EQ(read.search.beam_size, model.search.beam_size);
+        NamedArrays wanted;
+        for (const auto& [name, array] : model.weights.arrays())
+          wanted.emplace_back(name, layout == PositionLayout::halves ? array : placed(name, array));
+        LoadedModel moved = model;
+        moved.weights = Weights(model.options, wanted, "moved");
+        expect_same_weights(read, moved);
+        expect_same_tokens(read.tokenizer, model.tokenizer);
+      }
+}
+
+TEST(WrittenModels, AreRoundedToHalfTheBits) {
+  const LoadedModel model = random_model([](TransformerOptions& o) { o.sinusoids.layout = PositionLayout::halves; });
+  for (const auto& [precision, type] :
+       {std::pair{Precision::bfloat16, NumberType::bfloat16}, {Precision::half, NumberType::float16}}) {
+    const TemporaryFolder of_ctranslate2, of_hugging_face;
+    formats::save_ctranslate2_folder(model, precision, of_ctranslate2.path());
+    formats::save_hugging_face_folder(model, precision, of_hugging_face.path());
+    for (const TemporaryFolder* folder : {&of_ctranslate2, &of_hugging_face}) {
+      const LoadedModel read = load_model(folder->path());
+      for (const auto& [name, array] : model.weights.arrays())
+        EXPECT_TRUE(read.weights.float32(name).equals(rounded(array, type).to_float32())) << name;
+    }
+  }
+}
+
 TEST(WrittenModels, NameWhatAFormatCannotExpress) {
   const TemporaryFolder folder;
   const auto of_ctranslate2 = [&](const Change& change) {
     const LoadedModel model = random_model(change);
     return message_of<std::invalid_argument>(
         [&] { formats::save_ctranslate2_folder(model, Precision::float32, folder.path()); });
+  };
+  const auto of_hugging_face = [&](const Change& change) {
+    const LoadedModel model = random_model(change);
+    return message_of<std::invalid_argument>(
+        [&] { formats::save_hugging_face_folder(model, Precision::float32, folder.path()); });
   };
   const std::vector<std::pair<std::string, Change>> of_both{
       {"model.norm_position: deep", [](auto& o) { o.norm_position = NormPosition::deep; }},
@@ -173,7 +245,25 @@ TEST(WrittenModels, NameWhatAFormatCannotExpress) {
       {"model.d_v: 7", [](auto& o) { o.d_v = 7; }}};
   for (const auto& [words, change] : of_both) {
     EXPECT_THAT(of_ctranslate2(change), HasSubstr("CTranslate2 cannot run this model: it has " + words));
+    EXPECT_THAT(of_hugging_face(change), HasSubstr("MarianMT cannot run this model: it has " + words));
   }
+  const std::vector<std::pair<std::string, Change>> of_marian_mt{
+      {"model.norm_position: pre", [](auto& o) { o.norm_position = NormPosition::pre; }},
+      {"model.positional_encoding: learned", [](auto& o) { o.positional_encoding = PositionalEncodingKind::learned; }},
+      {"model.position_frequencies: tensor2tensor",
+       [](auto& o) { o.sinusoids.frequencies = PositionFrequencies::tensor2tensor; }},
+      {"model.first_position: 2", [](auto& o) { o.sinusoids.first_position = 2; }},
+      {"model.embedding_norm: true", [](auto& o) { o.embedding_norm = true; }},
+      {"model.source_end: false", [](auto& o) { o.source_end = false; }}};
+  for (const auto& [words, change] : of_marian_mt) EXPECT_THAT(of_hugging_face(change), HasSubstr(words));
+}
+
+TEST(WrittenHuggingFace, HasNoMatricesOfInt8) {
+  const LoadedModel model = random_model([](auto&) {});
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { formats::save_hugging_face_folder(model, Precision::int8, folder.path()); }),
+              HasSubstr("float32, bfloat16 or half, not int8"));
 }
 
 }  // namespace
