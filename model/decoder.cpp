@@ -28,6 +28,14 @@ torch::Tensor with_room(const torch::Tensor& tokens, int64_t capacity) {
   return buffer;
 }
 
+// B·N, or 0 before the first token.
+int64_t hypotheses_in(const DecoderCache& cache) {
+  if (cache.layers.empty()) return 0;
+  const DecoderLayerCache& layer = cache.layers.front();
+  const torch::Tensor rows = layer.cells.defined() ? layer.cells : layer.self.tokens().key;
+  return rows.defined() ? rows.size(0) : 0;
+}
+
 }  // namespace
 
 KeyValue DecodedKeyValue::tokens() const {
@@ -73,11 +81,6 @@ DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::T
     selected.layers.push_back({parents.defined() ? layer.self.select(parents) : layer.self,
                                select_rows(layer.cells, parents), select_rows(layer.cross, sentences)});
   return selected;
-}
-
-int64_t DecoderLayerCache::hypotheses() const {
-  const torch::Tensor rows = cells.defined() ? cells : self.tokens().key;
-  return rows.defined() ? rows.size(0) : 0;
 }
 
 // In the order of the file format.
@@ -204,7 +207,7 @@ DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache,
 }
 
 DecoderStep DecoderImpl::extend(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
-  const int64_t hypotheses = cache.layers.empty() ? 0 : cache.layers.front().hypotheses();
+  const int64_t hypotheses = hypotheses_in(cache);
   TORCH_CHECK_VALUE(hypotheses == 0 || hypotheses == x.size(0), "many positions at once are for one hypothesis per ",
                     "sentence, not ", hypotheses, " of ", x.size(0), " sentences");
   return go_on(x, x.size(1), causal_mask(x.size(1), x.device(), cache.length), cache, return_weights);

@@ -61,9 +61,6 @@ struct DecoderLayerCache {
   DecodedKeyValue self;  ///< of B·N rows
   torch::Tensor cells;   ///< of an SSRU, [B·N,D]; undefined before the first token
   KeyValue cross;        ///< [B,H,S,K]
-
-  /// B·N, or 0 before the first token.
-  int64_t hypotheses() const;
 };
 
 /// State of incremental decoding. It is a value: a step takes one cache and returns the next. What a cache has is never

@@ -252,6 +252,16 @@ TEST_F(Browser, ShowsHostileTextAsText) {
   EXPECT_THAT(html, HasSubstr("id=\"source-text\">&lt;/script&gt;&lt;img src=x onerror="));
 }
 
+TEST_F(Browser, DoesNotOfferTheSelfAttentionThatRecurrentUnitsReplace) {
+  TransformerOptions options = tiny_transformer_options();
+  options.decoder_self_attention = DecoderSelfAttention::ssru;
+  const std::string html = shown(tiny_model(tiny_tokenizer_options(), options), kTwo, "kind=decoder", R"(
+    const offered = [...element('kind').options].filter(option => !option.hidden).map(option => option.value);
+    publish([state.kind, ...offered].join(' '));
+  )");
+  EXPECT_EQ(text_between(html, "<p id=\"result\">", "</p>"), "encoder encoder cross");
+}
+
 TEST_F(Browser, AnAddressOfWhatIsNotThereShowsWhatIs) {
   const std::string html =
       shown(tiny_model(), kTwo,
