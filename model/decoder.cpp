@@ -28,7 +28,7 @@ torch::Tensor with_room(const torch::Tensor& tokens, int64_t capacity) {
   return buffer;
 }
 
-// B·N, or 0 before the first token.
+// The rows of the cache, B·N; 0 before the first token.
 int64_t hypotheses_in(const DecoderCache& cache) {
   if (cache.layers.empty()) return 0;
   const DecoderLayerCache& layer = cache.layers.front();

@@ -162,7 +162,7 @@ class CTranslate2Variables {
     }
   }
 
-  // Ours one below the other.
+  // The parameters in float32, one below the other.
   Array joined(const std::vector<std::string>& names) const {
     std::vector<Array> parts;
     parts.reserve(names.size());

@@ -27,7 +27,7 @@ constexpr int64_t kMostLength = 512;         // of a text, in tokens; the tokeni
 // Dimensions of a weight that are those of the residual stream, whose numbers may change places.
 enum class Stream { none, inputs, outputs };
 
-// MarianMT has one vocabulary if it has one table of embeddings, and else two.
+// MarianMT has one vocabulary where it has one table of embeddings, and else two.
 bool shares_all(const LoadedModel& model) {
   return model.options.embedding_tying == EmbeddingTying::all && has_one_vocabulary(model.tokenizer);
 }
@@ -171,7 +171,7 @@ void write_config(const LoadedModel& model, Precision precision, const std::stri
          {"torch_dtype", type}});
 }
 
-// What this project's search does by itself: padding, unknown and begin are never chosen.
+// Padding, unknown and begin are never chosen, as in this project's search.
 void write_generation_config(const SearchOptions& search, const std::string& folder) {
   OrderedJson never = OrderedJson::array();
   for (const int64_t id : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})

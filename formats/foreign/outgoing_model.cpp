@@ -18,7 +18,7 @@ namespace formats {
 
 namespace {
 
-// As the configuration spells it.
+// The value of a setting as the configuration spells it.
 std::string value_of(const TransformerOptions& options, const std::string& key) {
   ModelConfig config;
   config.model = options;

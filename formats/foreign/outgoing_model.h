@@ -11,12 +11,12 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// What the formats of other programs need to know of a model that is written in them.
+// Parts that the writers of other programs' formats share.
 
-/// A setting of the network and whether another program's networks have it as it is.
+/// A setting of the network, and if another program's networks can have its value.
 struct Expressible {
   const char* key;  ///< in the section `model` of the configuration, such as "norm_position"
-  bool holds;
+  bool holds;       ///< they can
 };
 
 /// @param program whose format it is
@@ -30,7 +30,7 @@ void require_expressible(const LoadedModel& model, const std::string& program,
 /// @throws std::invalid_argument where a piece has two ids
 std::vector<std::string> pieces_by_id(const SubwordModel& subwords);
 
-/// Whether both sides have the same pieces under the same ids.
+/// True if both sides have the same pieces under the same ids.
 bool has_one_vocabulary(const Tokenizer& tokenizer);
 
 /// Writes the SentencePiece models as `source.spm` and `target.spm`; a vocabulary of words between spaces has none.

@@ -23,7 +23,7 @@ struct RecurrenceKernels {
                    float* gate_bias_gradient);
 };
 
-/// Those of active_simd().
+/// The kernels for active_simd().
 template <class T>
 const RecurrenceKernels<T>& recurrence_kernels();
 template <>
