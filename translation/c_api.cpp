@@ -23,20 +23,11 @@ struct transmute_language_model {
 namespace {
 
 using transmute::c::guarded;
+using transmute::c::hooks_of;
 using transmute::c::read_options;
 using transmute::c::read_strings;
 using transmute::c::translator_options;
 using transmute::c::write_options;
-
-transmute::TranslationHooks hooks_of(const transmute_translation_options& given) {
-  transmute::TranslationHooks hooks;
-  if (given.on_text != nullptr)
-    hooks.on_text = [&](size_t text, const std::string& so_far) { given.on_text(given.user, text, so_far.c_str()); };
-  if (given.on_progress != nullptr)
-    hooks.on_progress = [&](size_t done, size_t total) { given.on_progress(given.user, done, total); };
-  if (given.should_stop != nullptr) hooks.should_stop = [&] { return given.should_stop(given.user) != 0; };
-  return hooks;
-}
 
 transmute::MbrUtility mbr_utility_of(const std::string& name) {
   if (name == "chrf") return transmute::MbrUtility::chrf;
@@ -273,10 +264,10 @@ transmute_result* transmute_score(const transmute_translator* translator, const 
                                   const transmute_translation_options* options, char** error) {
   return guarded(error, [&] {
     if (translator == nullptr) throw std::invalid_argument("transmute_score: the translator is NULL");
-    const auto ours = translation_options(read_options(options, transmute_translation_options_init));
+    const auto given = read_options(options, transmute_translation_options_init);
     const std::vector<std::string> texts = read_strings(sources, count, "source");
-    std::unique_ptr<transmute_result> result(
-        one_each(translator->translator.score_batch(texts, read_strings(targets, count, "target"), ours)));
+    std::unique_ptr<transmute_result> result(one_each(translator->translator.score_batch(
+        texts, read_strings(targets, count, "target"), translation_options(given), hooks_of(given))));
     for (size_t i = 0; i < texts.size(); ++i)
       result->translations[i].source_tokens = source_tokens(texts[i], translator->translator.tokenizer().source());
     return result.release();
@@ -322,8 +313,9 @@ transmute_result* transmute_score_texts(const transmute_language_model* model, c
                                         const transmute_translation_options* options, char** error) {
   return guarded(error, [&] {
     if (model == nullptr) throw std::invalid_argument("transmute_score_texts: the model is NULL");
-    const auto ours = generation_options(read_options(options, transmute_generation_options_init));
-    return one_each(model->model.score_batch(read_strings(texts, count, "text"), ours));
+    const auto given = read_options(options, transmute_generation_options_init);
+    return one_each(
+        model->model.score_batch(read_strings(texts, count, "text"), generation_options(given), hooks_of(given)));
   });
 }
 

@@ -61,6 +61,16 @@ std::vector<std::string> read_strings(const char* const* strings, size_t count, 
   return read;
 }
 
+TranslationHooks hooks_of(const transmute_translation_options& given) {
+  TranslationHooks hooks;
+  if (given.on_text != nullptr)
+    hooks.on_text = [&](size_t text, const std::string& so_far) { given.on_text(given.user, text, so_far.c_str()); };
+  if (given.on_progress != nullptr)
+    hooks.on_progress = [&](size_t done, size_t total) { given.on_progress(given.user, done, total); };
+  if (given.should_stop != nullptr) hooks.should_stop = [&] { return given.should_stop(given.user) != 0; };
+  return hooks;
+}
+
 TranslatorOptions translator_options(const transmute_translator_options& given) {
   TranslatorOptions ours;
   if (given.device != nullptr) ours.device = given.device;

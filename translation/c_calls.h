@@ -68,6 +68,9 @@ void write_options(const Options& defaults, Options* options, size_t struct_size
 /// @throws std::invalid_argument if one of them is NULL. `what` is the name of one in the message.
 std::vector<std::string> read_strings(const char* const* strings, size_t count, const std::string& what);
 
+/// The caller's callbacks. `given` must outlive the hooks.
+TranslationHooks hooks_of(const transmute_translation_options& given);
+
 /// How the caller wants a model opened.
 TranslatorOptions translator_options(const transmute_translator_options& given);
 

@@ -230,7 +230,8 @@ transmute_vectors* transmute_encode(const transmute_encoder* encoder, const char
     if (given.source_language != nullptr) ours.source_language = given.source_language;
     if (given.target_language != nullptr) ours.target_language = given.target_language;
     return new transmute_vectors{
-        existing(encoder, "encoder").encoder.encode(transmute::c::read_strings(texts, count, "text"), ours)};
+        existing(encoder, "encoder")
+            .encoder.encode(transmute::c::read_strings(texts, count, "text"), ours, transmute::c::hooks_of(given))};
   });
 }
 

@@ -40,12 +40,20 @@ auto CallHooks::call(const Hook& hook) -> decltype(hook()) {
   }
 }
 
+std::function<bool()> CallHooks::should_stop() {
+  // With other hooks only, too: they may have thrown in another batch.
+  if (!hooks_.should_stop && !hooks_.is_unwanted && !hooks_.on_text && !hooks_.on_progress) return {};
+  return [this] { return call([this] { return stopped_ = asks_to_stop(); }); };
+}
+
+void CallHooks::check() {
+  if (const auto stop = should_stop(); stop && stop()) throw Cancelled();
+}
+
 SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_of,
                                     std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far) {
   SearchHooks search;
-  // With other hooks only, too: they may have thrown in another batch.
-  if (hooks_.should_stop || hooks_.is_unwanted || hooks_.on_text || hooks_.on_progress)
-    search.should_stop = [this] { return call([this] { return stopped_ = asks_to_stop(); }); };
+  search.should_stop = should_stop();
   if (hooks_.is_unwanted)
     search.is_unwanted = [this, text_of](size_t sentence) {
       const size_t text = text_of(sentence);

@@ -22,6 +22,13 @@ class CallHooks {
   /// `parts`: how many each text has; texts without any are done. `hooks` outlives it.
   CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts);
 
+  /// Whether the call is to end, for a batch; empty if no hook can end it. Throws Cancelled, or what a hook threw, once
+  /// the call has ended by that.
+  std::function<bool()> should_stop();
+  /// Ends the call, if it is to end.
+  /// @throws Cancelled, or what a hook threw.
+  void check();
+
   /// The hooks of one batch's search. `text_of` gives the text of a sentence, and `so_far` what can be said of a text
   /// whose translation begins with `certain`, if anything. They throw Cancelled, or what a hook threw, once the call
   /// has ended by that.

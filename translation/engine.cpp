@@ -370,13 +370,16 @@ bool TranslationEngine::can_score(const std::string& source, const std::string& 
 
 std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>& sources,
                                                  const std::vector<std::string>& targets,
-                                                 const TranslationOptions& options) const {
+                                                 const TranslationOptions& options,
+                                                 const TranslationHooks& hooks) const {
   check(options);
   if (sources.size() != targets.size())
     throw std::invalid_argument(
         fmt::format("the numbers of targets ({}) and sources ({}) differ", targets.size(), sources.size()));
+  CallHooks call_hooks(hooks, {});
   SourceParts pairs;  // each with its target as the prefix
   for (size_t i = 0; i < sources.size(); ++i) {
+    call_hooks.check();
     check_utf8(sources[i], "source", i + 1);
     check_utf8(targets[i], "target", i + 1);
     pairs.parts.push_back(whole_source(tokenizer_.source(), sources[i], i));
@@ -402,7 +405,7 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   std::vector<Hypothesis> scored;
   for (IdHypothesis& found :
        score_targets(*model_, source_ids, target_ids, with_head(options.search), options.batch_size,
-                     options.batch_tokens, parallel_for_, languages.target.size())) {
+                     options.batch_tokens, parallel_for_, languages.target.size(), call_hooks.should_stop())) {
     const size_t i = scored.size();
     scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), pairs.parts[i].given));
     scored.back().text = targets[i];

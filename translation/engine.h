@@ -79,9 +79,10 @@ class TranslationEngine {
                                      const TranslationHooks& hooks = {}) const;
 
   /// The probability of each target given the source of the same number: a hypothesis with the target's text.
-  /// @throws BadText where one of them is longer than the learned positions, or than kMaxWholeTokens.
+  /// Of `hooks`, should_stop counts.
+  /// @throws BadText where one of them is longer than the learned positions, or than kMaxWholeTokens; Cancelled.
   std::vector<Hypothesis> score(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
-                                const TranslationOptions& options) const;
+                                const TranslationOptions& options, const TranslationHooks& hooks = {}) const;
 
   /// Why LibTorch's operations run the model on the CPU, several times slower; empty where they do not.
   const std::string& slow_reason() const { return slow_reason_; }

@@ -20,9 +20,10 @@ inline namespace v0 {
 
 namespace {
 
-std::vector<Ids> encode_all(const SubwordModel& tokenizer, const std::vector<std::string>& texts) {
+std::vector<Ids> encode_all(const SubwordModel& tokenizer, const std::vector<std::string>& texts, CallHooks& hooks) {
   std::vector<Ids> encoded;
   for (size_t i = 0; i < texts.size(); ++i) {
+    hooks.check();
     check_utf8(texts[i], "text", i + 1);
     encoded.push_back(tokenizer.encode(texts[i]));
   }
@@ -103,7 +104,8 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
                                                        const GenerationOptions& options,
                                                        const TranslationHooks& hooks) const {
   const SubwordModel& tokenizer = state_->opened.tokenizer.target();
-  const std::vector<Ids> encoded = encode_all(tokenizer, prompts);
+  CallHooks call_hooks(hooks, std::vector<size_t>(prompts.size(), 1));
+  const std::vector<Ids> encoded = encode_all(tokenizer, prompts, call_hooks);
   check_limits(options);
   check_search_options(options.search);
   state_->check_added(options.search.max_extra_length);
@@ -120,7 +122,6 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     if (certain.size() <= encoded[text].size()) return {};  // still the prompt
     return text_of(text, certain);
   };
-  CallHooks call_hooks(hooks, std::vector<size_t>(prompts.size(), 1));
   std::vector<Translation> results(prompts.size());
   const auto continue_batch = [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
@@ -152,13 +153,15 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
 }
 
 std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string>& texts,
-                                                   const GenerationOptions& options) const {
+                                                   const GenerationOptions& options,
+                                                   const TranslationHooks& hooks) const {
   const SubwordModel& tokenizer = state_->opened.tokenizer.target();
-  const std::vector<Ids> encoded = encode_all(tokenizer, texts);
+  CallHooks call_hooks(hooks, {});
+  const std::vector<Ids> encoded = encode_all(tokenizer, texts, call_hooks);
   check_limits(options);
   state_->check_lengths(encoded, 0);
   auto found = score_targets(*state_->model().model, encoded, encoded, options.search, options.batch_size,
-                             options.batch_tokens, state_->threads.parallel_for());
+                             options.batch_tokens, state_->threads.parallel_for(), 0, call_hooks.should_stop());
   std::vector<Hypothesis> scored(texts.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     if (!encoded[i].empty()) scored[i] = to_hypothesis(std::move(found[i]), tokenizer);

@@ -54,11 +54,11 @@ class TRANSMUTE_API LanguageModel {
                                           const TranslationHooks& hooks = {}) const;
 
   /// Scores each text, including its end: tokens and their natural log-probabilities. A text without content has no
-  /// tokens and probability 1.
+  /// tokens and probability 1. Of `hooks`, should_stop counts; it is called for each batch.
   /// @throws std::invalid_argument if a text is not UTF-8; BadText if one exceeds kMaxWholeTokens or the model's
-  /// learned positions.
-  std::vector<Hypothesis> score_batch(const std::vector<std::string>& texts,
-                                      const GenerationOptions& options = {}) const;
+  /// learned positions; Cancelled if should_stop stopped the call.
+  std::vector<Hypothesis> score_batch(const std::vector<std::string>& texts, const GenerationOptions& options = {},
+                                      const TranslationHooks& hooks = {}) const;
 
   /// Why this model runs several times slower on the CPU than others of its size; empty if it does not.
   std::string slow_reason() const;

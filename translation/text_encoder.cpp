@@ -11,6 +11,7 @@
 #include <transmute/search/batches.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/text/split_ids.h>
+#include <transmute/translation/call_hooks.h>
 
 #include <algorithm>
 #include <utility>
@@ -70,8 +71,8 @@ int64_t TextEncoder::d_model() const {
   return state_->model.options.d_model;
 }
 
-std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& texts,
-                                             const TextEncoderOptions& options) const {
+std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& texts, const TextEncoderOptions& options,
+                                             const TranslationHooks& hooks) const {
   check(options);
   const Tokenizer& both = state_->model.tokenizer;
   const SubwordModel& tokenizer = both.source();
@@ -80,7 +81,9 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   const int64_t most = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   std::vector<TextVectors> results(texts.size());
   std::vector<TextPart> parts;
+  CallHooks call_hooks(hooks, {});
   for (size_t text = 0; text < texts.size(); ++text) {
+    call_hooks.check();
     check_utf8(texts[text], "text", text + 1);
     SegmentedSource source = segment_source(tokenizer, texts[text]);
     if (source.tokens.ids.empty()) continue;
@@ -100,6 +103,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   const auto width = static_cast<size_t>(d_model());
   std::vector<std::vector<float>> vectors(parts.size());  // of the parts' tokens, [L,D]
   state_->threads.for_each(batches.size(), [&](size_t b) {
+    call_hooks.check();
     std::vector<Ids> sources;
     for (const size_t part : batches[b]) sources.push_back(parts[part].ids);
     const std::vector<std::vector<float>> states = state_->network->encode(sources);

@@ -49,10 +49,11 @@ class TRANSMUTE_API TextEncoder {
   /// No call may be in progress.
   TextEncoder& operator=(TextEncoder&&) noexcept;
 
-  /// One result per text, in order.
+  /// One result per text, in order. Of `hooks`, should_stop counts; it is called before each batch.
   /// @throws std::invalid_argument if an option is out of range, a language is missing or unknown, or a text is not
-  /// UTF-8.
-  std::vector<TextVectors> encode(const std::vector<std::string>& texts, const TextEncoderOptions& options = {}) const;
+  /// UTF-8; Cancelled if should_stop stopped the call.
+  std::vector<TextVectors> encode(const std::vector<std::string>& texts, const TextEncoderOptions& options = {},
+                                  const TranslationHooks& hooks = {}) const;
 
   /// Width of the vectors.
   int64_t d_model() const;

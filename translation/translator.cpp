@@ -83,8 +83,9 @@ void Translator::check(const TranslationOptions& options) const {
 
 std::vector<Hypothesis> Translator::score_batch(const std::vector<std::string>& sources,
                                                 const std::vector<std::string>& targets,
-                                                const TranslationOptions& options) const {
-  return state_->engine->score(sources, targets, options);
+                                                const TranslationOptions& options,
+                                                const TranslationHooks& hooks) const {
+  return state_->engine->score(sources, targets, options, hooks);
 }
 
 }  // namespace v0

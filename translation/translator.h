@@ -53,10 +53,11 @@ class TRANSMUTE_API Translator {
 
   /// Scores targets[i] as a translation of sources[i]. Returns one hypothesis per target, with its text, tokens, token
   /// scores and alignment. Long texts are not split.
+  /// Of `hooks`, should_stop counts; it is called for each batch.
   /// @throws std::invalid_argument if the numbers of sources and targets differ or a text is not UTF-8; BadText if one
-  /// exceeds kMaxWholeTokens or the model's learned positions.
+  /// exceeds kMaxWholeTokens or the model's learned positions; Cancelled if should_stop stopped the call.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
-                                      const TranslationOptions& options = {}) const;
+                                      const TranslationOptions& options = {}, const TranslationHooks& hooks = {}) const;
 
   /// How the model's files say that it should search: the section `search` of its configuration, Marian's decoder.yml,
   /// or Hugging Face's generation_config.json. What they leave open has the defaults of SearchOptions. The programs and

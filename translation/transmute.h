@@ -207,7 +207,7 @@ TRANSMUTE_API int transmute_translate_document(const transmute_translator* trans
                                                const transmute_translation_options* options, char** error);
 
 /* Scores targets[i] as a translation of sources[i]: one hypothesis each, with its tokens and, if requested, its
- * alignment. */
+ * alignment. Of the callbacks, should_stop is called. */
 TRANSMUTE_API transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
                                                 const char* const* targets, size_t count,
                                                 const transmute_translation_options* options, char** error);
@@ -241,7 +241,7 @@ TRANSMUTE_API transmute_result* transmute_generate(const transmute_language_mode
                                                    size_t count, const transmute_translation_options* options,
                                                    char** error);
 
-/* Scores texts: one hypothesis each, with its tokens. */
+/* Scores texts: one hypothesis each, with its tokens. Of the callbacks, should_stop is called. */
 TRANSMUTE_API transmute_result* transmute_score_texts(const transmute_language_model* model, const char* const* texts,
                                                       size_t count, const transmute_translation_options* options,
                                                       char** error);
@@ -419,8 +419,8 @@ TRANSMUTE_API void transmute_close_encoder(transmute_encoder* encoder);
 /* Number of elements of a vector. */
 TRANSMUTE_API size_t transmute_encoder_width(const transmute_encoder* encoder);
 
-/* Encodes `count` texts. Of `options`, which may be NULL, batch_size, batch_tokens, max_source_tokens and the languages
- * count. `token_vectors`: 0 for the means alone. */
+/* Encodes `count` texts. Of `options`, which may be NULL, batch_size, batch_tokens, max_source_tokens, the languages
+ * and should_stop count. `token_vectors`: 0 for the means alone. */
 TRANSMUTE_API transmute_vectors* transmute_encode(const transmute_encoder* encoder, const char* const* texts,
                                                   size_t count, const transmute_translation_options* options,
                                                   int token_vectors, char** error);

@@ -239,6 +239,17 @@ class Errors(WithModel):
         self.assertLess(time.monotonic() - begin, 3)
         self.assertEqual(self.translator.translate(""), "")
 
+    def test_interrupting_ends_the_work_of_scoring_and_embedding(self):
+        encoder = transmute.TextEncoder(MODEL)
+        lines = [f"the blue train {n} is near the red house of the old man." for n in range(60000)]
+        for call in (lambda: self.translator.score(lines, lines), lambda: encoder.embed(lines)):
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+            begin = time.process_time()
+            time.sleep(2)
+            self.assertLess(time.process_time() - begin, 0.05)
+
 
 class Threads(WithModel):
     def test_threads_get_their_own_results(self):

@@ -101,9 +101,10 @@ class TextEncoder(_Model):
             LIBRARY.vectors_free(vectors)
 
     def _encode(self, texts: List[str], options: CallOptions, *, token_vectors: bool) -> int:
-        handle = self._open()
+        handle, running = self._open(), Call()
+        running.attach(options)
         arguments = to_array(texts), len(texts), ctypes.byref(options), int(token_vectors)
-        return Call().run(lambda: call(LIBRARY.encode, handle.address, *arguments))
+        return running.run(lambda: call(LIBRARY.encode, handle.address, *arguments))
 
 
 def _options(

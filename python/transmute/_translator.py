@@ -270,10 +270,11 @@ class Translator(_Model):
     def _score(self, sources: List[str], targets: List[str], options: TranslationOptions) -> List[Hypothesis]:
         if len(sources) != len(targets):
             raise ValueError(f"the numbers of targets ({len(targets)}) and sources ({len(sources)}) differ")
-        handle = self._open()
+        handle, running = self._open(), Call()
         filled, wanted = translation_options(handle, options, len(sources))
+        running.attach(filled)
         arguments = to_array(sources, "source"), to_array(targets, "target"), len(sources), ctypes.byref(filled)
-        return hypotheses(Call().run(lambda: call(LIBRARY.score, handle.address, *arguments)), wanted)
+        return hypotheses(running.run(lambda: call(LIBRARY.score, handle.address, *arguments)), wanted)
 
 
 class LanguageModel(_Model):
@@ -335,11 +336,12 @@ class LanguageModel(_Model):
 
     def score(self, text: Union[str, Iterable[str]]) -> Union[Hypothesis, List[Hypothesis]]:
         """The tokens of a text and their log-probabilities. A list gives a list."""
-        handle = self._open()
+        handle, running = self._open(), Call()
         given = [text] if isinstance(text, str) else listed(text)
         filled, wanted = generation_options({}, len(given))
+        running.attach(filled)
         arguments = to_array(given), len(given), ctypes.byref(filled)
-        found = hypotheses(Call().run(lambda: call(LIBRARY.score_texts, handle.address, *arguments)), wanted)
+        found = hypotheses(running.run(lambda: call(LIBRARY.score_texts, handle.address, *arguments)), wanted)
         return found[0] if isinstance(text, str) else found
 
     def _generate(
