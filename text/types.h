@@ -44,6 +44,10 @@ struct TranslatorOptions {
   /// Map the weights of model folders instead of reading them: a model opens at once, and processes share its memory.
   /// Its files must then be replaced by renaming, not overwritten, while it is in use.
   bool map_weights = true;
+  /// Texts, prefixes, targets and translations are lists of the vocabulary's pieces with spaces between them, languages
+  /// included, for applications with a tokenizer of their own. The pieces of a prefix count as certain: their
+  /// probability is 1. SentenceSplitting, Guard, Protection and LetterCase, which are for plain text, have no effect.
+  bool listed_pieces = false;
 };
 
 /// How to treat a text of more than TranslationOptions::max_source_tokens.

@@ -131,12 +131,19 @@ SubwordModel::SubwordModel(std::string serialized, const std::string& name)
 
 SubwordModel::~SubwordModel() = default;
 
+std::shared_ptr<const SubwordModel> SubwordModel::of_listed_pieces() const {
+  auto listed = std::make_shared<SubwordModel>(serialized_, "a vocabulary");
+  listed->is_listed_ = true;
+  listed->languages_ = LanguagePieces::none;
+  return listed;
+}
+
 int64_t SubwordModel::size() const {
   return size_;
 }
 
 bool SubwordModel::is_tag(int64_t id) const {
-  return id >= special_ids::kCount && id < size_ && processor_->IsControl(static_cast<int>(id));
+  return !is_listed_ && id >= special_ids::kCount && id < size_ && processor_->IsControl(static_cast<int>(id));
 }
 
 SubwordModel::Tag SubwordModel::tag_of(std::string_view text) const {
@@ -192,7 +199,22 @@ int64_t SubwordModel::in_vocabulary(int64_t id, std::string_view piece) const {
   return other < size_ ? other : special_ids::kUnknown;
 }
 
+// The reserved ids are not for texts.
+SegmentedText SubwordModel::segment_listed(std::string_view text) const {
+  SegmentedText all;
+  for_each_part_of(text, true, [&](std::string_view piece, size_t at) {
+    int64_t id = in_vocabulary(processor_->PieceToId(std::string(piece)), piece);
+    if (id == special_ids::kUnknown && processor_->has_whole_words)
+      id = in_vocabulary(processor_->PieceToId(std::string(kSpaceMark).append(piece)), piece);
+    all.ids.push_back(id < special_ids::kCount ? special_ids::kUnknown : id);
+    all.pieces.emplace_back(piece);
+    all.spans.emplace_back(at, at + piece.size());
+  });
+  return all;
+}
+
 Ids SubwordModel::encode(std::string_view text) const {
+  if (is_listed_) return segment_listed(text).ids;
   const Tag tag = tag_of(text);
   Ids all;
   if (tag.bytes > 0) all.push_back(tag.id);
@@ -208,6 +230,7 @@ Ids SubwordModel::encode(std::string_view text) const {
 }
 
 SegmentedText SubwordModel::segment(std::string_view text) const {
+  if (is_listed_) return segment_listed(text);
   const Tag tag = tag_of(text);
   SegmentedText all;
   if (tag.bytes > 0) {
@@ -228,6 +251,11 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
 
 std::vector<ByteSpan> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces,
                                                     std::string_view text) const {
+  if (is_listed_) {
+    std::vector<ByteSpan> spans = segment_listed(text).spans;
+    spans.resize(pieces.size(), {text.size(), text.size()});
+    return spans;
+  }
   // Under the names by which the SentencePiece model knows them, the marks of the table included.
   std::vector<std::string> known = pieces;
   const auto is_known = [&](const std::string& piece) { return processor_->PieceToId(piece) != special_ids::kUnknown; };
@@ -256,6 +284,12 @@ std::string SubwordModel::without_marks(std::string text) const {
 }
 
 std::string SubwordModel::decode(const Ids& ids) const {
+  if (is_listed_) {
+    std::string list;
+    for (const int64_t id : ids)
+      if (id >= special_ids::kCount || id == special_ids::kUnknown) list += (list.empty() ? "" : " ") + piece(id);
+    return list;
+  }
   std::vector<int> content;
   for (const int64_t id : ids) {
     if (id < 0 || id >= size())
@@ -270,11 +304,18 @@ std::string SubwordModel::decode(const Ids& ids) const {
 std::string SubwordModel::piece(int64_t id) const {
   if (id < 0 || id >= size())
     throw std::invalid_argument(fmt::format("token id {} is outside the vocabulary of {}", id, size()));
-  return without_marks(processor_->IdToPiece(static_cast<int>(id)));
+  std::string piece = without_marks(processor_->IdToPiece(static_cast<int>(id)));
+  if (is_listed_ && processor_->has_whole_words && begins_word(piece)) piece.erase(0, kSpaceMark.size());
+  return piece;
 }
 
 Tokenizer::Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target)
     : source_(std::move(source)), target_(std::move(target)) {}
+
+Tokenizer Tokenizer::of_listed_pieces() const {
+  const auto source = source_->of_listed_pieces();
+  return Tokenizer(source, shared() ? source : target_->of_listed_pieces());
+}
 
 bool Tokenizer::exists(const std::string& folder) {
   return std::filesystem::exists(path_in(folder, kSharedTokenizerFile)) ||

@@ -41,6 +41,11 @@ class TRANSMUTE_API SubwordModel {
   /// @throws std::runtime_error if the bytes are not a SentencePiece model, or its reserved ids differ from special_ids
   SubwordModel(std::string serialized, const std::string& name);
   ~SubwordModel();
+  /// The same vocabulary for texts that are lists of its pieces with spaces between them: encode() looks the pieces up,
+  /// decode() puts spaces between them. Languages are pieces like others.
+  std::shared_ptr<const SubwordModel> of_listed_pieces() const;
+  /// Whether of_listed_pieces() made it.
+  bool is_listed() const { return is_listed_; }
   SubwordModel(const SubwordModel&) = delete;
   SubwordModel& operator=(const SubwordModel&) = delete;
 
@@ -84,12 +89,14 @@ class TRANSMUTE_API SubwordModel {
   int64_t in_vocabulary(int64_t id, std::string_view piece) const;  // or the unknown id
   std::string without_marks(std::string text) const;                // of pieces that SentencePiece does not split into
   LanguagePieces find_languages() const;
+  SegmentedText segment_listed(std::string_view text) const;
 
   struct Processor;
   std::unique_ptr<Processor> processor_;
   std::string serialized_;
   LanguagePieces languages_ = LanguagePieces::none;
   bool has_table_ = false;  // the vocabulary is another program's list of pieces
+  bool is_listed_ = false;  // texts are lists of pieces
   int64_t size_ = 0;        // ids beyond are pieces that the network does not know
   Ids line_breaks_;
 };
@@ -111,6 +118,9 @@ class TRANSMUTE_API Tokenizer {
   void save(const std::string& folder) const;
   /// Names of the files that save() writes, with the model in each.
   std::vector<std::pair<const char*, const SubwordModel*>> files() const;
+
+  /// The same vocabularies for texts that are lists of pieces, see SubwordModel::of_listed_pieces().
+  Tokenizer of_listed_pieces() const;
 
   /// The model of the source language.
   const SubwordModel& source() const { return *source_; }

@@ -81,6 +81,7 @@ TranslatorOptions translator_options(const transmute_translator_options& given) 
   ours.shortlist.best = given.shortlist_best;
   ours.shortlist.frequent = given.shortlist_frequent;
   if (given.reverse_model != nullptr) ours.reverse_model = given.reverse_model;
+  ours.listed_pieces = given.listed_pieces != 0;
   return ours;
 }
 

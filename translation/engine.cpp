@@ -298,7 +298,8 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   for (const size_t number : batch) {
     const SourcePart& part = parts[number];
     search.alignments |= part.has_tags;
-    requests.push_back({part.ids, part.prefix, static_cast<int64_t>(part.given.target), part.terms});
+    const size_t given = tokenizer_.target().is_listed() ? part.prefix.size() : part.given.target;
+    requests.push_back({part.ids, part.prefix, static_cast<int64_t>(given), part.terms});
     if (shortlist_) requests.back().shortlist = shortlist_->tokens_for(part.ids);
     if (search.constraint) requests.back().text = part.plain;
   }

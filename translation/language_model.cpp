@@ -85,6 +85,8 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
     throw std::invalid_argument("shortlists are for translation models: a language model has no source");
   if (!options.reverse_model.empty())
     throw std::invalid_argument("reranking is for translation models: a language model has no source");
+  if (options.listed_pieces)
+    throw std::invalid_argument("listed_pieces is for translation models: a language model takes text");
   state_ = std::make_unique<State>(model, options);
 }
 

@@ -14,10 +14,13 @@ inline namespace v0 {
 
 struct Translator::State {
   State(const std::string& path, const TranslatorOptions& options)
-      : device(find_device(options.device)), threads(worker_count(options.threads, device)) {
+      : device(find_device(options.device)),
+        listed_pieces(options.listed_pieces),
+        threads(worker_count(options.threads, device)) {
     OpenedModels opened =
         open_models(model_paths(path, options), device, Architecture::encoder_decoder, options, threads.parallel_for());
     default_search = opened.search;
+    if (options.listed_pieces) opened.tokenizer = opened.tokenizer.of_listed_pieces();
     engine = std::make_unique<TranslationEngine>(std::move(opened.ready), opened.tokenizer, threads.parallel_for());
     engine->align_with(default_search.alignment_layer, default_search.alignment_head);
     engine->use(opened.profile.sentences);
@@ -31,10 +34,21 @@ struct Translator::State {
   std::unique_ptr<const TranslationEngine> open_reverse(const TranslatorOptions& options) const {
     OpenedModels opened =
         open_models({options.reverse_model}, device, Architecture::encoder_decoder, options, threads.parallel_for());
+    if (options.listed_pieces) opened.tokenizer = opened.tokenizer.of_listed_pieces();
     return std::make_unique<const TranslationEngine>(std::move(opened.ready), std::move(opened.tokenizer), one_by_one);
   }
 
+  // Without what is for plain text.
+  static TranslationOptions for_listed_pieces(TranslationOptions options) {
+    options.split_sentences = SentenceSplitting::never;
+    options.guard = Guard::off;
+    options.protect = Protection::none;
+    options.letter_case = LetterCase::kept;
+    return options;
+  }
+
   Device device;
+  bool listed_pieces;
   mutable ThreadPool threads;
   SearchOptions default_search;
   std::unique_ptr<TranslationEngine> engine;
@@ -74,6 +88,7 @@ std::string Translator::translate(const std::string& text, const TranslationOpti
 std::vector<Translation> Translator::translate_batch(const std::vector<std::string>& texts,
                                                      const TranslationOptions& options,
                                                      const TranslationHooks& hooks) const {
+  if (state_->listed_pieces) return state_->engine->translate(texts, State::for_listed_pieces(options), hooks);
   return state_->engine->translate(texts, options, hooks);
 }
 

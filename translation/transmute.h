@@ -60,6 +60,11 @@ typedef struct transmute_translator_options {
   int64_t shortlist_frequent; /* tokens from the start of the vocabulary to allow always */
 
   const char* reverse_model; /* a model of the opposite direction, for rerank_candidates; or NULL */
+
+  /* nonzero: texts, prefixes, targets and translations are lists of the vocabulary's pieces with spaces between them,
+   * languages included, for applications with a tokenizer of their own. split_sentences, guard, protect and letter_case
+   * have no effect then. For translators only. */
+  int listed_pieces;
 } transmute_translator_options;
 
 /* Whether the sentences of a text are translated separately. Automatically: unless the model was trained on lines with

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """transmute.ctranslate2: python3 -m unittest discover python/tests"""
 
+import io
 import tempfile
 import unittest
 from pathlib import Path
 
+import transmute
 import transmute.ctranslate2 as ctranslate2
 from test_transmute import LANGUAGES, MULTILINGUAL, TINY
 
@@ -15,7 +17,8 @@ class LikeCTranslate2(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.translator = ctranslate2.Translator(str(TINY), device="cpu", compute_type="float32", inter_threads=1)
-        cls.tokenizer = cls.translator._tokenizer
+        cls.tokenizer = transmute.Tokenizer(TINY)
+        cls.direct = transmute.Translator(TINY, precision="float32")
 
     def test_translate_batch(self):
         source = [self.tokenizer.encode(text) for text in TEXTS]
@@ -26,6 +29,13 @@ class LikeCTranslate2(unittest.TestCase):
             self.assertEqual(result.scores, sorted(result.scores, reverse=True))
             for row in result.attention[0]:
                 self.assertEqual(len(row), len(tokens))
+        for text, result in zip(TEXTS, results):
+            direct = self.direct.translate_batch([text], beam_size=3, n_best=2, length_penalty=1.0, guard="off",
+                                                 protect="none", case="keep", max_extra_length=256,
+                                                 min_length=1)[0]  # fmt: skip
+            self.assertEqual(result.hypotheses, [hypothesis.tokens[:256] for hypothesis in direct.hypotheses])
+            for score, hypothesis in zip(result.scores, direct.hypotheses):
+                self.assertAlmostEqual(score, hypothesis.log_probability / (len(hypothesis.tokens) + 1), places=5)
         self.assertEqual(results[1].hypotheses, [[]])
         self.assertEqual(results[0][0], {"tokens": results[0].hypotheses[0], "score": results[0].scores[0],
                                          "attention": results[0].attention[0]})  # fmt: skip
@@ -36,23 +46,108 @@ class LikeCTranslate2(unittest.TestCase):
 
     def test_a_score_is_that_of_the_search(self):
         source = [self.tokenizer.encode(TEXTS[0])]
-        best = self.translator.translate_batch(source, length_penalty=0, return_scores=True)[0]
-        try:
-            scored = self.translator.score_batch(source, best.hypotheses)[0]
-        except ValueError:
-            self.skipTest("this translation is not cut into the pieces that the search wrote")
+        best = self.translator.translate_batch(source, length_penalty=0, return_scores=True, beam_size=8)[0]
+        self.assertLess(len(best.hypotheses[0]), 256)
+        scored = self.translator.score_batch(source, best.hypotheses)[0]
         self.assertEqual(scored.tokens, [*best.hypotheses[0], "</s>"])
         self.assertAlmostEqual(sum(scored.log_probs), best.scores[0], places=3)
 
     def test_languages_among_the_tokens(self):
         translator = ctranslate2.Translator(MULTILINGUAL)
-        pieces = translator._tokenizer.encode(TEXTS[0])
+        pieces = transmute.Tokenizer(MULTILINGUAL).encode(TEXTS[0])
+        direct = transmute.Translator(MULTILINGUAL).translate_batch(
+            [TEXTS[0]], beam_size=4, length_penalty=1.0, guard="off", protect="none", **LANGUAGES
+        )[0].best  # fmt: skip
         for source in (["eng_Latn", *pieces], [*pieces, "</s>", "eng_Latn"]):
             result = translator.translate_batch([source], [["deu_Latn"]], beam_size=4)[0]
             self.assertEqual(result.hypotheses[0][0], "deu_Latn")
-            direct = translator._translator.translate_batch([TEXTS[0]], beam_size=4, length_penalty=1.0, guard="off",
-                                                            protect="none", **LANGUAGES)  # fmt: skip
-            self.assertEqual(result.hypotheses[0][1:], direct[0].best.tokens)
+            self.assertEqual(result.hypotheses[0][1:], direct.tokens)
+
+    def test_given_tokens_have_probability_1(self):
+        source = [self.tokenizer.encode(TEXTS[0])]
+        prefix = self.translator.translate_batch(source, beam_size=8, length_penalty=0)[0].hypotheses[0]
+        result = self.translator.translate_batch(source, [prefix], return_scores=True, beam_size=8)[0]
+        self.assertLess(len(result.hypotheses[0]), 256)
+        self.assertEqual(result.hypotheses[0][: len(prefix)], prefix)
+        scores = self.translator.score_batch(source, result.hypotheses)[0].log_probs
+        self.assertAlmostEqual(result.scores[0], sum(scores[len(prefix) :]) / len(scores), places=4)
+
+    def test_tokens_need_not_be_those_of_the_models_tokenizer(self):
+        vocabulary = set(self.tokenizer.vocabulary())
+        letters = [letter for letter in "\u2581" + TEXTS[0].replace(" ", "\u2581") if letter in vocabulary]
+        self.assertGreater(len(letters), len(self.tokenizer.encode(TEXTS[0])))
+        found = self.translator.translate_batch([letters], return_attention=True)[0]
+        self.assertEqual({len(row) for row in found.attention[0]}, {len(letters)})
+        unknown = ["no such piece", "", "a\0b", "\u3000", *letters]
+        self.assertEqual({len(row) for row in self.translator.translate_batch([unknown], return_attention=True)[0]
+                          .attention[0]}, {len(unknown)})  # fmt: skip
+
+    def test_tokens_come_as_they_are_found(self):
+        source = self.tokenizer.encode(TEXTS[0])
+        expected = self.translator.translate_batch([source], beam_size=1, return_scores=True)[0]
+        end = [] if len(expected.hypotheses[0]) == 256 else ["</s>"]
+        for log_probs in (False, True):
+            steps = list(self.translator.generate_tokens(source, return_log_prob=log_probs))
+            self.assertEqual([step.token for step in steps], [*expected.hypotheses[0], *end])
+            self.assertEqual([step.is_last for step in steps], [False] * (len(steps) - 1) + [True])
+            vocabulary = self.tokenizer.vocabulary("target")
+            self.assertEqual([vocabulary[step.token_id] for step in steps], [step.token for step in steps])
+        scored = self.translator.score_batch([source], expected.hypotheses)[0]
+        for step, log_prob in zip(steps, scored.log_probs):
+            self.assertAlmostEqual(step.log_prob, log_prob, places=3)
+
+    def test_calls_in_the_background(self):
+        source = [self.tokenizer.encode(text) for text in TEXTS]
+        found = self.translator.translate_batch(source, asynchronous=True)
+        self.assertEqual([one.result() for one in found], self.translator.translate_batch(source))
+        self.assertTrue(found[0].done())
+        scored = self.translator.score_batch(source, source, asynchronous=True)
+        self.assertEqual([one.result() for one in scored], self.translator.score_batch(source, source))
+        failed = self.translator.translate_batch(source, asynchronous=True, min_decoding_length=3, max_decoding_length=2)
+        for _ in range(2):
+            with self.assertRaisesRegex(ValueError, "greater than the maximum"):
+                failed[0].result()
+
+    def test_samples_follow_the_seed(self):
+        source = [self.tokenizer.encode(TEXTS[0])]
+        drawn = []
+        for seed in (1, 1, 2):
+            ctranslate2.set_random_seed(seed)
+            for _ in range(2):
+                drawn.append(self.translator.translate_batch(source, sampling_topk=0, sampling_temperature=3)[0].hypotheses)
+        self.assertEqual(drawn[:2], drawn[2:4])
+        self.assertNotEqual(drawn[0], drawn[1])
+        self.assertNotEqual(drawn[:2], drawn[4:])
+
+    def test_a_model_can_be_unloaded_and_come_from_memory(self):
+        source = [self.tokenizer.encode(TEXTS[0])]
+        expected = self.translator.translate_batch(source)
+        files = {path.name: path.read_bytes() for path in TINY.iterdir()}
+        files["model.bin"] = io.BytesIO(files["model.bin"])
+        translator = ctranslate2.Translator("in memory", compute_type="float32", files=files)
+        self.assertEqual(translator.translate_batch(source), expected)
+        translator.unload_model()
+        self.assertFalse(translator.model_is_loaded)
+        with self.assertRaisesRegex(RuntimeError, "unloaded"):
+            translator.translate_batch(source)
+        translator.load_model()
+        self.assertEqual(translator.translate_batch(source), expected)
+
+    def test_score_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [str(Path(folder, name)) for name in ("source", "target", "output")]
+            tokens = [self.tokenizer.encode(text) for text in TEXTS]
+            for path in paths[:2]:
+                Path(path).write_text("".join(" ".join(line) + "\n" for line in tokens), encoding="utf-8")
+            stats = self.translator.score_file(*paths, with_tokens_score=True)
+            self.assertEqual((stats.num_examples, stats.num_tokens), (3, sum(len(line) + 1 for line in tokens)))
+            written = [line.split(" ||| ") for line in Path(paths[2]).read_text(encoding="utf-8").splitlines()]
+            for line, scored in zip(written, self.translator.score_batch(tokens, tokens)):
+                self.assertEqual(line[1].split(" "), scored.tokens)
+                self.assertAlmostEqual(float(line[0]), sum(scored.log_probs) / len(scored.log_probs), places=5)
+            Path(paths[1]).write_text("a\n")
+            with self.assertRaisesRegex(RuntimeError, "less examples"):
+                self.translator.translate_file(paths[0], paths[2], paths[1])
 
     def test_translate_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -72,8 +167,13 @@ class LikeCTranslate2(unittest.TestCase):
         self.translator.translate_batch(source, repetition_penalty=1)
         with self.assertRaisesRegex(TypeError, "beam_sise"):
             self.translator.translate_batch(source, beam_sise=2)
-        with self.assertRaisesRegex(ValueError, "own tokenizer"):
-            self.translator.translate_batch([["the", "cat"]])
+        with self.assertRaisesRegex(RuntimeError, "cannot open file"):
+            ctranslate2.Translator("/no/such")
+        with self.assertRaisesRegex(ValueError, "device index"):
+            ctranslate2.Translator(TINY, device_index=[0, 1])
+        for function in (self.translator.translate_iterable, self.translator.score_iterable):
+            with self.assertRaisesRegex(ValueError, "length"):
+                list(function(iter(source), iter([])))
         with self.assertRaises(ValueError):
             ctranslate2.Translator(TINY, compute_type="int3")
         self.assertTrue(ctranslate2.contains_model(TINY))

@@ -29,6 +29,7 @@ class TranslatorOptions(ctypes.Structure):
         ("shortlist_best", c_int64),
         ("shortlist_frequent", c_int64),
         ("reverse_model", c_char_p),
+        ("listed_pieces", c_int),
     ]
 
 

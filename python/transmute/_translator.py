@@ -60,6 +60,8 @@ class Translator(_Model):
     device     "cpu", "cuda", "cuda:N" or "auto". GPUs need the library libtransmute_torch
     shortlist  a table written by `make_shortlist`
     rerank     a model of the opposite direction, for the option rerank_candidates
+    listed_pieces  whether texts, prefixes and translations are lists of the vocabulary's pieces with spaces between them,
+               languages included, for programs with a tokenizer of their own
 
     Any number of threads may use a translator at once; they share its worker threads. A forked process must open its
     own. Errors are ValueError for mistakes of the caller, FileNotFoundError, MemoryError, and RuntimeError for the rest,
@@ -77,6 +79,7 @@ class Translator(_Model):
         shortlist_best: Optional[int] = None,
         shortlist_frequent: Optional[int] = None,
         rerank: Optional[Path] = None,
+        listed_pieces: bool = False,
     ) -> None:
         self._handle = open_model(
             LIBRARY.open,
@@ -91,6 +94,7 @@ class Translator(_Model):
                 "shortlist_best": shortlist_best,
                 "shortlist_frequent": shortlist_frequent,
                 "reverse_model": rerank,
+                "listed_pieces": int(listed_pieces),
             },
         )
 
