@@ -45,7 +45,7 @@ HttpResponse response_of(const StoredFile& file) {
   return response;
 }
 
-std::unique_ptr<DocumentFile> open_file(FormFile& file, const ApiLimits& limits) {
+std::unique_ptr<DocumentFile> open_file(FormFile& file, bool retranslate, const ApiLimits& limits) {
   const DocumentFormat* const format = document_format_of(file.name);
   if (format == nullptr)
     throw ApiError(400,
@@ -54,7 +54,7 @@ std::unique_ptr<DocumentFile> open_file(FormFile& file, const ApiLimits& limits)
   constexpr uint64_t kBytesPerCharacter = 80;  // of XML; most files have far fewer
   try {
     return open_document_file(*format, "the file", std::move(file.content),
-                              {false, kBytesPerCharacter * limits.characters});
+                              {retranslate, kBytesPerCharacter * limits.characters});
   } catch (const std::runtime_error& error) {
     throw ApiError(400, std::string("Invalid request: ") + error.what());
   }
@@ -96,7 +96,7 @@ void Api::begin_file(const CallPointer& call, const std::function<Answer(StoredF
   const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), file));
   admit(call, request->api_key);
   const std::string name = file.name;
-  const std::shared_ptr<const DocumentFile> document = open_file(file, options_.limits);
+  const std::shared_ptr<const DocumentFile> document = open_file(file, request->retranslate, options_.limits);
   set_texts(*request, *document, options_.limits);
   detect_source(*models_.current(), *request);
   begin(call, request, [document, name, answer_with](const ApiRequest& asked, const ApiResult& result) {

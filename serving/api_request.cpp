@@ -368,6 +368,9 @@ ApiRequest parse_translate_file(const HttpRequest& http, FormFile& file) {
   request.source = members.text("source");
   request.target = members.text("target");
   request.api_key = members.text("api_key");
+  const std::string retranslate = members.text("retranslate", "false");
+  if (retranslate != "true" && retranslate != "false") refuse("retranslate must be true or false");
+  request.retranslate = retranslate == "true";
   if (file.name.empty()) refuse("missing file parameter; send multipart/form-data with a file");
   if (request.source.empty()) refuse("missing source parameter");
   if (request.target.empty()) refuse("missing target parameter");

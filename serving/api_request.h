@@ -50,6 +50,7 @@ struct ApiRequest {
   bool stream = false;
   int64_t alternatives = 0;             ///< LibreTranslate's: further translations of each text
   std::vector<std::string> prefixes{};  ///< one for each text, or none
+  bool retranslate = false;             ///< of a file: also what the file has a translation of, as catalogs do
   TranslationOptions options{};
   std::string api_key;
   std::string key;  ///< of the options: equal where they are

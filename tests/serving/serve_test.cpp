@@ -206,8 +206,10 @@ TEST_F(Serve, TakesForms) {
 }
 
 // A form with a file, as curl -F sends it.
-std::string file_form(const std::string& name, const std::string& content) {
-  return "--b\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n--b\r\nContent-Disposition: form-data; "
+std::string file_form(const std::string& name, const std::string& content, const std::string& retranslate = "") {
+  const std::string field = "--b\r\nContent-Disposition: form-data; name=\"retranslate\"\r\n\r\n";
+  return (retranslate.empty() ? "" : field + retranslate + "\r\n") +
+         "--b\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n--b\r\nContent-Disposition: form-data; "
          "name=\"target\"\r\n\r\nde\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" +
          name + "\"\r\n\r\n" + content + "\r\n--b--\r\n";
 }
@@ -239,6 +241,20 @@ TEST_F(Serve, TranslatesFiles) {
   const Json settings = get("/frontend/settings");
   EXPECT_EQ(settings["filesTranslation"], true);
   EXPECT_THAT(settings["supportedFilesFormat"].get<std::vector<std::string>>(), Contains(".docx"));
+}
+
+TEST_F(Serve, TranslatesTranslatedEntriesOfACatalogIfAsked) {
+  const std::string type = "multipart/form-data; boundary=b";
+  const std::string catalog = std::string("msgid \"") + kText + "\"\nmsgstr \"alt\"\n";
+  Client client(server_->port());
+  const auto answer = [&](const std::string& retranslate) {
+    return client.post("/v1/documents", file_form("de.po", catalog, retranslate), "", type);
+  };
+  EXPECT_EQ(answer("").body, catalog);
+  EXPECT_EQ(answer("false").body, catalog);
+  EXPECT_EQ(answer("true").body, "#, fuzzy\n" + catalog.substr(0, catalog.find("alt")) + translated(kText) + "\"\n");
+  EXPECT_EQ(answer("yes").status, 400);
+  EXPECT_THAT(answer("yes").body, HasSubstr("retranslate must be true or false"));
 }
 
 TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {
