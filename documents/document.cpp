@@ -208,11 +208,11 @@ bool is_more_than_space(const std::string& text) {
   return false;
 }
 
-// True if there is more to translate than space.
+// True if there is more to translate than space, numbers and signs.
 bool has_words(const std::string& html, const std::vector<HtmlPiece>& pieces) {
   return std::any_of(pieces.begin(), pieces.end(), [&](const HtmlPiece& piece) {
     return piece.kind == HtmlKind::text &&
-           is_more_than_space(decoded(html.substr(piece.begin, piece.end - piece.begin)));
+           has_letters(std::string_view(html).substr(piece.begin, piece.end - piece.begin));
   });
 }
 

@@ -420,8 +420,8 @@ bool XmlSource::is_one_of(size_t token, const char* words) const {
 
 bool XmlSource::is_for_code(std::string_view style) const {
   constexpr const char* kStyles =
-      "code codeblock htmlcode htmlpreformatted inlinecode preformatted preformatted_20_text source_20_text sourcecode "
-      "verbatim verbatimchar";
+      "code codeblock htmlcode htmlpreformatted inlinecode macrotext preformatted preformatted_20_text source_20_text "
+      "sourcecode verbatim verbatimchar";
   const std::string name(style);
   return !name.empty() && (code_styles.count(name) > 0 || lists(kStyles, lower_case(name)));
 }

@@ -81,6 +81,14 @@ TEST(Document, LeavesTextWithoutVisibleCharactersAsItIs) {
   }
 }
 
+TEST(Document, LeavesHtmlWithoutLettersAsItIs) {
+  const std::string html = "<table><tr><td>12.50</td><td>&#49;&euro; &rarr; <b>3</b></td><td>\u0434</td></tr></table>";
+  const Document document(html, TextFormat::html, true);
+  ASSERT_THAT(document.segments(), ElementsAre("\u0434"));
+  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_THAT(Document("12.50", TextFormat::text, true).segments(), ElementsAre("12.50"));
+}
+
 TEST(Document, KeepsWhiteSpaceOfAnyWidthAroundText) {
   for (const bool split : {false, true}) {
     for (const TextFormat format : {TextFormat::text, TextFormat::tags, TextFormat::html})

@@ -83,9 +83,9 @@ TEST(WordFile, TextBoxesWithinAParagraphAreTranslatedByThemselves) {
 TEST(WordFile, DeletedTextCodeAndNumbersStay) {
   const std::string body = "<w:p><w:del><w:r><w:delText>old</w:delText></w:r></w:del><w:ins>" + run("new text") +
                            "</w:ins></w:p>" + "<w:p><w:pPr><w:pStyle w:val=\"SourceCode\"/></w:pPr>" + run("int x") +
-                           "</w:p>" + "<w:p>" + run("Call ") +
-                           run("main()", "<w:rPr><w:rStyle w:val=\"HTMLCode\"/></w:rPr>") + run(" twice.") +
-                           "</w:p><w:p>" + run("12.50") + "</w:p>";
+                           "</w:p>" + "<w:p><w:pPr><w:pStyle w:val=\"MacroText\"/></w:pPr>" + run("int y") + "</w:p>" +
+                           "<w:p>" + run("Call ") + run("main()", "<w:rPr><w:rStyle w:val=\"HTMLCode\"/></w:rPr>") +
+                           run(" twice.") + "</w:p><w:p>" + run("12.50") + "</w:p>";
   EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("new text", "Call <img 0> twice."));
 }
 
