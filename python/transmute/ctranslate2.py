@@ -310,7 +310,7 @@ class Translator:
 
         running, translator = Call(), self._open()
         texts = [text_of_tokens(tokens) for tokens in source]
-        return running.run(lambda: translator._translate(texts, filled, running, copied))  # type: ignore[arg-type]
+        return running.run(lambda: translator._translate(texts, filled, running, copied))
 
     def _score(
         self, source: Sequence[Tokens], target: Sequence[Tokens], offset: int, of_size: Dict[str, Any]
