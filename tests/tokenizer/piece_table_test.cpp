@@ -195,6 +195,36 @@ TEST(SpacedPieces, KeepUnknownWordsApart) {
   EXPECT_EQ(model.decode(model.encode("the old bridge")), "the old bridge");
 }
 
+TEST(ListedPieces, AreLookedUpAsTheyAre) {
+  PieceTable table;
+  for (const char* piece : {"", "", "", "", "the", "old", ">>deu<<"}) table.pieces.emplace_back(piece);
+  table.control.insert(">>deu<<");
+  const SubwordModel plain(model_of_spaced_pieces(table, "pieces"), "model");
+  EXPECT_EQ(plain.languages(), LanguagePieces::tags);
+  const auto listed = plain.of_listed_pieces();
+  EXPECT_TRUE(listed->is_listed());
+  EXPECT_EQ(listed->languages(), LanguagePieces::none);
+  const SegmentedText segmented = listed->segment("old >>deu<< </s> the");
+  EXPECT_THAT(segmented.ids, ElementsAre(5, 6, special_ids::kUnknown, 4));
+  EXPECT_THAT(segmented.pieces, ElementsAre("old", ">>deu<<", "</s>", "the"));
+  EXPECT_EQ(segmented.spans.back(), ByteSpan(17, 20));
+  EXPECT_EQ(listed->decode({5, 6, special_ids::kEnd, 4}), "old >>deu<< the");
+  EXPECT_THAT(listed->spans_of_pieces({">>deu<<", "the"}, ">>deu<< the"), ElementsAre(ByteSpan(0, 7), ByteSpan(8, 11)));
+}
+
+TEST_P(PieceTableOfTwoLanguages, ListsAnyPieceOfItsVocabulary) {
+  const SubwordModel model(serialized(), "model");
+  const auto listed = model.of_listed_pieces();
+  Ids ids;
+  std::string list;
+  for (int64_t id = special_ids::kCount; id < model.size(); ++id) {
+    ids.push_back(id);
+    list += (list.empty() ? "" : " ") + model.piece(id);
+  }
+  EXPECT_EQ(listed->encode(list), ids);
+  EXPECT_EQ(listed->decode(ids), list);
+}
+
 // It holds for pieces that the SentencePiece model does not split text into, too.
 TEST_P(PieceTableOfTwoLanguages, CoversTheBytesOfADecodedText) {
   const SubwordModel model(serialized(), "model");

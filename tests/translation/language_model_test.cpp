@@ -319,6 +319,11 @@ TEST_F(TinyLanguageModel, IsTheSameThroughTheCInterface) {
   c_options = transmute_generation_options_default();
   c_options.alignments = 1;
   EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr("no source to attend to"));
+  c_options = transmute_generation_options_default();
+  int stop = 1;
+  c_options.should_stop = transmute_is_set;
+  c_options.user = &stop;
+  EXPECT_EQ(told(transmute_score_texts(in_c, texts, 2, &c_options, &error)), "cancelled");
   EXPECT_THAT(told(transmute_generate(nullptr, texts, 2, nullptr, &error)), HasSubstr("NULL"));
   EXPECT_THAT(told(transmute_score_texts(in_c, nullptr, 2, nullptr, &error)), HasSubstr("NULL"));
   EXPECT_THAT(told(transmute_open(path.c_str(), nullptr, &error)), HasSubstr("is a language model"));
