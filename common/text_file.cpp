@@ -3,12 +3,9 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <unicode/utf8.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -19,19 +16,6 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 18;
-
-// The packer of the file, told by its first bytes; empty where it may be text. Some archives are valid UTF-8 for a
-// while.
-std::string packer_of(std::string_view beginning) {
-  constexpr std::pair<std::string_view, const char*> kMarks[] = {
-      {"\3757zXZ", "xz"}, {"\50\265\57\375", "zstd"}, {"PK\3\4", "zip"}, {"7z\274\257\47\34", "7-Zip"}};
-  for (const auto& [mark, packer] : kMarks)
-    if (beginning.substr(0, mark.size()) == mark) return packer;
-  constexpr size_t kLevel = 3;  // its place in bzip2's mark
-  const bool is_bzip2 =
-      beginning.substr(0, kLevel) == "BZh" && beginning.size() > kLevel && beginning.substr(kLevel + 1, 6) == "1AY&SY";
-  return is_bzip2 ? "bzip2" : "";
-}
 
 // The numbers of zero bytes at even places and at odd ones.
 std::array<size_t, 2> zeros_of(std::string_view line) {
@@ -51,13 +35,6 @@ bool has_utf_16_mark(std::string_view line, bool is_first) {
 }
 
 }  // namespace
-
-struct LineReader::File {
-  gzFile handle = nullptr;
-  ~File() {
-    if (handle != nullptr) gzclose(handle);
-  }
-};
 
 std::string long_line_message(const std::string& where, size_t most) {
   return fmt::format(
@@ -113,48 +90,28 @@ size_t byte_order_mark_length(std::string_view text) {
 
 std::string text_file_ending(const std::string& path) {
   std::filesystem::path name(path);
-  if (name.extension() == ".gz") name.replace_extension();
+  for (const char* packed : {".gz", ".xz", ".zst", ".bz2"})
+    if (name.extension() == packed) return text_file_ending(name.replace_extension().string());
   const std::string extension = name.extension().string();
   return extension.empty() ? extension : extension.substr(1);
 }
 
-LineReader::LineReader(const std::string& path, const LineRules& rules)
-    : path_(path), rules_(rules), file_(std::make_unique<File>()) {
-  if (std::filesystem::is_directory(path))
-    throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
-  file_->handle = gzopen(path.c_str(), "rb");
-  if (file_->handle == nullptr)
-    throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  gzbuffer(file_->handle, kBufferBytes);
-}
-
-LineReader::~LineReader() = default;
+LineReader::LineReader(const std::string& path, const LineRules& rules) : path_(path), rules_(rules), source_(path) {}
 
 // Appends another block to the unread rest; false at the end of the file.
 bool LineReader::fill() {
-  if (!error_.empty()) fail();
   buffer_.erase(0, position_);
   position_ = 0;
   const size_t kept = buffer_.size();
-  const bool is_beginning = line_number_ == 0 && kept == 0;
   buffer_.resize(kept + kBufferBytes);
-  const int read = gzread(file_->handle, buffer_.data() + kept, kBufferBytes);
-  buffer_.resize(kept + std::max(read, 0));
-  int code = Z_OK;
-  const char* message = gzerror(file_->handle, &code);
-  // A gzip stream that ends early reads as a short block with Z_BUF_ERROR: its lines come first.
-  if (read < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-    error_ = code == Z_ERRNO ? std::strerror(errno) : message;
-    if (read <= 0) fail();
-  }
-  if (const std::string packer = is_beginning ? packer_of(buffer_) : ""; !packer.empty())
-    throw std::runtime_error(
-        fmt::format("{}: is not plain or gzipped text: {} has packed it; unpack the file first", path_, packer));
+  const size_t read = source_.read(buffer_.data() + kept, kBufferBytes);
+  buffer_.resize(kept + read);
+  if (read == 0 && !source_.error().empty()) fail();
   return read > 0;
 }
 
 void LineReader::fail() const {
-  throw std::runtime_error(fmt::format("{}: cannot be read{}: {}", path_, after_line(line_number_), error_));
+  throw std::runtime_error(fmt::format("{}: cannot be read{}: {}", path_, after_line(line_number_), source_.error()));
 }
 
 bool LineReader::next(std::string& line) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/byte_source.h>
+
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,11 +51,10 @@ void remove_byte_order_mark(std::string& first_line);
 /// The length of the UTF-8 byte order mark that a text begins with; 0 where there is none.
 size_t byte_order_mark_length(std::string_view text);
 
-/// The ending of a text file's name, apart from ".gz": "en" for "a.en.gz"; empty where there is none.
+/// The ending of a text file's name, apart from that of a packer: "en" for "a.en.gz"; empty where there is none.
 std::string text_file_ending(const std::string& path);
 
-/// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way. Those of
-/// other packers are errors.
+/// Reads a text file line by line; packed ones as a ByteSource does.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
 /// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so; UTF-16 is an error.
@@ -62,9 +62,6 @@ std::string text_file_ending(const std::string& path);
 class LineReader {
  public:
   explicit LineReader(const std::string& path, const LineRules& rules = {});
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
 
   /// Puts the next line into `line`; false at the end of the file.
   bool next(std::string& line);
@@ -73,14 +70,12 @@ class LineReader {
   int64_t line_number() const { return line_number_; }
 
  private:
-  struct File;
   bool fill();
   [[noreturn]] void fail() const;
 
   std::string path_;
   LineRules rules_;
-  std::unique_ptr<File> file_;
-  std::string error_;  // that the next fill() reports
+  ByteSource source_;
   std::string buffer_;
   size_t position_ = 0;
   int64_t line_number_ = 0;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/byte_source.h>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr unsigned kZlibBufferBytes = 1 << 18;
+constexpr size_t kMarkBytes = 10;  // of the longest mark
+
+// The program that packed the file, by its first bytes; empty where it may be text. Some archives are valid UTF-8 for a
+// while.
+std::string packer_of(std::string_view beginning) {
+  constexpr std::pair<std::string_view, const char*> kMarks[] = {
+      {"\3757zXZ", "xz"}, {"\50\265\57\375", "zstd"}, {"PK\3\4", "zip"}, {"7z\274\257\47\34", "7-Zip"}};
+  for (const auto& [mark, packer] : kMarks)
+    if (beginning.substr(0, mark.size()) == mark) return packer;
+  constexpr size_t kLevel = 3;  // its place in bzip2's mark
+  const bool is_bzip2 =
+      beginning.substr(0, kLevel) == "BZh" && beginning.size() > kLevel && beginning.substr(kLevel + 1, 6) == "1AY&SY";
+  return is_bzip2 ? "bzip2" : "";
+}
+
+[[noreturn]] void refuse_packed(const std::string& path, const std::string& packer) {
+  throw std::runtime_error(
+      fmt::format("{}: is not plain or gzipped text: {} has packed it; unpack the file first", path, packer));
+}
+
+// The first bytes of a regular file; of a pipe none, because they would be lost.
+std::string beginning_of(int fd) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  std::array<char, kMarkBytes> bytes{};
+  const ssize_t count = pread(fd, bytes.data(), bytes.size(), 0);
+  return {bytes.data(), static_cast<size_t>(std::max<ssize_t>(count, 0))};
+}
+
+}  // namespace
+
+// A program that unpacks a file into a pipe.
+struct ByteSource::Unpacker {
+  Unpacker(const std::string& path, std::string name, int from) : program(std::move(name)) {
+    std::array<int, 2> pipe{};
+    if (pipe2(pipe.data(), O_CLOEXEC) != 0)
+      throw std::runtime_error(fmt::format("{}: no pipe can be made: {}", path, std::strerror(errno)));
+    output = pipe[0];
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string unpack = "-dc";
+    const std::array<char*, 3> words{program.data(), unpack.data(), nullptr};
+    const int failure = posix_spawnp(&process, program.c_str(), &actions, nullptr, words.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipe[1]);
+    if (failure == 0) return;
+    close(output);
+    throw std::runtime_error(
+        fmt::format("{0}: {1} has packed it, and the program {1} cannot be run ({2}); install it, or unpack the file",
+                    path, program, std::strerror(failure)));
+  }
+  ~Unpacker() { wait(); }
+  Unpacker(const Unpacker&) = delete;
+  Unpacker& operator=(const Unpacker&) = delete;
+
+  // Whether it has ended well. The pipe is at its end, or closed.
+  bool wait() {
+    int status = 0;
+    while (process > 0 && waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    process = 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+
+  std::string program;
+  int output = -1;
+  pid_t process = 0;
+};
+
+struct ByteSource::File {
+  gzFile handle = nullptr;
+  ~File() {
+    if (handle != nullptr) gzclose(handle);
+  }
+};
+
+ByteSource::ByteSource(const std::string& path) : path_(path), file_(std::make_unique<File>()) {
+  if (std::filesystem::is_directory(path))
+    throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  const std::string packer = packer_of(beginning_of(fd));
+  if (!packer.empty()) {
+    try {
+      if (packer == "zip" || packer == "7-Zip") refuse_packed(path, packer);
+      unpacker_ = std::make_unique<Unpacker>(path, packer, fd);
+    } catch (...) {
+      close(fd);
+      throw;
+    }
+    close(fd);
+    fd = unpacker_->output;
+  }
+  file_->handle = gzdopen(fd, "rb");
+  if (file_->handle == nullptr) {
+    close(fd);
+    throw std::runtime_error(fmt::format("{}: cannot be opened: there is not enough memory", path));
+  }
+  gzbuffer(file_->handle, kZlibBufferBytes);
+}
+
+ByteSource::~ByteSource() = default;
+
+size_t ByteSource::read(void* to, size_t count) {
+  if (!error_.empty()) return 0;
+  const int read = gzread(file_->handle, to, static_cast<unsigned>(count));
+  int code = Z_OK;
+  const char* message = gzerror(file_->handle, &code);
+  // A gzip stream that ends early reads as a short block with Z_BUF_ERROR.
+  if (read < 0 || (code != Z_OK && code != Z_STREAM_END)) error_ = code == Z_ERRNO ? std::strerror(errno) : message;
+  const auto bytes = static_cast<size_t>(std::max(read, 0));
+  if (!std::exchange(is_begun_, true))
+    if (const std::string packer = packer_of({static_cast<const char*>(to), bytes}); !packer.empty())
+      refuse_packed(path_, packer);
+  if (bytes == 0 && error_.empty() && unpacker_ && unpacker_->process > 0 && !unpacker_->wait())
+    error_ = fmt::format("{} cannot unpack it; is the file damaged?", unpacker_->program);
+  return bytes;
+}
+
+}  // namespace v0
+}  // namespace transmute
