@@ -19,8 +19,8 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  /// Returns how many of `count` bytes there were; 0 at the end and after a failure. What comes before a damaged part is
-  /// handed out first.
+  /// Returns how many of `count` bytes there were; 0 at the end and after a failure. What comes before a damaged part
+  /// is handed out first.
   size_t read(void* to, size_t count);
 
   /// What went wrong; empty as long as nothing has.
