@@ -26,7 +26,8 @@ struct Command {
 
 // In the order in which they are met.
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{{"train", "train a model on text", true},
+  static const std::vector<Command> all{{"prepare", "clean parallel text for a training"},
+                                        {"train", "train a model on text", true},
                                         {"translate", "translate text"},
 #ifdef TRANSMUTE_HAS_SERVE
                                         {"serve", "serve translations over HTTP"},
@@ -70,6 +71,7 @@ std::string records() {
 std::string other_name(const std::string& word) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> names{
       {"--version", {"version", "-v", "-V"}},
+      {"prepare", {"clean", "filter", "preprocess", "clean-corpus"}},
       {"translate", {"decode", "infer", "inference", "predict", "interactive", "decoder"}},
       {"train", {"fit", "finetune", "fine-tune", "learn"}},
       {"serve", {"server", "web", "api"}},

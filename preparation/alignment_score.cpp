@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/preparation/alignment_score.h>
+
+#include <transmute/common/hash.h>
+#include <transmute/preparation/side.h>
+#include <transmute/tokenizer/special_ids.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr int32_t kFirstId = 4;  // after the special ids, one of which is the empty word
+static_assert(special_ids::kEnd < kFirstId);
+constexpr int64_t kIterations = 5;
+
+// Which model scores a pair: a function of the pair alone.
+size_t half_of(const TextPair& pair) {
+  return hash_bytes(pair.target.data(), pair.target.size(), hash_bytes(pair.source.data(), pair.source.size())) % 2;
+}
+
+// The sum over the words of `target` of the logarithm of how much more probable `source` makes each.
+double gain(const std::vector<int32_t>& source, const std::vector<int32_t>& target, const LexicalModel& model,
+            const std::vector<double>& frequencies) {
+  // A word that nothing explains counts as one that is this much less probable than by its frequency.
+  constexpr double kUnexplained = 0.1;
+  const auto given = [&](int64_t from, int32_t word) {
+    return from < model.source_tokens() ? model.probability(from, word) : 0;  // only the other half may have it
+  };
+  double sum = 0;
+  for (const int32_t word : target) {
+    double probability = given(special_ids::kEnd, word);
+    for (const int32_t from : source) probability += given(from, word);
+    probability /= static_cast<double>(source.size() + 1);
+    const double frequency = frequencies[static_cast<size_t>(word)];
+    sum += std::log((1 - kUnexplained) * probability / frequency + kUnexplained);
+  }
+  return sum;
+}
+
+// The scores of a class of pairs, and of as many that chance has paired.
+struct Scores {
+  std::vector<double> found, chance;  // ascending
+};
+
+double share_up_to(const std::vector<double>& ascending, double value) {
+  return static_cast<double>(std::upper_bound(ascending.begin(), ascending.end(), value) - ascending.begin()) /
+         static_cast<double>(ascending.size());
+}
+
+// The share of pairs that are as if by chance: of those, half score less than the median of chance, and few others do.
+double mismatched_share(const Scores& scores) {
+  double least = 1;
+  for (const double quantile : {0.25, 0.5, 0.75}) {
+    const double value = scores.chance[static_cast<size_t>(quantile * static_cast<double>(scores.chance.size() - 1))];
+    least = std::min(least, share_up_to(scores.found, value) / share_up_to(scores.chance, value));
+  }
+  return least;
+}
+
+// The highest score around which at least half of the pairs are as if by chance.
+std::optional<double> threshold_of(const Scores& scores, double mismatched) {
+  constexpr double kFewestMismatched = 0.0005, kWidth = 0.125;
+  if (mismatched < kFewestMismatched) return {};
+  const auto around = [](const std::vector<double>& values, double value) {
+    return share_up_to(values, value + kWidth) - share_up_to(values, value - kWidth);
+  };
+  std::optional<double> threshold;
+  for (double value = scores.chance.front(); value < scores.chance.back(); value += kWidth / 4) {
+    const double by_chance = mismatched * around(scores.chance, value);
+    if (by_chance > 0 && 2 * by_chance >= around(scores.found, value)) threshold = value;
+  }
+  return threshold;
+}
+
+}  // namespace
+
+size_t alignment_class(const AlignmentScore& score) {
+  size_t found = 0;
+  for (size_t most = 2; score.words > most && found + 1 < kAlignmentClasses; most *= 2) ++found;
+  return found;
+}
+
+AlignmentScorer::AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew& workers)
+    : source_(read_side(sample, &TextPair::source)), target_(read_side(sample, &TextPair::target)) {
+  std::array<ParallelText, 4> texts;  // of each half, in both directions
+  for (const TextPair& pair : sample) {
+    const Words2 words = words_of(pair);
+    if (words.source.empty() || words.target.empty()) continue;
+    const size_t learner = 1 - half_of(pair);
+    for (size_t direction = 0; direction < 2; ++direction) {
+      const bool is_forward = direction == 0;
+      const Words &from = is_forward ? words.source : words.target, &to = is_forward ? words.target : words.source;
+      texts[2 * direction + learner].source.add(from.data(), from.size());
+      texts[2 * direction + learner].target.add(to.data(), to.size());
+    }
+  }
+  workers.for_each_chunk(texts.size(), 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i)
+      (i < 2 ? forward_ : backward_)[i % 2] = std::make_unique<const LexicalModel>(texts[i], kIterations);
+  });
+  thresholds_ = find_thresholds(sample, workers);
+}
+
+AlignmentScorer::Side AlignmentScorer::read_side(const std::vector<TextPair>& sample, std::string TextPair::*side) {
+  std::unordered_map<std::string, size_t> counts;
+  size_t all = 0;
+  for (const TextPair& pair : sample)
+    for (std::string& word : stems_of(pair.*side)) {
+      ++counts[std::move(word)];
+      ++all;
+    }
+  // In the order of the alphabet, so that sums are the same everywhere.
+  std::vector<std::pair<std::string, size_t>> known;
+  for (const auto& [word, count] : counts)
+    if (count > 1) known.emplace_back(word, count);
+  std::sort(known.begin(), known.end());
+  Side read;
+  read.frequencies.resize(kFirstId);
+  for (const auto& [word, count] : known) {
+    read.ids.emplace(word, static_cast<int32_t>(read.frequencies.size()));
+    read.frequencies.push_back(static_cast<double>(count) / static_cast<double>(all));
+  }
+  return read;
+}
+
+AlignmentScorer::Words AlignmentScorer::words_of(const Side& side, const std::string& text) {
+  constexpr size_t kMostWords = 200;  // which tell enough of a long text
+  Words words;
+  for (const std::string& word : stems_of(text)) {
+    const auto found = side.ids.find(word);
+    if (found != side.ids.end()) words.push_back(found->second);
+    if (words.size() == kMostWords) break;
+  }
+  return words;
+}
+
+AlignmentScorer::Words2 AlignmentScorer::words_of(const TextPair& pair) const {
+  return {words_of(source_, pair.source), words_of(target_, pair.target)};
+}
+
+AlignmentScore AlignmentScorer::score(const Words& source, const Words& target, size_t half) const {
+  if (source.empty() || target.empty()) return {};
+  const double sum = gain(source, target, *forward_[half], target_.frequencies) +
+                     gain(target, source, *backward_[half], source_.frequencies);
+  return {sum / static_cast<double>(source.size() + target.size()), std::min(source.size(), target.size())};
+}
+
+AlignmentScore AlignmentScorer::score(const TextPair& pair) const {
+  const Words2 words = words_of(pair);
+  return score(words.source, words.target, half_of(pair));
+}
+
+AlignmentThresholds AlignmentScorer::find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const {
+  constexpr size_t kFewestPairs = 500, kGrain = 256;
+  struct Scored {
+    Words2 words;
+    size_t half = 0;
+    AlignmentScore score;
+  };
+  std::vector<Scored> scored(sample.size());
+  workers.for_each_chunk(sample.size(), kGrain, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      scored[i].words = words_of(sample[i]);
+      scored[i].half = half_of(sample[i]);
+      scored[i].score = score(scored[i].words.source, scored[i].words.target, scored[i].half);
+    }
+  });
+  // Pairs of one class and one half, each with the target of the next: no model has seen either side's own pair.
+  std::array<std::array<std::vector<const Scored*>, 2>, kAlignmentClasses> classes;
+  for (const Scored& pair : scored)
+    if (pair.score.words > 0) classes[alignment_class(pair.score)][pair.half].push_back(&pair);
+  AlignmentThresholds thresholds;
+  double mismatched = 0;
+  for (size_t i = 0; i < kAlignmentClasses; ++i) {
+    Scores scores;
+    for (const auto& pairs : classes[i])
+      for (size_t k = 0; k < pairs.size(); ++k) {
+        const Scored& next = *pairs[(k + 1) % pairs.size()];
+        scores.found.push_back(pairs[k]->score.value);
+        scores.chance.push_back(score(pairs[k]->words.source, next.words.target, pairs[k]->half).value);
+      }
+    if (scores.found.size() < kFewestPairs) continue;
+    std::sort(scores.found.begin(), scores.found.end());
+    std::sort(scores.chance.begin(), scores.chance.end());
+    const double share = mismatched_share(scores);
+    mismatched += share * static_cast<double>(scores.found.size());
+    thresholds.least[i] = threshold_of(scores, share);
+  }
+  if (!sample.empty()) thresholds.mismatched = mismatched / static_cast<double>(sample.size());
+  return thresholds;
+}
+
+}  // namespace v0
+}  // namespace transmute

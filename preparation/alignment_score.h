@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/preparation/pair_reader.h>
+#include <transmute/training/data/lexical_model.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The logarithm of how much more probable the words of each side are given the other side than by their frequency
+/// alone, on average over the words of both sides: about 0 or less for texts that have nothing to do with each other.
+struct AlignmentScore {
+  double value = 0;
+  size_t words = 0;  ///< of the side that has fewer known ones; those that the sample has once are not known
+};
+
+/// Number of lengths that the thresholds tell apart: pairs of 1 or 2 words, 3 or 4, 5 to 8, 9 to 16, and more.
+constexpr size_t kAlignmentClasses = 5;
+
+/// The class of a pair.
+size_t alignment_class(const AlignmentScore& score);
+
+/// What an AlignmentScorer found in its sample.
+struct AlignmentThresholds {
+  /// The lowest score that pairs of each length may have; nothing where the sample has too few, or where pairs that
+  /// translate each other cannot be told from others.
+  std::array<std::optional<double>, kAlignmentClasses> least{};
+  double mismatched = 0;  ///< share of the sample's pairs that seem not to translate each other
+};
+
+/// Scores pairs by IBM Model 1 (Brown et al., 1993) in both directions. Each half of a sample has a model that was
+/// learned from the other half, so that no pair of it is scored by a model that has seen the pair.
+class AlignmentScorer {
+ public:
+  /// @param sample of pairs that break no other rule
+  AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew& workers);
+
+  AlignmentScore score(const TextPair& pair) const;
+
+  /// The thresholds below which at least half of the sample's pairs would score as if their sides were paired by
+  /// chance. Chance is shown by the sides of the sample's own pairs, paired anew.
+  const AlignmentThresholds& thresholds() const { return thresholds_; }
+
+ private:
+  struct Side {
+    std::unordered_map<std::string, int32_t> ids;
+    std::vector<double> frequencies;  // by id
+  };
+  using Words = std::vector<int32_t>;
+  struct Words2 {
+    Words source, target;
+  };
+  static Side read_side(const std::vector<TextPair>& sample, std::string TextPair::*side);
+  static Words words_of(const Side& side, const std::string& text);
+  Words2 words_of(const TextPair& pair) const;
+  AlignmentScore score(const Words& source, const Words& target, size_t half) const;
+  AlignmentThresholds find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const;
+
+  Side source_, target_;
+  std::array<std::unique_ptr<const LexicalModel>, 2> forward_, backward_;  // by the half that they score
+  AlignmentThresholds thresholds_;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Mends what wrong conversions have done to a text, where that can be undone for certain: UTF-8 that was read as
+/// Windows-1252 or Latin-1, once or several times ("fÃ¼r"), and characters of Windows-1252 that became control
+/// characters. Removes other control characters and the spaces at both ends; a tab becomes a space.
+/// @param text valid UTF-8
+/// @returns whether characters other than spaces have changed
+bool mend_encoding(std::string& text);
+
+/// True if a mended text still shows that characters were lost: U+FFFD, "fÃr", or a question mark within a word.
+bool has_lost_characters(std::string_view text);
+
+}  // namespace v0
+}  // namespace transmute

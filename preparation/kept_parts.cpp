@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/preparation/kept_parts.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/preparation/side.h>
+#include <transmute/text/checks/kept_text.h>
+#include <transmute/text/checks/numbers.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using Parts = std::vector<std::string>;
+
+// The first part that one sorted list has and the other does not.
+std::optional<std::string> first_difference(const Parts& source, const Parts& target) {
+  Parts missing, added;
+  std::set_difference(source.begin(), source.end(), target.begin(), target.end(), std::back_inserter(missing));
+  std::set_difference(target.begin(), target.end(), source.begin(), source.end(), std::back_inserter(added));
+  if (!missing.empty()) return fmt::format("the target lacks {}", missing.front());
+  if (!added.empty()) return fmt::format("the source has no {}", added.front());
+  return {};
+}
+
+Parts parts_of(std::string_view text, const std::vector<checks::KeptText>& kept, WarningKind kind) {
+  Parts parts;
+  for (const checks::KeptText& part : kept)
+    if (part.kind == kind) parts.emplace_back(text.substr(part.span.first, part.span.second - part.span.first));
+  return parts;
+}
+
+// "%1$s" as "%s": a translation that changes the order of arguments numbers them.
+std::string without_number(std::string placeholder) {
+  size_t digits = 1;
+  while (digits < placeholder.size() && std::isdigit(static_cast<unsigned char>(placeholder[digits])) != 0) ++digits;
+  if (placeholder.front() == '%' && digits > 1 && digits < placeholder.size() && placeholder[digits] == '$')
+    placeholder.erase(1, digits);
+  return placeholder;
+}
+
+Parts placeholders_of(std::string_view text) {
+  Parts parts = parts_of(text, checks::kept_text_in(text), WarningKind::placeholder);
+  std::transform(parts.begin(), parts.end(), parts.begin(), without_number);
+  std::sort(parts.begin(), parts.end());
+  return parts;
+}
+
+bool may_have(const TextPair& pair, std::string_view characters) {
+  return pair.source.find_first_of(characters) != std::string::npos ||
+         pair.target.find_first_of(characters) != std::string::npos;
+}
+
+std::vector<checks::Span> spans_of(std::string_view text) {
+  std::vector<checks::Span> spans;
+  for (const checks::KeptText& part : checks::kept_text_in(text))
+    if (part.kind != WarningKind::emoji) spans.push_back(part.span);
+  return spans;
+}
+
+}  // namespace
+
+std::optional<std::string> find_other_markup(const TextPair& pair) {
+  if (!may_have(pair, "<&")) return {};
+  return first_difference(markup_in(pair.source), markup_in(pair.target));
+}
+
+std::optional<std::string> find_other_placeholders(const TextPair& pair) {
+  if (!may_have(pair, "%{")) return {};
+  return first_difference(placeholders_of(pair.source), placeholders_of(pair.target));
+}
+
+std::optional<std::string> find_other_addresses(const TextPair& pair) {
+  if (!may_have(pair, "@:") && pair.source.find("www.") == std::string::npos &&
+      pair.target.find("www.") == std::string::npos)
+    return {};
+  const Parts source = parts_of(pair.source, checks::kept_text_in(pair.source), WarningKind::address);
+  const Parts target = parts_of(pair.target, checks::kept_text_in(pair.target), WarningKind::address);
+  if (source.empty() == target.empty()) return {};
+  if (target.empty()) return fmt::format("the target lacks {}", source.front());
+  return fmt::format("the source has no {}", target.front());
+}
+
+std::optional<std::string> find_other_numbers(const TextPair& pair) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c & 0x80) != 0; };
+  if (std::none_of(pair.source.begin(), pair.source.end(), is_digit) &&
+      std::none_of(pair.target.begin(), pair.target.end(), is_digit))
+    return {};
+  const auto faults = checks::compare_numbers(pair.source, pair.target, spans_of(pair.source), spans_of(pair.target));
+  if (faults.empty()) return {};
+  const auto part = [](const std::string& text, const checks::Span& span) {
+    return text.substr(span.first, span.second - span.first);
+  };
+  const std::string before = part(pair.source, faults.front().source), after = part(pair.target, faults.front().target);
+  if (after.empty()) return fmt::format("the target lacks {}", before);
+  if (before.empty()) return fmt::format("the source has no {}", after);
+  return fmt::format("{} became {}", before, after);
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/preparation/pair_reader.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/files.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/plural_forms.h>
+#include <transmute/documents/po_entries.h>
+#include <transmute/documents/wrapped_text.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+const LineRules kDirtyText{InvalidUtf8::replace, kMaxLineBytes};
+
+// Line n of one file and line n of the other.
+class TextPairs : public PairReader {
+ public:
+  explicit TextPairs(const PairInput& input)
+      : input_(input), source_(input.source, kDirtyText), target_(input.target, kDirtyText) {}
+
+  bool next(TextPair& pair) override {
+    const bool has_source = source_.next(pair.source), has_target = target_.next(pair.target);
+    if (has_source != has_target)
+      throw std::runtime_error(
+          fmt::format("{} has more lines than {}, which ends after line {}; line n of the target must translate line n "
+                      "of the source",
+                      has_source ? input_.source : input_.target, has_source ? input_.target : input_.source,
+                      has_source ? target_.line_number() : source_.line_number()));
+    return has_source;
+  }
+
+ private:
+  PairInput input_;
+  LineReader source_, target_;
+};
+
+// Two columns of lines with tabs between them. A side is empty where its column is missing.
+class TsvPairs : public PairReader {
+ public:
+  TsvPairs(const std::string& path, const PairReaderOptions& options) : options_(options), reader_(path, kDirtyText) {}
+
+  bool next(TextPair& pair) override {
+    if (!reader_.next(line_)) return false;
+    pair.source = column(options_.source_column);
+    pair.target = column(options_.target_column);
+    return true;
+  }
+
+ private:
+  std::string column(size_t number) const {
+    size_t begin = 0;
+    for (; number > 0; --number) {
+      const size_t tab = line_.find('\t', begin);
+      if (tab == std::string::npos) return "";
+      begin = tab + 1;
+    }
+    return line_.substr(begin, std::min(line_.find('\t', begin), line_.size()) - begin);
+  }
+
+  PairReaderOptions options_;
+  LineReader reader_;
+  std::string line_;
+};
+
+std::string content_of(const std::string& path) {
+  ByteSource source(path);
+  std::string content;
+  constexpr size_t kBlock = 1 << 16;
+  for (size_t size = 0;; size = content.size()) {
+    content.resize(size + kBlock);
+    content.resize(size + source.read(content.data() + size, kBlock));
+    if (!source.error().empty()) throw std::runtime_error(fmt::format("{}: cannot be read: {}", path, source.error()));
+    if (content.size() == size) break;
+    if (content.size() > kMaxFileBytes)
+      throw std::runtime_error(fmt::format("{}: is larger than a catalog can be (1 GiB)", path));
+  }
+  remove_byte_order_mark(content);
+  if (const size_t bad = find_invalid_utf8(content); bad != std::string::npos)
+    throw std::runtime_error(
+        fmt::format("{}: is not UTF-8 (byte {}); convert it first: msgconv -t UTF-8", path, bad + 1));
+  return content;
+}
+
+// The finished translations of a catalog.
+class PoPairs : public PairReader {
+ public:
+  explicit PoPairs(const std::string& path) {
+    for (const PoEntry& entry : po_entries(path, content_of(path))) {
+      if (entry.id.empty())
+        forms_ = PluralForms(entry.translations.front().text);
+      else
+        add(entry);
+    }
+  }
+
+  bool next(TextPair& pair) override {
+    if (next_ == pairs_.size()) return false;
+    pair = std::move(pairs_[next_++]);
+    return true;
+  }
+
+ private:
+  void add(const PoEntry& entry) {
+    const auto is_empty = [](const PoField& field) { return field.text.empty(); };
+    if (entry.is_fuzzy || std::any_of(entry.translations.begin(), entry.translations.end(), is_empty)) {
+      ++untranslated_;
+      return;
+    }
+    const auto take = [&](const std::string& source, const std::string& target) {
+      pairs_.push_back({on_one_line(without_wrapping(source)), on_one_line(without_wrapping(target))});
+    };
+    const size_t forms = entry.translations.size();
+    if (!entry.has_plural) return take(entry.id, entry.translations.front().text);
+    // Of several forms for more than one, the last is for the largest numbers.
+    if (forms > 1 && forms_.singular() < forms) take(entry.id, entry.translations[forms_.singular()].text);
+    take(entry.plural, entry.translations.back().text);
+  }
+
+  PluralForms forms_;
+  std::vector<TextPair> pairs_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || (c >= '\t' && c <= '\r');
+    if (!is_space)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  if (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+bool is_language(const std::string& language, const std::string& wanted) {
+  const auto is_same = [](char a, char b) { return a == b || (a == '_' && b == '-') || (a == '-' && b == '_'); };
+  const std::string full = lower_case(language), part = lower_case(wanted);
+  if (part.empty() || full.size() < part.size() || !std::equal(part.begin(), part.end(), full.begin(), is_same))
+    return false;
+  return full.size() == part.size() || full[part.size()] == '-' || full[part.size()] == '_';
+}
+
+std::unique_ptr<PairReader> open_pairs(const PairInput& input, const PairReaderOptions& options) {
+  if (!input.target.empty()) return std::make_unique<TextPairs>(input);
+  const std::string ending = lower_case(text_file_ending(input.source));
+  if (ending == "tsv") return std::make_unique<TsvPairs>(input.source, options);
+  if (ending == "tmx") return open_tmx_pairs(input.source, options);
+  if (ending == "xlf" || ending == "xliff") return open_xliff_pairs(input.source, options);
+  if (ending == "po") return std::make_unique<PoPairs>(input.source);
+  throw std::invalid_argument(
+      fmt::format("{}: the ending of its name tells no format of pairs; {} do (also packed, as .tsv.gz). Text in two "
+                  "files is given "
+                  "with --source and --target",
+                  input.source, kPairFileEndings));
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/preparation/preparation.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/random.h>
+#include <transmute/common/text_file.h>
+#include <transmute/preparation/encoding.h>
+#include <transmute/preparation/side.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr size_t kBlockPairs = 8192, kChunkPairs = 128;
+
+// Puts an item into a list of at most `most` that is an even sample of all items put so far, of which this is number
+// `number` from 1 on. `make` is called if the item is taken.
+template <class Item, class Make>
+void put_into_sample(std::vector<Item>& sample, size_t most, int64_t number, const Make& make) {
+  if (sample.size() < most) return sample.push_back(make());
+  const uint64_t place = mix_bits(static_cast<uint64_t>(number)) % static_cast<uint64_t>(number);
+  if (place < most) sample[place] = make();
+}
+
+void check_can_be_read_twice(const PairInput& input) {
+  for (const std::string& path : {input.source, input.target})
+    if (!path.empty() && std::filesystem::exists(path) && !std::filesystem::is_regular_file(path) &&
+        !std::filesystem::is_directory(path))
+      throw std::invalid_argument(
+          fmt::format("{}: is no file, and the text is read twice; save it in a file first", path));
+}
+
+}  // namespace
+
+// A pair, and what is found of it on any worker.
+struct Preparation::CheckedPair {
+  TextPair pair;
+  bool is_mended = false;
+  std::optional<Violation> violation;
+  uint64_t hash = 0, key = 0;  // of the pair, and of what near duplicates have in common
+};
+
+Preparation::Preparation(PreparationOptions options, WorkerCrew& workers, Progress progress)
+    : options_(std::move(options)), workers_(workers), progress_(std::move(progress)) {
+  for (const PairInput& input : options_.inputs) check_can_be_read_twice(input);
+  read_excluded();
+  learn(draw_sample());
+}
+
+std::vector<TextPair> Preparation::draw_sample() {
+  constexpr int64_t kShownEvery = 65536;
+  std::vector<TextPair> sample;
+  for (const PairInput& input : options_.inputs) {
+    const auto reader = open_pairs(input, options_.reading);
+    for (TextPair pair; reader->next(pair);) {
+      put_into_sample(sample, options_.sample, ++pairs_, [&] { return pair; });
+      if (pairs_ % kShownEvery == 0) progress_(pairs_, 0);
+    }
+  }
+  return sample;
+}
+
+void Preparation::learn(std::vector<TextPair> sample) {
+  HashSet seen;
+  const auto is_useless = [&](TextPair& pair) {
+    mend_encoding(pair.source);
+    mend_encoding(pair.target);
+    return pair.source.empty() || pair.target.empty() || has_lost_characters(pair.source) ||
+           has_lost_characters(pair.target) || !seen.insert(hash_of(pair.target, hash_of(pair.source)));
+  };
+  sample.erase(std::remove_if(sample.begin(), sample.end(), is_useless), sample.end());
+  expected_ = learn_expected_text(sample, options_.reading);
+  if (!options_.rules.applies(Rule::alignment)) return;
+  std::vector<char> is_bad(sample.size());
+  workers_.for_each_chunk(sample.size(), kChunkPairs, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i)
+      is_bad[i] = find_violation(sample[i], expected_, options_.rules).has_value() ? 1 : 0;
+  });
+  size_t good = 0;
+  for (size_t i = 0; i < sample.size(); ++i)
+    if (is_bad[i] == 0) std::swap(sample[good++], sample[i]);
+  sample.resize(good);
+  scorer_ = std::make_unique<const AlignmentScorer>(sample, workers_);
+}
+
+void Preparation::read_excluded() {
+  for (const std::string& path : options_.exclude) {
+    LineReader reader(path, {InvalidUtf8::replace, kMaxLineBytes});
+    for (std::string line; reader.next(line);) {
+      mend_encoding(line);
+      const std::string key = near_duplicate_key(line);
+      if (!key.empty()) excluded_.insert(hash_of(key));
+    }
+  }
+}
+
+const AlignmentThresholds* Preparation::alignment_thresholds() const {
+  return scorer_ && !options_.min_alignment ? &scorer_->thresholds() : nullptr;
+}
+
+std::optional<Violation> Preparation::find_misalignment(const TextPair& pair) const {
+  if (!scorer_) return {};
+  const AlignmentScore score = scorer_->score(pair);
+  if (score.words == 0) return {};  // nothing is known of its words
+  const std::optional<double> least =
+      options_.min_alignment ? options_.min_alignment : scorer_->thresholds().least[alignment_class(score)];
+  if (!least || score.value >= *least) return {};
+  return Violation{Rule::alignment, fmt::format("a score of {:.2f}; at least {:.2f} is needed", score.value, *least)};
+}
+
+void Preparation::check(CheckedPair& checked) const {
+  TextPair& pair = checked.pair;
+  const bool is_source_mended = mend_encoding(pair.source), is_target_mended = mend_encoding(pair.target);
+  checked.is_mended = is_source_mended || is_target_mended;
+  checked.violation = find_violation(pair, expected_, options_.rules);
+  if (!checked.violation) checked.violation = find_misalignment(pair);
+  if (checked.violation) return;
+  const std::string source = near_duplicate_key(pair.source), target = near_duplicate_key(pair.target);
+  checked.hash = hash_of(pair.target, hash_of(pair.source));
+  checked.key = source.empty() || target.empty() ? checked.hash : hash_of(target, hash_of(source));
+  if (excluded_.size() == 0 || !options_.rules.applies(Rule::exclude)) return;
+  for (const auto& [key, name] : {std::pair(&source, "source"), std::pair(&target, "target")})
+    if (!key->empty() && excluded_.contains(hash_of(*key)))
+      checked.violation = Violation{Rule::exclude, fmt::format("the {} is in a file of --exclude", name)};
+}
+
+std::optional<Violation> Preparation::find_repetition(const CheckedPair& checked) {
+  if (options_.rules.applies(Rule::duplicate) && !pairs_seen_.insert(checked.hash))
+    return Violation{Rule::duplicate, "the same pair came before"};
+  if (options_.rules.applies(Rule::near_duplicate) && !keys_seen_.insert(checked.key))
+    return Violation{Rule::near_duplicate, "a pair with the same letters and digits came before"};
+  return {};
+}
+
+void Preparation::finish(std::vector<CheckedPair>& block, PreparationOutcome& outcome, const Keep& keep,
+                         const Drop& drop) {
+  constexpr size_t kExamples = 8;
+  for (CheckedPair& checked : block) {
+    ++outcome.read;
+    if (!checked.violation) checked.violation = find_repetition(checked);
+    if (!checked.violation) {
+      ++outcome.kept;
+      keep(checked.pair);
+      if (checked.is_mended)
+        put_into_sample(outcome.mended_examples, kExamples, ++outcome.mended, [&] {
+          return DroppedPair{checked.pair, "mended"};
+        });
+      continue;
+    }
+    const DroppedPair dropped{std::move(checked.pair), std::move(checked.violation->detail)};
+    drop(checked.violation->rule, dropped);
+    RuleOutcome& rule = outcome.rules[static_cast<size_t>(checked.violation->rule)];
+    put_into_sample(rule.examples, kExamples, ++rule.count, [&] { return dropped; });
+  }
+}
+
+PreparationOutcome Preparation::run(const Keep& keep, const Drop& drop) {
+  PreparationOutcome outcome;
+  pairs_seen_ = keys_seen_ = {};
+  std::vector<CheckedPair> block;
+  for (const PairInput& input : options_.inputs) {
+    const auto reader = open_pairs(input, options_.reading);
+    for (bool is_more = true; is_more;) {
+      block.clear();
+      while (block.size() < kBlockPairs && is_more) {
+        block.emplace_back();
+        is_more = reader->next(block.back().pair);
+      }
+      if (!is_more) block.pop_back();
+      workers_.for_each_chunk(block.size(), kChunkPairs, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) check(block[i]);
+      });
+      finish(block, outcome, keep, drop);
+      progress_(outcome.read, pairs_);
+    }
+    outcome.untranslated += reader->untranslated();
+  }
+  return outcome;
+}
+
+}  // namespace v0
+}  // namespace transmute

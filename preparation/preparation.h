@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/preparation/alignment_score.h>
+#include <transmute/preparation/pair_reader.h>
+#include <transmute/preparation/rules.h>
+#include <transmute/preparation/seen_texts.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What is prepared, and how.
+struct PreparationOptions {
+  std::vector<PairInput> inputs;
+  PairReaderOptions reading;
+  std::vector<std::string> exclude;  ///< files of texts, one a line, that no pair may have on either side
+  RuleOptions rules;
+  std::optional<double> min_alignment;  ///< the lowest AlignmentScore; without one, the sample's thresholds
+  size_t sample = 100'000;              ///< pairs from which the thresholds are learned
+};
+
+/// A pair that was left out.
+struct DroppedPair {
+  TextPair pair;
+  std::string detail;  ///< what breaks the rule
+};
+
+/// What became of the pairs under one rule.
+struct RuleOutcome {
+  int64_t count = 0;
+  std::vector<DroppedPair> examples;  ///< some of them, drawn evenly from all
+};
+
+/// What a preparation has done.
+struct PreparationOutcome {
+  int64_t read = 0, kept = 0;
+  int64_t mended = 0;        ///< kept pairs whose encoding was mended
+  int64_t untranslated = 0;  ///< entries of TMX, XLIFF and catalogs without a finished translation
+  std::array<RuleOutcome, kRules> rules{};
+  std::vector<DroppedPair> mended_examples;
+};
+
+/// Leaves out of parallel text what does not help a training. The first pass over the text draws a sample, from which
+/// the thresholds are learned; the second applies the rules, in memory that does not grow but for a hash of each pair
+/// that is kept. Results depend on the text and the options alone.
+class Preparation {
+ public:
+  /// Is told how many pairs of how many (0: not known yet) are done.
+  using Progress = std::function<void(int64_t done, int64_t all)>;
+
+  /// Draws the sample and learns from it.
+  /// @throws std::invalid_argument for an input that cannot be read twice; otherwise as open_pairs() and PairReader
+  Preparation(PreparationOptions options, WorkerCrew& workers, Progress progress);
+
+  /// Takes a pair that is kept.
+  using Keep = std::function<void(const TextPair&)>;
+  /// Takes a pair that is left out.
+  using Drop = std::function<void(Rule rule, const DroppedPair&)>;
+
+  /// Goes through the text. Calls `keep` and `drop` in its order.
+  PreparationOutcome run(const Keep& keep, const Drop& drop);
+
+  /// What the sample says about the text.
+  const ExpectedText& expected() const { return expected_; }
+  /// The thresholds of the alignment; null where that rule is off, or has its own limit.
+  const AlignmentThresholds* alignment_thresholds() const;
+  const PreparationOptions& options() const { return options_; }
+
+ private:
+  struct CheckedPair;
+  std::vector<TextPair> draw_sample();
+  void learn(std::vector<TextPair> sample);
+  void read_excluded();
+  void check(CheckedPair& checked) const;
+  std::optional<Violation> find_misalignment(const TextPair& pair) const;
+  std::optional<Violation> find_repetition(const CheckedPair& checked);
+  void finish(std::vector<CheckedPair>& block, PreparationOutcome& outcome, const Keep& keep, const Drop& drop);
+
+  PreparationOptions options_;
+  WorkerCrew& workers_;
+  Progress progress_;
+  int64_t pairs_ = 0;  // of the text
+  ExpectedText expected_;
+  std::unique_ptr<const AlignmentScorer> scorer_;  // null where the rule is off
+  HashSet excluded_, pairs_seen_, keys_seen_;
+};
+
+}  // namespace v0
+}  // namespace transmute

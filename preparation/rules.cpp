@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/preparation/rules.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/preparation/encoding.h>
+#include <transmute/preparation/kept_parts.h>
+#include <transmute/preparation/side.h>
+#include <transmute/text/checks/checks.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using Found = std::optional<std::string>;  // what breaks a rule
+
+std::string percent(size_t part, size_t whole) {
+  return fmt::format("{:.0f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// The counts of the characters of both sides.
+struct PairCounts {
+  CharacterCounts source, target;
+};
+
+Found find_symbols(const CharacterCounts& counts, double least, const char* side) {
+  if (static_cast<double>(counts.letters) >= least * static_cast<double>(counts.all)) return {};
+  return fmt::format("{} of the {} are letters", percent(counts.letters, counts.all), side);
+}
+
+Found find_foreign(const CharacterCounts& counts, double least, const char* side) {
+  const size_t own = counts.letters - counts.foreign;
+  if (static_cast<double>(own) >= least * static_cast<double>(counts.letters)) return {};
+  return fmt::format("{} of the {}'s letters are of its script", percent(own, counts.letters), side);
+}
+
+// Counts words that begin with a small letter: names and titles have none.
+size_t plain_words(std::string_view text) {
+  size_t count = 0;
+  bool begins_word = true;
+  checks::for_each_character(text, [&](const checks::Character& character) {
+    count += begins_word && u_islower(character.code) ? 1 : 0;
+    begins_word = character.code == ' ';
+  });
+  return count;
+}
+
+Found find_copy(const TextPair& pair) {
+  constexpr size_t kFewestWords = 3;
+  const bool is_same = pair.source == pair.target && plain_words(pair.source) >= kFewestWords;
+  if (is_same || (checks::is_copy(pair.source, pair.target) && plain_words(pair.target) >= kFewestWords))
+    return "the target repeats the source";
+  return {};
+}
+
+Found find_language(const TextPair& pair, const ExpectedText& expected) {
+  const auto find = [](const ExpectedSide& side, const std::string& text, const char* name) -> Found {
+    const std::string language = side.language.other_language(text);
+    if (language.empty()) return {};
+    return fmt::format("the {} is in \"{}\", not in \"{}\"", name, language, side.language.code());
+  };
+  const Found found = find(expected.source, pair.source, "source");
+  return found ? found : find(expected.target, pair.target, "target");
+}
+
+Found find_ratio(const TextPair& pair, const ExpectedText& expected, double most) {
+  Expectations lengths;
+  lengths.lengths = expected.lengths;
+  const double deviation = checks::length_deviation(pair.source, pair.target, lengths);
+  if (std::abs(deviation) <= most) return {};
+  return fmt::format("{} characters for {}: {:.1f} standard deviations {}", checks::characters_in(pair.target),
+                     checks::characters_in(pair.source), std::abs(deviation), deviation > 0 ? "longer" : "shorter");
+}
+
+Found find_length(const TextPair& pair, size_t most) {
+  for (const std::string* side : {&pair.source, &pair.target})
+    if (side->size() > most)  // bytes are at least as many as characters
+      if (const size_t characters = checks::characters_in(*side); characters > most)
+        return fmt::format("{} characters", characters);
+  return {};
+}
+
+std::vector<UScriptCode> main_scripts(const std::map<UScriptCode, size_t>& letters) {
+  constexpr double kLeastShare = 0.05;
+  size_t all = 0;
+  for (const auto& [script, count] : letters) all += count;
+  std::vector<UScriptCode> scripts;
+  for (const auto& [script, count] : letters)
+    if (static_cast<double>(count) >= kLeastShare * static_cast<double>(all)) scripts.push_back(script);
+  return scripts;
+}
+
+ExpectedSide learn_side(const std::vector<TextPair>& sample, std::string TextPair::*side, const std::string& language) {
+  constexpr size_t kTexts = 5000;  // which settle the language
+  std::map<UScriptCode, size_t> letters;
+  std::vector<std::string> texts;
+  for (const TextPair& pair : sample) {
+    count_scripts(pair.*side, letters);
+    if (texts.size() < kTexts) texts.push_back(pair.*side);
+  }
+  ExpectedSide expected;
+  expected.scripts = language.empty() ? main_scripts(letters) : scripts_of_language(language);
+  expected.language = LanguageCheck(language.empty() ? language_of(texts) : language);
+  return expected;
+}
+
+double median_of(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::array<LengthExpectation, kLengthClasses> learn_lengths(const std::vector<TextPair>& sample) {
+  constexpr size_t kFewestPairs = 100;
+  constexpr double kLeastDeviation = 0.1;
+  constexpr double kDeviationOfMedian = 1.4826;  // of the normal distribution, from the median absolute deviation
+  std::array<std::vector<double>, kLengthClasses> ratios;
+  for (const TextPair& pair : sample) {
+    const size_t source = checks::characters_in(pair.source), target = checks::characters_in(pair.target);
+    if (source > 0 && target > 0)
+      ratios[length_class(source)].push_back(std::log(static_cast<double>(target) / static_cast<double>(source)));
+  }
+  std::array<LengthExpectation, kLengthClasses> lengths = Expectations{}.lengths;
+  for (size_t i = 0; i < kLengthClasses; ++i) {
+    if (ratios[i].size() < kFewestPairs) continue;
+    const double median = median_of(ratios[i]);
+    for (double& ratio : ratios[i]) ratio = std::abs(ratio - median);
+    lengths[i] = {median, std::max(kLeastDeviation, kDeviationOfMedian * median_of(ratios[i]))};
+  }
+  return lengths;
+}
+
+}  // namespace
+
+const std::array<RuleText, kRules>& rule_texts() {
+  static const std::array<RuleText, kRules> kTexts{
+      {{"empty", "a side is empty"},
+       {"encoding", "characters were lost, as U+FFFD and question marks within words show"},
+       {"length", "a side is too long"},
+       {"symbols", "a side has too few letters among its characters"},
+       {"script", "a side is written in another script"},
+       {"copy", "the target repeats the source"},
+       {"language", "a side is in another language"},
+       {"ratio", "one side is much longer than the other usually is"},
+       {"markup", "the tags and character references of HTML differ"},
+       {"placeholder", "the placeholders of programs differ"},
+       {"address", "a web or mail address is on one side only"},
+       {"number", "the numbers differ"},
+       {"alignment", "the words of the two sides hardly translate each other"},
+       {"exclude", "a side is a line of a file of --exclude"},
+       {"duplicate", "the pair has occurred before"},
+       {"near_duplicate", "the pair has occurred before but for case, spaces and punctuation"}}};
+  return kTexts;
+}
+
+ExpectedText learn_expected_text(const std::vector<TextPair>& sample, const PairReaderOptions& languages) {
+  return {learn_side(sample, &TextPair::source, languages.source_language),
+          learn_side(sample, &TextPair::target, languages.target_language), learn_lengths(sample)};
+}
+
+std::optional<Violation> find_violation(const TextPair& pair, const ExpectedText& expected,
+                                        const RuleOptions& options) {
+  if (pair.source.empty() || pair.target.empty()) {
+    if (!options.applies(Rule::empty)) return {};
+    return Violation{Rule::empty, fmt::format("the {} is empty", pair.source.empty() ? "source" : "target")};
+  }
+  std::optional<Violation> violation;
+  const auto breaks = [&](Rule rule, const auto& find) {
+    if (!options.applies(rule)) return false;
+    Found found = find();
+    if (found) violation = Violation{rule, std::move(*found)};
+    return violation.has_value();
+  };
+  std::optional<PairCounts> counts;
+  const auto either = [&](const auto& find, double least) {
+    if (!counts)
+      counts = {count_characters(pair.source, expected.source.scripts),
+                count_characters(pair.target, expected.target.scripts)};
+    const Found found = find(counts->source, least, "source");
+    return found ? found : find(counts->target, least, "target");
+  };
+  const auto lost = [&]() -> Found {
+    for (const auto& [side, name] : {std::pair(&pair.source, "source"), std::pair(&pair.target, "target")})
+      if (has_lost_characters(*side)) return fmt::format("the {} has lost characters", name);
+    return {};
+  };
+  // The cheap ones first.
+  breaks(Rule::encoding, lost) || breaks(Rule::length, [&] { return find_length(pair, options.max_length); }) ||
+      breaks(Rule::symbols, [&] { return either(find_symbols, options.min_letters); }) ||
+      breaks(Rule::script, [&] { return either(find_foreign, options.min_script); }) ||
+      breaks(Rule::copy, [&] { return find_copy(pair); }) ||
+      breaks(Rule::language, [&] { return find_language(pair, expected); }) ||
+      breaks(Rule::ratio, [&] { return find_ratio(pair, expected, options.max_deviation); }) ||
+      breaks(Rule::markup, [&] { return find_other_markup(pair); }) ||
+      breaks(Rule::placeholder, [&] { return find_other_placeholders(pair); }) ||
+      breaks(Rule::address, [&] { return find_other_addresses(pair); }) ||
+      breaks(Rule::number, [&] { return find_other_numbers(pair); });
+  return violation;
+}
+
+}  // namespace v0
+}  // namespace transmute

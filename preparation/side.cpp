@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/preparation/side.h>
+
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/html_references.h>
+#include <transmute/text/checks/utf8.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using checks::Character;
+using checks::for_each_character;
+
+bool is_ascii_letter(UChar32 c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_letter_or_mark(UChar32 c) {
+  if (c < 0x80) return is_ascii_letter(c);
+  return (U_GET_GC_MASK(c) & (U_GC_L_MASK | U_GC_M_MASK)) != 0;
+}
+
+UScriptCode script_of(UChar32 c) {
+  if (c < 0x80) return USCRIPT_LATIN;
+  UErrorCode error = U_ZERO_ERROR;
+  return uscript_getScript(c, &error);
+}
+
+bool is_written_without_spaces(UChar32 c) {
+  if (c < 0x0E00) return false;
+  const UScriptCode script = script_of(c);
+  return script == USCRIPT_HAN || script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA || script == USCRIPT_THAI ||
+         script == USCRIPT_LAO || script == USCRIPT_KHMER || script == USCRIPT_MYANMAR;
+}
+
+// Whether texts that differ in this character alone say the same.
+bool is_negligible(UChar32 c) {
+  if (c < 0x80)
+    return c <= ' ' || std::string_view(".,!:;\"'`-()").find(static_cast<char>(c)) != std::string_view::npos;
+  constexpr uint32_t kKinds =
+      U_GC_Z_MASK | U_GC_C_MASK | U_GC_PD_MASK | U_GC_PS_MASK | U_GC_PE_MASK | U_GC_PI_MASK | U_GC_PF_MASK;
+  constexpr std::array<UChar32, 9> kMarks{0xA1, 0xB7, 0x2026, 0x3001, 0x3002, 0xFF01, 0xFF0C, 0xFF1A, 0xFF1B};
+  return (U_GET_GC_MASK(c) & kKinds) != 0 || std::find(kMarks.begin(), kMarks.end(), c) != kMarks.end();
+}
+
+// The name of the tag that begins with the '<' at `at`, with the slash of an end tag, and where it ends; an empty one
+// where there is none: "a < b" and "<file>" with a capital or a space are no tags that can be told from text.
+std::string tag_at(std::string_view text, size_t at, size_t& end) {
+  size_t name = at + 1;
+  if (name < text.size() && text[name] == '/') ++name;
+  size_t last = name;
+  while (last < text.size() && (is_ascii_letter(text[last]) || (last > name && text[last] >= '0' && text[last] <= '9')))
+    ++last;
+  const size_t close = text.find_first_of("<>", last);
+  if (last == name || close == std::string_view::npos || text[close] != '>') return "";
+  end = close + 1;
+  return lower_case(std::string(text.substr(at + 1, last - at - 1)));
+}
+
+}  // namespace
+
+CharacterCounts count_characters(std::string_view text, const std::vector<UScriptCode>& scripts) {
+  CharacterCounts counts;
+  for_each_character(text, [&](const Character& character) {
+    const UChar32 c = character.code;
+    if (c == ' ' || (c >= 0x80 && u_isspace(c))) return;
+    ++counts.all;
+    if (!is_letter_or_mark(c)) return;
+    ++counts.letters;
+    if (scripts.empty()) return;
+    const UScriptCode script = script_of(c);
+    if (script > USCRIPT_INHERITED && std::find(scripts.begin(), scripts.end(), script) == scripts.end())
+      ++counts.foreign;
+  });
+  return counts;
+}
+
+void count_scripts(std::string_view text, std::map<UScriptCode, size_t>& letters) {
+  for_each_character(text, [&](const Character& character) {
+    if (!is_letter_or_mark(character.code)) return;
+    const UScriptCode script = script_of(character.code);
+    if (script > USCRIPT_INHERITED) ++letters[script];
+  });
+}
+
+std::vector<UScriptCode> scripts_of_language(const std::string& language) {
+  std::array<UScriptCode, 8> scripts{};
+  UErrorCode error = U_ZERO_ERROR;
+  const int32_t count = uscript_getCode(language.c_str(), scripts.data(), static_cast<int32_t>(scripts.size()), &error);
+  if (U_FAILURE(error) || error == U_USING_DEFAULT_WARNING || count <= 0) return {};
+  return {scripts.begin(), scripts.begin() + count};
+}
+
+std::string near_duplicate_key(std::string_view text) {
+  std::string key;
+  for_each_character(text, [&](const Character& character) {
+    if (!is_negligible(character.code)) append_utf8(key, static_cast<uint32_t>(u_foldCase(character.code, 0)));
+  });
+  return key;
+}
+
+std::vector<std::string> stems_of(std::string_view text) {
+  constexpr size_t kLetters = 6;
+  std::vector<std::string> stems;
+  size_t letters = 0;  // of the word that has begun
+  for_each_character(text, [&](const Character& character) {
+    const UChar32 c = character.code;
+    const bool is_digit = c < 0x80 ? c >= '0' && c <= '9' : u_isdigit(c) != 0;
+    if (!is_digit && !is_letter_or_mark(c)) {
+      letters = 0;
+      return;
+    }
+    const bool is_alone = is_written_without_spaces(c);
+    if (letters == 0 || is_alone) stems.emplace_back();
+    if (letters < kLetters || is_alone) append_utf8(stems.back(), static_cast<uint32_t>(u_tolower(c)));
+    letters = is_alone ? 0 : letters + 1;
+  });
+  return stems;
+}
+
+std::vector<std::string> markup_in(std::string_view text) {
+  std::vector<std::string> found;
+  for (size_t at = text.find_first_of("<&"); at != std::string_view::npos; at = text.find_first_of("<&", at + 1)) {
+    if (text[at] == '<') {
+      size_t end = at;
+      if (std::string tag = tag_at(text, at, end); !tag.empty()) {
+        found.push_back(std::move(tag));
+        at = end - 1;
+      }
+    } else if (const CharacterReference reference = reference_at(text, at);
+               reference.length > 0 && text[at + reference.length - 1] == ';') {
+      found.emplace_back(text.substr(at, reference.length));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// prepare: leaves out of parallel text what does not help a training. See --help.
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/progress.h>
+#include <transmute/preparation/preparation.h>
+#include <transmute/preparation/report.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/output.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/text/sentence_language.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using transmute::Rule;
+
+struct Arguments {
+  std::vector<std::string> source, target, pairs;
+  std::vector<int64_t> columns{1, 2};
+  std::string output, output_source, output_target, dropped, report, counts;
+  std::vector<std::string> keep;
+  int threads = 0;
+  transmute::PreparationOptions options;
+};
+
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names;
+  for (const transmute::RuleText& rule : transmute::rule_texts()) names.emplace_back(rule.name);
+  return names;
+}
+
+// What the command line says, as a whole.
+transmute::PreparationOptions options_of(const Arguments& arguments) {
+  transmute::PreparationOptions options = arguments.options;
+  if (arguments.source.size() != arguments.target.size())
+    throw std::invalid_argument(fmt::format("--source has {} and --target {}; each source needs its translation",
+                                            transmute::counted(static_cast<int64_t>(arguments.source.size()), "file"),
+                                            arguments.target.size()));
+  for (size_t i = 0; i < arguments.source.size(); ++i)
+    options.inputs.push_back({arguments.source[i], arguments.target[i]});
+  for (const std::string& path : arguments.pairs) options.inputs.push_back({path, ""});
+  if (options.inputs.empty()) throw std::invalid_argument("there is no text: give --source and --target, or --pairs");
+  if (arguments.output_source.empty() != arguments.output_target.empty())
+    throw std::invalid_argument("--output-source and --output-target need each other");
+  if (!arguments.output.empty() && !arguments.output_source.empty())
+    throw std::invalid_argument("--output excludes --output-source and --output-target");
+  transmute::check_language("--source-language", options.reading.source_language);
+  transmute::check_language("--target-language", options.reading.target_language);
+  options.reading.source_column = static_cast<size_t>(arguments.columns[0] - 1);
+  options.reading.target_column = static_cast<size_t>(arguments.columns[1] - 1);
+  const std::vector<std::string> names = rule_names();
+  for (const std::string& name : arguments.keep)
+    options.rules.off[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())] = true;
+  return options;
+}
+
+// No output may be an input, or another output.
+void check_outputs(const Arguments& arguments) {
+  std::vector<transmute::NamedInput> others;
+  const auto add_all = [&](const char* flag, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) others.push_back({flag, path});
+  };
+  add_all("--source", arguments.source);
+  add_all("--target", arguments.target);
+  add_all("--pairs", arguments.pairs);
+  add_all("--exclude", arguments.options.exclude);
+  const std::vector<transmute::NamedInput> outputs{{"--output", arguments.output},
+                                                   {"--output-source", arguments.output_source},
+                                                   {"--output-target", arguments.output_target},
+                                                   {"--dropped", arguments.dropped},
+                                                   {"--report", arguments.report},
+                                                   {"--counts", arguments.counts}};
+  for (const transmute::NamedInput& output : outputs) {
+    if (output.path.empty()) continue;
+    transmute::check_output_is_no_input(output.path, others, output.flag);
+    for (const transmute::NamedInput& other : others)
+      if (other.path == output.path)
+        throw std::invalid_argument(fmt::format("{} and {} are both {}", output.flag, other.flag, output.path));
+    others.push_back(output);
+  }
+}
+
+// Where the pairs go: one file of two columns, two files, or none.
+class PairOutput {
+ public:
+  explicit PairOutput(const Arguments& arguments) {
+    if (!arguments.output_source.empty()) {
+      source_ = std::make_unique<transmute::Output>(arguments.output_source);
+      target_ = std::make_unique<transmute::Output>(arguments.output_target);
+    } else if (!arguments.output.empty()) {
+      source_ = std::make_unique<transmute::Output>(arguments.output);
+    }
+  }
+  void write(const transmute::TextPair& pair) {
+    constexpr size_t kBlockBytes = 1 << 16;
+    sources_ += pair.source + (target_ ? "\n" : "\t");
+    (target_ ? targets_ : sources_) += pair.target + "\n";
+    if (sources_.size() > kBlockBytes) flush();
+  }
+  void finish() {
+    flush();
+    for (const auto* output : {&source_, &target_})
+      if (*output) (*output)->finish();
+  }
+
+ private:
+  void flush() {
+    if (source_) source_->write(sources_);
+    if (target_) target_->write(targets_);
+    sources_.clear();
+    targets_.clear();
+  }
+
+  std::unique_ptr<transmute::Output> source_, target_;
+  std::string sources_, targets_;
+};
+
+// Draws the state of the preparation now and then.
+transmute::Preparation::Progress shown_on(transmute::ProgressLine& line) {
+  return [&line, last = std::chrono::steady_clock::time_point()](int64_t done, int64_t all) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (!line.visible() || now - last < std::chrono::milliseconds(200)) return;
+    last = now;
+    const std::string pairs = transmute::counted(done, "pair");
+    if (all > 0)
+      line.show(static_cast<double>(done) / static_cast<double>(all), pairs);
+    else
+      line.show(-1, "drawing a sample: " + pairs);
+  };
+}
+
+void note_unknown_languages(const transmute::ExpectedText& expected) {
+  for (const auto& [side, name] : {std::pair(&expected.source, "source"), std::pair(&expected.target, "target")})
+    if (!side->language.is_known())
+      transmute::note(
+          fmt::format("the language of the {0} is not known, so that no pair is left out for it; --{0}-language names "
+                      "it",
+                      name));
+}
+
+int prepare(const Arguments& arguments) {
+  check_outputs(arguments);
+  transmute::PreparationOptions options = options_of(arguments);
+  const auto start = std::chrono::steady_clock::now();
+  transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
+  transmute::ProgressLine line;
+  PairOutput output(arguments);  // now rather than later, if it cannot be
+  std::unique_ptr<transmute::Output> dropped;
+  if (!arguments.dropped.empty()) dropped = std::make_unique<transmute::Output>(arguments.dropped);
+  transmute::Preparation preparation(std::move(options), workers, shown_on(line));
+  const transmute::PreparationOutcome outcome =
+      preparation.run([&](const transmute::TextPair& pair) { output.write(pair); },
+                      [&](Rule rule, const transmute::DroppedPair& pair) {
+                        if (dropped)
+                          dropped->write(fmt::format("{}\t{}\t{}\t{}\n", transmute::text_of(rule).name, pair.detail,
+                                                     pair.pair.source, pair.pair.target));
+                      });
+  line.clear();
+  if (outcome.kept == 0)
+    throw std::runtime_error(fmt::format("none of {} is left, and nothing was written:\n{}",
+                                         transmute::counted(outcome.read, "pair"),
+                                         preparation_summary(preparation, outcome, 0)));
+  output.finish();
+  if (dropped) dropped->finish();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!arguments.report.empty())
+    transmute::write_file_atomically(arguments.report, preparation_page(preparation, outcome, seconds));
+  if (!arguments.counts.empty())
+    transmute::write_file_atomically(arguments.counts, preparation_json(preparation, outcome, seconds));
+  if (preparation.options().rules.applies(Rule::language)) note_unknown_languages(preparation.expected());
+  std::cerr << preparation_summary(preparation, outcome, seconds);
+  return 0;
+}
+
+void declare_files(CLI::App& app, Arguments& arguments) {
+  app.add_option("--source", arguments.source, "UTF-8 text, one sentence per line; one or more files")
+      ->type_name("FILE");
+  app.add_option("--target", arguments.target, "its translation, line for line")->type_name("FILE");
+  app.add_option("--pairs", arguments.pairs,
+                 fmt::format("files of pairs: {}; like all inputs, plain or packed by gzip, xz, zstd or bzip2",
+                             transmute::kPairFileEndings))
+      ->type_name("FILE");
+  app.add_option("--columns", arguments.columns, "columns of source and target in .tsv files")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
+  app.add_option("--source-language", arguments.options.reading.source_language,
+                 "code of the source's language, such as en; by default, that of most of the text")
+      ->type_name("CODE");
+  app.add_option("--target-language", arguments.options.reading.target_language, "the same for the target")
+      ->type_name("CODE");
+  app.add_option("--exclude", arguments.options.exclude,
+                 "test sets: pairs with one of these lines on either side are left out; one or more files")
+      ->type_name("FILE");
+  const auto add_output = [&](const char* flag, std::string& path, const char* about) {
+    app.add_option(flag, path, about)->type_name("FILE");
+  };
+  add_output("-o,--output", arguments.output,
+             "write the pairs that are kept here, with a tab between; -: standard output");
+  add_output("--output-source", arguments.output_source, "write their sources here");
+  add_output("--output-target", arguments.output_target, "write their targets here");
+  add_output("--dropped", arguments.dropped, "write the other pairs here, as lines of rule, reason, source and target");
+  add_output("--report", arguments.report, "write a page of HTML here that shows what was left out and why");
+  add_output("--counts", arguments.counts, "write the numbers of the report here, as JSON");
+}
+
+void declare_rules(CLI::App& app, Arguments& arguments) {
+  transmute::RuleOptions& rules = arguments.options.rules;
+  app.add_option("--keep", arguments.keep, "rules that are not applied, separated by commas")
+      ->delimiter(',')
+      ->check(transmute::one_of(rule_names()))
+      ->group("Rules");
+  app.add_option("--max-length", rules.max_length, "maximum number of characters of a side")
+      ->check(transmute::at_least(1))
+      ->capture_default_str()
+      ->group("Rules");
+  app.add_option("--max-deviation", rules.max_deviation,
+                 "how many standard deviations the logarithm of a pair's length ratio may be from the text's median")
+      ->check(transmute::positive())
+      ->capture_default_str()
+      ->group("Rules");
+  app.add_option("--min-letters", rules.min_letters, "minimum share of letters among a side's characters")
+      ->check(transmute::between(0, 1))
+      ->capture_default_str()
+      ->group("Rules");
+  app.add_option("--min-script", rules.min_script, "minimum share of a side's letters that are of the expected scripts")
+      ->check(transmute::between(0, 1))
+      ->capture_default_str()
+      ->group("Rules");
+  app.add_option("--min-alignment", arguments.options.min_alignment,
+                 "minimum score by IBM Model 1, a logarithm of probabilities per word; by default, where half of the "
+                 "text's pairs score as pairs made by chance do")
+      ->check(transmute::between(-10, 20))
+      ->group("Rules");
+  app.add_option("--sample", arguments.options.sample, "maximum number of pairs from which limits are learned")
+      ->check(transmute::at_least(1))
+      ->capture_default_str()
+      ->group("Rules");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Leaves out of parallel text what does not help a training: duplicates, pairs of a test set, wrong languages, "
+      "copies, broken characters, texts that do not translate each other, and more. Mends text whose encoding was "
+      "mistaken. The inputs stay as they are.",
+      "prepare");
+  app.footer(
+      "{} --source raw.en --target raw.de --output-source train.en --output-target train.de --report report.html\n"
+      "{} --pairs memory.tmx app.po --source-language en --target-language de --exclude test.en test.de -o train.tsv");
+  Arguments arguments;
+  declare_files(app, arguments);
+  declare_rules(app, arguments);
+  app.add_option("--threads", arguments.threads, "number of threads; by default, one per core")
+      ->check(transmute::at_least(1));
+  return transmute::run_program(app, argc, argv, [&] { return prepare(arguments); });
+}
