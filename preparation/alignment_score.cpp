@@ -2,12 +2,13 @@
 #include <transmute/preparation/alignment_score.h>
 
 #include <transmute/common/hash.h>
+#include <transmute/common/random.h>
 #include <transmute/preparation/side.h>
 #include <transmute/tokenizer/special_ids.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <utility>
 
 namespace transmute {
@@ -24,23 +25,28 @@ size_t half_of(const TextPair& pair) {
   return hash_bytes(pair.target.data(), pair.target.size(), hash_bytes(pair.source.data(), pair.source.size())) % 2;
 }
 
-// The sum over the words of `target` of the logarithm of how much more probable `source` makes each.
-double gain(const std::vector<int32_t>& source, const std::vector<int32_t>& target, const LexicalModel& model,
-            const std::vector<double>& frequencies) {
+// The sum over the words of `target` of the logarithm of how much more probable `source` makes each. A long text is
+// told by a part of its words.
+struct Gain {
+  double sum = 0;
+  size_t words = 0;
+};
+
+Gain gain(const std::vector<int32_t>& source, const std::vector<int32_t>& target, const TranslationTable& table,
+          const std::vector<double>& frequencies) {
   // A word that nothing explains counts as one that is this much less probable than by its frequency.
   constexpr double kUnexplained = 0.1;
-  const auto given = [&](int64_t from, int32_t word) {
-    return from < model.source_tokens() ? model.probability(from, word) : 0;  // only the other half may have it
-  };
-  double sum = 0;
-  for (const int32_t word : target) {
-    double probability = given(special_ids::kEnd, word);
-    for (const int32_t from : source) probability += given(from, word);
+  constexpr size_t kMostWords = 24;
+  Gain gained;
+  const size_t stride = (target.size() + kMostWords - 1) / kMostWords;
+  for (size_t i = 0; i < target.size(); i += stride, ++gained.words) {
+    double probability = table.probability(special_ids::kEnd, target[i]);
+    for (const int32_t from : source) probability += table.probability(from, target[i]);
     probability /= static_cast<double>(source.size() + 1);
-    const double frequency = frequencies[static_cast<size_t>(word)];
-    sum += std::log((1 - kUnexplained) * probability / frequency + kUnexplained);
+    const double frequency = frequencies[static_cast<size_t>(target[i])];
+    gained.sum += std::log((1 - kUnexplained) * probability / frequency + kUnexplained);
   }
-  return sum;
+  return gained;
 }
 
 // The scores of a class of pairs, and of as many that chance has paired.
@@ -80,6 +86,32 @@ std::optional<double> threshold_of(const Scores& scores, double mismatched) {
 
 }  // namespace
 
+TranslationTable::TranslationTable(const LexicalModel& model) {
+  constexpr double kLeast = 1e-4;
+  std::vector<Entry> found;
+  for (int64_t source = 0; source < model.source_tokens(); ++source)
+    for (const auto& [target, probability] : model.best(source, std::numeric_limits<size_t>::max(), kLeast))
+      found.push_back(
+          {static_cast<uint64_t>(source) << 32U | static_cast<uint64_t>(target), static_cast<float>(probability)});
+  size_t size = 1;
+  while (size < 2 * found.size() + 1) size *= 2;
+  entries_.resize(size);
+  for (const Entry& entry : found) entries_[place_of(entry.words)] = entry;
+}
+
+// Where the entry of these words is, or a free one.
+size_t TranslationTable::place_of(uint64_t words) const {
+  const size_t mask = entries_.size() - 1;
+  size_t place = mix_bits(words) & mask;
+  while (entries_[place].words != 0 && entries_[place].words != words) place = (place + 1) & mask;
+  return place;
+}
+
+double TranslationTable::probability(int32_t source, int32_t target) const {
+  const uint64_t words = static_cast<uint64_t>(source) << 32U | static_cast<uint64_t>(target);
+  return static_cast<double>(entries_[place_of(words)].probability);
+}
+
 size_t alignment_class(const AlignmentScore& score) {
   size_t found = 0;
   for (size_t most = 2; score.words > most && found + 1 < kAlignmentClasses; most *= 2) ++found;
@@ -90,8 +122,10 @@ AlignmentScorer::AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew
     : source_(read_side(sample, &TextPair::source)), target_(read_side(sample, &TextPair::target)) {
   std::array<ParallelText, 4> texts;  // of each half, in both directions
   for (const TextPair& pair : sample) {
+    constexpr size_t kMostWords = 40;  // the time grows with the square
     const Words2 words = words_of(pair);
-    if (words.source.empty() || words.target.empty()) continue;
+    if (words.source.empty() || words.target.empty() || std::max(words.source.size(), words.target.size()) > kMostWords)
+      continue;
     const size_t learner = 1 - half_of(pair);
     for (size_t direction = 0; direction < 2; ++direction) {
       const bool is_forward = direction == 0;
@@ -102,7 +136,7 @@ AlignmentScorer::AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew
   }
   workers.for_each_chunk(texts.size(), 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
-      (i < 2 ? forward_ : backward_)[i % 2] = std::make_unique<const LexicalModel>(texts[i], kIterations);
+      (i < 2 ? forward_ : backward_)[i % 2] = TranslationTable(LexicalModel(texts[i], kIterations));
   });
   thresholds_ = find_thresholds(sample, workers);
 }
@@ -130,7 +164,7 @@ AlignmentScorer::Side AlignmentScorer::read_side(const std::vector<TextPair>& sa
 }
 
 AlignmentScorer::Words AlignmentScorer::words_of(const Side& side, const std::string& text) {
-  constexpr size_t kMostWords = 200;  // which tell enough of a long text
+  constexpr size_t kMostWords = 100;  // which tell enough of a long text
   Words words;
   for (const std::string& word : stems_of(text)) {
     const auto found = side.ids.find(word);
@@ -146,9 +180,10 @@ AlignmentScorer::Words2 AlignmentScorer::words_of(const TextPair& pair) const {
 
 AlignmentScore AlignmentScorer::score(const Words& source, const Words& target, size_t half) const {
   if (source.empty() || target.empty()) return {};
-  const double sum = gain(source, target, *forward_[half], target_.frequencies) +
-                     gain(target, source, *backward_[half], source_.frequencies);
-  return {sum / static_cast<double>(source.size() + target.size()), std::min(source.size(), target.size())};
+  const Gain to_target = gain(source, target, forward_[half], target_.frequencies);
+  const Gain to_source = gain(target, source, backward_[half], source_.frequencies);
+  return {(to_target.sum + to_source.sum) / static_cast<double>(to_target.words + to_source.words),
+          std::min(source.size(), target.size())};
 }
 
 AlignmentScore AlignmentScorer::score(const TextPair& pair) const {

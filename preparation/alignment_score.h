@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -36,6 +35,25 @@ struct AlignmentThresholds {
   /// translate each other cannot be told from others.
   std::array<std::optional<double>, kAlignmentClasses> least{};
   double mismatched = 0;  ///< share of the sample's pairs that seem not to translate each other
+};
+
+/// The probabilities of target words given source words that are worth keeping, of an IBM Model 1.
+class TranslationTable {
+ public:
+  TranslationTable() = default;
+  explicit TranslationTable(const LexicalModel& model);
+
+  /// Of a target word given a source word; 0 where it is below 0.0001.
+  double probability(int32_t source, int32_t target) const;
+
+ private:
+  struct Entry {
+    uint64_t words = 0;  // both; 0: free
+    float probability = 0;
+  };
+  size_t place_of(uint64_t words) const;
+
+  std::vector<Entry> entries_{1};  // as many as a power of two
 };
 
 /// Scores pairs by IBM Model 1 (Brown et al., 1993) in both directions. Each half of a sample has a model that was
@@ -67,7 +85,7 @@ class AlignmentScorer {
   AlignmentThresholds find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const;
 
   Side source_, target_;
-  std::array<std::unique_ptr<const LexicalModel>, 2> forward_, backward_;  // by the half that they score
+  std::array<TranslationTable, 2> forward_, backward_;  // by the half that they score
   AlignmentThresholds thresholds_;
 };
 

@@ -52,9 +52,10 @@ Parts placeholders_of(std::string_view text) {
   return parts;
 }
 
-bool may_have(const TextPair& pair, std::string_view characters) {
-  return pair.source.find_first_of(characters) != std::string::npos ||
-         pair.target.find_first_of(characters) != std::string::npos;
+bool may_have(const TextPair& pair, char a, char b) {
+  const auto is_one = [=](char c) { return c == a || c == b; };
+  return std::any_of(pair.source.begin(), pair.source.end(), is_one) ||
+         std::any_of(pair.target.begin(), pair.target.end(), is_one);
 }
 
 std::vector<checks::Span> spans_of(std::string_view text) {
@@ -67,17 +68,17 @@ std::vector<checks::Span> spans_of(std::string_view text) {
 }  // namespace
 
 std::optional<std::string> find_other_markup(const TextPair& pair) {
-  if (!may_have(pair, "<&")) return {};
+  if (!may_have(pair, '<', '&')) return {};
   return first_difference(markup_in(pair.source), markup_in(pair.target));
 }
 
 std::optional<std::string> find_other_placeholders(const TextPair& pair) {
-  if (!may_have(pair, "%{")) return {};
+  if (!may_have(pair, '%', '{')) return {};
   return first_difference(placeholders_of(pair.source), placeholders_of(pair.target));
 }
 
 std::optional<std::string> find_other_addresses(const TextPair& pair) {
-  if (!may_have(pair, "@:") && pair.source.find("www.") == std::string::npos &&
+  if (!may_have(pair, '@', ':') && pair.source.find("www.") == std::string::npos &&
       pair.target.find("www.") == std::string::npos)
     return {};
   const Parts source = parts_of(pair.source, checks::kept_text_in(pair.source), WarningKind::address);

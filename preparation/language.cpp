@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/preparation/language.h>
 
+#include <transmute/common/hash.h>
 #include <transmute/serving/spelling.h>
 #include <transmute/text/sentence_language.h>
 
@@ -20,10 +21,14 @@ constexpr size_t kMostLanguages = 64;
 
 using WordCounts = std::array<uint8_t, kMostLanguages>;
 
-// The languages, as a set of bits by their place in spelled_languages(), of each frequent word.
-const std::unordered_map<std::u32string, uint64_t>& languages_of_words() {
-  static const std::unordered_map<std::u32string, uint64_t> languages = [] {
-    std::unordered_map<std::u32string, uint64_t> all;
+uint64_t hash_of_word(const std::u32string& word) {
+  return hash_bytes(word.data(), word.size() * sizeof(char32_t));
+}
+
+// The languages, as a set of bits by their place in spelled_languages(), of the hash of each frequent word.
+const std::unordered_map<uint64_t, uint64_t>& languages_of_words() {
+  static const std::unordered_map<uint64_t, uint64_t> languages = [] {
+    std::unordered_map<uint64_t, uint64_t> all;
     const std::vector<std::string>& codes = spelled_languages();
     const std::string text = kLanguageWords;
     for (size_t begin = 0; begin < text.size();) {
@@ -32,7 +37,7 @@ const std::unordered_map<std::u32string, uint64_t>& languages_of_words() {
       const auto code = std::find(codes.begin(), codes.end(), line.substr(0, line.find(' ')));
       if (code != codes.end() && static_cast<size_t>(code - codes.begin()) < kMostLanguages)
         for (const std::u32string& word : spelled_words(line.substr(line.find(' ')), line.size()))
-          all[word] |= uint64_t{1} << static_cast<size_t>(code - codes.begin());
+          all[hash_of_word(word)] |= uint64_t{1} << static_cast<size_t>(code - codes.begin());
       begin = end + 1;
     }
     return all;
@@ -44,11 +49,25 @@ const std::unordered_map<std::u32string, uint64_t>& languages_of_words() {
 WordCounts frequent_words(const std::vector<std::u32string>& words) {
   WordCounts counts{};
   for (const std::u32string& word : words) {
-    const auto found = languages_of_words().find(word);
+    const auto found = languages_of_words().find(hash_of_word(word));
     if (found == languages_of_words().end()) continue;
-    for (size_t i = 0; i < kMostLanguages; ++i) counts[i] = static_cast<uint8_t>(counts[i] + (found->second >> i & 1U));
+    size_t i = 0;
+    for (uint64_t rest = found->second; rest != 0; rest >>= 1U, ++i)
+      counts[i] = static_cast<uint8_t>(counts[i] + (rest & 1U));
   }
   return counts;
+}
+
+// How many of the words are frequent, but not in this language. Most texts have none.
+size_t frequent_elsewhere(const std::vector<std::u32string>& words, const std::string& code) {
+  const std::vector<std::string>& codes = spelled_languages();
+  const auto place = static_cast<size_t>(std::find(codes.begin(), codes.end(), code) - codes.begin());
+  size_t count = 0;
+  for (const std::u32string& word : words) {
+    const auto found = languages_of_words().find(hash_of_word(word));
+    count += found != languages_of_words().end() && (found->second >> place & 1U) == 0 ? 1 : 0;
+  }
+  return count;
 }
 
 double log_probability_of(const std::vector<std::u32string>& words, const std::string& code) {
@@ -82,6 +101,7 @@ std::string LanguageCheck::other_language(const std::string& text) const {
   const std::vector<std::u32string> words = spelled_words(text, kMostWords);
   if (words.size() < kFewestWords) return "";
   const std::vector<std::string>& codes = spelled_languages();
+  if (frequent_elsewhere(words, code_) < kMoreWords) return "";
   const WordCounts counts = frequent_words(words);
   const size_t expected = counts[static_cast<size_t>(std::find(codes.begin(), codes.end(), code_) - codes.begin())];
   const size_t most = *std::max_element(counts.begin(), counts.end());

@@ -98,12 +98,5 @@ std::vector<LexicalModel::Translation> LexicalModel::best(int64_t source, size_t
   return found;
 }
 
-double LexicalModel::probability(int64_t source, int64_t target) const {
-  const Row& row = rows_.at(static_cast<size_t>(source));
-  const auto found = std::lower_bound(row.targets.begin(), row.targets.end(), target);
-  if (found == row.targets.end() || *found != target) return 0;
-  return static_cast<double>(row.probabilities[static_cast<size_t>(found - row.targets.begin())]);
-}
-
 }  // namespace v0
 }  // namespace transmute

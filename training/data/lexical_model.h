@@ -25,9 +25,6 @@ class LexicalModel {
   /// The translations of a source token, most probable first: at most `count`, none under `least`.
   std::vector<Translation> best(int64_t source, size_t count, double least) const;
 
-  /// Of a target token as the translation of a source token, both of the text; 0 for two that never met in a pair.
-  double probability(int64_t source, int64_t target) const;
-
   /// Source tokens, whether the text has them or not.
   int64_t source_tokens() const { return static_cast<int64_t>(rows_.size()); }
 
