@@ -5,11 +5,13 @@
 #include <transmute/preparation/side.h>
 #include <transmute/text/checks/kept_text.h>
 #include <transmute/text/checks/numbers.h>
+#include <transmute/text/protected_spans.h>
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -29,13 +31,6 @@ std::optional<std::string> first_difference(const Parts& source, const Parts& ta
   return {};
 }
 
-Parts parts_of(std::string_view text, const std::vector<checks::KeptText>& kept, WarningKind kind) {
-  Parts parts;
-  for (const checks::KeptText& part : kept)
-    if (part.kind == kind) parts.emplace_back(text.substr(part.span.first, part.span.second - part.span.first));
-  return parts;
-}
-
 // "%1$s" as "%s": a translation that changes the order of arguments numbers them.
 std::string without_number(std::string placeholder) {
   size_t digits = 1;
@@ -45,11 +40,35 @@ std::string without_number(std::string placeholder) {
   return placeholder;
 }
 
-Parts placeholders_of(std::string_view text) {
-  Parts parts = parts_of(text, checks::kept_text_in(text), WarningKind::placeholder);
-  std::transform(parts.begin(), parts.end(), parts.begin(), without_number);
+Parts placeholders_of(const std::string& text) {
+  Parts parts;
+  for (const ProtectedSpan& span : protected_spans(text)) {
+    if (span.kind != ProtectedKind::placeholder && span.kind != ProtectedKind::argument) continue;
+    const char first = text[span.begin];
+    // Braces after a word belong to code: "ENV{key}".
+    const bool is_code =
+        first == '{' && span.begin > 0 && std::isalpha(static_cast<unsigned char>(text[span.begin - 1]));
+    if ((first == '%' || first == '$' || first == '{') && !is_code)
+      parts.push_back(without_number(text.substr(span.begin, span.length)));
+  }
   std::sort(parts.begin(), parts.end());
   return parts;
+}
+
+// The addresses of the web and of mail, without what only looks like one.
+Parts addresses_of(const std::string& text) {
+  Parts parts;
+  for (const checks::KeptText& part : checks::kept_text_in(text)) {
+    std::string address = text.substr(part.span.first, part.span.second - part.span.first);
+    if (part.kind == WarningKind::address && address.find('.') != std::string::npos)
+      parts.push_back(std::move(address));
+  }
+  return parts;
+}
+
+bool may_have_address(const std::string& text) {
+  return text.find('@') != std::string::npos || text.find("://") != std::string::npos ||
+         text.find("www.") != std::string::npos;
 }
 
 bool may_have(const TextPair& pair, char a, char b) {
@@ -78,14 +97,11 @@ std::optional<std::string> find_other_placeholders(const TextPair& pair) {
 }
 
 std::optional<std::string> find_other_addresses(const TextPair& pair) {
-  if (!may_have(pair, '@', ':') && pair.source.find("www.") == std::string::npos &&
-      pair.target.find("www.") == std::string::npos)
-    return {};
-  const Parts source = parts_of(pair.source, checks::kept_text_in(pair.source), WarningKind::address);
-  const Parts target = parts_of(pair.target, checks::kept_text_in(pair.target), WarningKind::address);
-  if (source.empty() == target.empty()) return {};
-  if (target.empty()) return fmt::format("the target lacks {}", source.front());
-  return fmt::format("the source has no {}", target.front());
+  if (may_have_address(pair.source) == may_have_address(pair.target)) return {};
+  const Parts source = addresses_of(pair.source), target = addresses_of(pair.target);
+  if (!source.empty()) return fmt::format("the target lacks {}", source.front());
+  if (!target.empty()) return fmt::format("the source has no {}", target.front());
+  return {};
 }
 
 std::optional<std::string> find_other_numbers(const TextPair& pair) {

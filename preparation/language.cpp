@@ -25,7 +25,8 @@ uint64_t hash_of_word(const std::u32string& word) {
   return hash_bytes(word.data(), word.size() * sizeof(char32_t));
 }
 
-// The languages, as a set of bits by their place in spelled_languages(), of the hash of each frequent word.
+// The languages, as a set of bits by their place in spelled_languages(), of the hash of each frequent word. Single
+// letters are left out: in code they stand for anything.
 const std::unordered_map<uint64_t, uint64_t>& languages_of_words() {
   static const std::unordered_map<uint64_t, uint64_t> languages = [] {
     std::unordered_map<uint64_t, uint64_t> all;
@@ -37,7 +38,7 @@ const std::unordered_map<uint64_t, uint64_t>& languages_of_words() {
       const auto code = std::find(codes.begin(), codes.end(), line.substr(0, line.find(' ')));
       if (code != codes.end() && static_cast<size_t>(code - codes.begin()) < kMostLanguages)
         for (const std::u32string& word : spelled_words(line.substr(line.find(' ')), line.size()))
-          all[hash_of_word(word)] |= uint64_t{1} << static_cast<size_t>(code - codes.begin());
+          if (word.size() > 1) all[hash_of_word(word)] |= uint64_t{1} << static_cast<size_t>(code - codes.begin());
       begin = end + 1;
     }
     return all;

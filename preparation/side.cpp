@@ -50,18 +50,34 @@ bool is_negligible(UChar32 c) {
   return (U_GET_GC_MASK(c) & kKinds) != 0 || std::find(kMarks.begin(), kMarks.end(), c) != kMarks.end();
 }
 
+// True for the names of HTML's elements that stand within sentences and around them.
+bool is_html_name(std::string_view name) {
+  constexpr std::string_view kNames =
+      " a abbr b big blockquote body br center code del div em font form h1 h2 h3 h4 h5 h6 head hr html i iframe img "
+      "input ins kbd li link meta ol p pre q s samp script small span strike strong style sub sup table tbody td th "
+      "thead title tr tt u ul var ";
+  return kNames.find(" " + std::string(name) + " ") != std::string_view::npos;
+}
+
 // The name of the tag that begins with the '<' at `at`, with the slash of an end tag, and where it ends; an empty one
-// where there is none: "a < b" and "<file>" with a capital or a space are no tags that can be told from text.
+// where there is none. Of XML's tags, those with attributes and a slash count: <file> may be a word in brackets.
 std::string tag_at(std::string_view text, size_t at, size_t& end) {
-  size_t name = at + 1;
-  if (name < text.size() && text[name] == '/') ++name;
-  size_t last = name;
-  while (last < text.size() && (is_ascii_letter(text[last]) || (last > name && text[last] >= '0' && text[last] <= '9')))
-    ++last;
+  const auto is_name = [&](size_t i) {
+    return i < text.size() && (is_ascii_letter(text[i]) || (text[i] >= '0' && text[i] <= '9'));
+  };
+  const bool is_end = at + 1 < text.size() && text[at + 1] == '/';
+  const size_t begin = at + (is_end ? 2 : 1);
+  size_t last = begin;
+  while (is_name(last)) ++last;
   const size_t close = text.find_first_of("<>", last);
-  if (last == name || close == std::string_view::npos || text[close] != '>') return "";
+  if (last == begin || close == std::string_view::npos || text[close] != '>') return "";
+  if (text[last] != '>' && text[last] != ' ' && text[last] != '/') return "";
+  const std::string name = lower_case(std::string(text.substr(begin, last - begin)));
+  const std::string_view attributes = text.substr(last, close - last);
+  if (!is_end && !is_html_name(name) && attributes.find("=\"") == std::string_view::npos && text[close - 1] != '/')
+    return "";
   end = close + 1;
-  return lower_case(std::string(text.substr(at + 1, last - at - 1)));
+  return (is_end ? "/" : "") + name;
 }
 
 }  // namespace

@@ -136,8 +136,12 @@ bool XmlUnits::read_tag(std::string& unit) {
     if (!is_empty) depth_ += is_end ? -1 : 1;
     return false;
   }
-  const size_t closing = find(fmt::format("</{}", name), end, "a unit");
-  const size_t unit_end = find(">", closing, "a unit") + 1;
+  const std::string closing = fmt::format("</{}", name);
+  size_t last = find(closing, end, "a unit") + closing.size(), unit_end = find(">", last, "a unit") + 1;
+  while (buffer_.find_first_not_of(" \t\r\n", position_ + last) != position_ + unit_end - 1) {  // </tuv>, not </tu>
+    last = find(closing, last, "a unit") + closing.size();
+    unit_end = find(">", last, "a unit") + 1;
+  }
   unit = buffer_.substr(position_, unit_end);
   position_ += unit_end;
   ++count_;

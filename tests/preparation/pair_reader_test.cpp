@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/preparation/pair_reader.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+constexpr const char* kTmxBegin =
+    "<?xml version=\"1.0\"?>\n<!DOCTYPE tmx SYSTEM \"tmx14.dtd\">\n<tmx version=\"1.4\">"
+    "<header srclang=\"en-US\" note=\"a > b\"/><body>\n";
+constexpr const char* kTmxEnd = "</body></tmx>\n";
+
+struct ReadPairs {
+  std::vector<std::string> pairs;  // source|target
+  int64_t untranslated = 0;
+};
+
+ReadPairs read_all(const PairInput& input, const PairReaderOptions& options = {}) {
+  ReadPairs all;
+  const auto reader = open_pairs(input, options);
+  for (TextPair pair; reader->next(pair);) all.pairs.push_back(pair.source + "|" + pair.target);
+  all.untranslated = reader->untranslated();
+  return all;
+}
+
+ReadPairs read_file(const std::string& name, const std::string& content, const PairReaderOptions& options = {}) {
+  const TemporaryFolder folder;
+  write_text(folder / name, content);
+  return read_all({folder / name, ""}, options);
+}
+
+std::string failure_of(const std::string& name, const std::string& content) {
+  return message_of<std::runtime_error>([&] { read_file(name, content); });
+}
+
+std::string tmx_unit(const std::string& english, const std::string& german) {
+  return "<tu><tuv xml:lang=\"de-DE\"><seg>" + german + "</seg></tuv><tuv xml:lang=\"en-US\"><seg>" + english +
+         "</seg></tuv></tu>\n";
+}
+
+TEST(PairReader, ReadsTwoFilesLineByLine) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.en", "one\ntwo\n");
+  write_text(folder / "a.de", "eins\nz\xffwei");
+  EXPECT_THAT(read_all({folder / "a.en", folder / "a.de"}).pairs, ElementsAre("one|eins", "two|z\uFFFDwei"));
+  write_text(folder / "a.de", "eins\n");
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                read_all({folder / "a.en", folder / "a.de"});
+              }),
+              AllOf(HasSubstr("a.en has more lines than"), HasSubstr("after line 1")));
+}
+
+TEST(PairReader, ReadsColumns) {
+  EXPECT_THAT(read_file("a.tsv", "one\teins\tx\ntwo\n").pairs, ElementsAre("one|eins", "two|"));
+  PairReaderOptions options;
+  options.source_column = 2;
+  options.target_column = 0;
+  EXPECT_THAT(read_file("a.tsv", "eins\t7\tone\n", options).pairs, ElementsAre("one|eins"));
+}
+
+TEST(PairReader, KnowsNoOtherEnding) {
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { read_file("a.docx", ""); }), HasSubstr(".tmx"));
+}
+
+TEST(Tmx, HasTheLanguageOfItsHeaderFirst) {
+  const std::string content = kTmxBegin + tmx_unit("Tom &amp; Ann", "Tom und  Ann") + kTmxEnd;
+  EXPECT_THAT(read_file("a.tmx", content).pairs, ElementsAre("Tom & Ann|Tom und Ann"));
+  PairReaderOptions options;
+  options.source_language = "de";
+  EXPECT_THAT(read_file("a.tmx", content, options).pairs, ElementsAre("Tom und Ann|Tom & Ann"));
+  options.target_language = "en-GB";
+  const ReadPairs none = read_file("a.tmx", content, options);
+  EXPECT_THAT(none.pairs, IsEmpty());
+  EXPECT_EQ(none.untranslated, 1);
+}
+
+TEST(Tmx, LeavesOutNativeCodesAndComments) {
+  const std::string content = kTmxBegin + ("<!-- " + tmx_unit("no", "nein") + " -->") +
+                              tmx_unit("a <bpt i=\"1\">&lt;b&gt;</bpt><hi>bold</hi><ept i=\"1\">&lt;/b&gt;</ept> word",
+                                       "<![CDATA[ein <fettes>]]>\n  Wort") +
+                              kTmxEnd;
+  EXPECT_THAT(read_file("a.tmx", content).pairs, ElementsAre("a bold word|ein <fettes> Wort"));
+}
+
+TEST(Tmx, AsksWhichOfSeveralLanguages) {
+  const std::string unit =
+      "<tu><tuv lang=\"en\"><seg>a</seg></tuv><tuv lang=\"de\"><seg>b</seg></tuv><tuv "
+      "lang=\"fr\"><seg>c</seg></tuv></tu>";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { read_file("a.tmx", kTmxBegin + unit + kTmxEnd); }),
+              AllOf(HasSubstr("en, de, fr"), HasSubstr("--source-language")));
+  PairReaderOptions options;
+  options.source_language = "fr";
+  options.target_language = "en";
+  EXPECT_THAT(read_file("a.tmx", kTmxBegin + unit + kTmxEnd, options).pairs, ElementsAre("c|a"));
+}
+
+TEST(Tmx, OfOneLongLineIsReadUnitByUnit) {
+  std::string content = kTmxBegin;
+  for (int i = 0; i < 20000; ++i)
+    content += "<tu><tuv xml:lang=\"en-US\"><seg>number " + std::to_string(i) +
+               "</seg></tuv><tuv xml:lang=\"de\"><seg>Nummer " + std::to_string(i) + "</seg></tuv></tu>";
+  const ReadPairs all = read_file("a.tmx", content + kTmxEnd);
+  ASSERT_EQ(all.pairs.size(), 20000);
+  EXPECT_EQ(all.pairs.back(), "number 19999|Nummer 19999");
+}
+
+TEST(Tmx, RefusesWhatIsHostileOrDamaged) {
+  const std::string unit = tmx_unit("one", "eins");
+  EXPECT_THAT(failure_of("a.tmx", kTmxBegin + unit), HasSubstr("it ends before </tmx>"));
+  EXPECT_THAT(failure_of("a.tmx", kTmxBegin + unit.substr(0, 40)), HasSubstr("ends within a unit"));
+  EXPECT_THAT(failure_of("a.tmx", "<tmx><body><tu><tuv></tu></body></tmx>"), HasSubstr("unit 1: damaged XML"));
+  EXPECT_THAT(failure_of("a.tmx", "<!DOCTYPE tmx [<!ENTITY a \"aaaaaaaaaa\">]><tmx></tmx>"), HasSubstr("declares"));
+  EXPECT_THAT(failure_of("a.tmx", "<html></html>"), HasSubstr("<html>, not <tmx>"));
+  EXPECT_THAT(failure_of("a.tmx", "just text"), HasSubstr("no element <tmx>"));
+  EXPECT_THAT(failure_of("a.tmx", ""), HasSubstr("no element <tmx>"));
+  EXPECT_THAT(failure_of("a.tmx", std::string("<\0t\0m\0x\0>\0", 10)), HasSubstr("UTF-16"));
+  EXPECT_THAT(failure_of("a.tmx", kTmxBegin + ("<tu>" + std::string(9 << 20, 'a'))), HasSubstr("8 MiB"));
+  EXPECT_THAT(failure_of("a.tmx", "<tmx><body><tu><seg>\xff</seg></tu></body></tmx>"), HasSubstr("not UTF-8"));
+}
+
+TEST(Xliff, Version1HasItsFinishedTranslations) {
+  const std::string content =
+      "<xliff version=\"1.2\"><file source-language=\"en\" target-language=\"de\"><body>"
+      "<trans-unit id=\"1\"><source>Open <g id=\"1\">file</g><x id=\"2\"/></source><target>Datei öffnen</target>"
+      "<alt-trans><target>Falsch</target></alt-trans></trans-unit>"
+      "<trans-unit id=\"2\"><source>Close</source><target state=\"needs-translation\">Close</target></trans-unit>"
+      "<trans-unit id=\"3\"><source>Save</source></trans-unit></body></file></xliff>";
+  const ReadPairs all = read_file("a.xlf", content);
+  EXPECT_THAT(all.pairs, ElementsAre("Open file|Datei öffnen"));
+  EXPECT_EQ(all.untranslated, 2);
+  PairReaderOptions reversed;
+  reversed.source_language = "de";
+  EXPECT_THAT(read_file("a.xlf", content, reversed).pairs, ElementsAre("Datei öffnen|Open file"));
+  PairReaderOptions other;
+  other.source_language = "fr";
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file("a.xlf", content, other); }), HasSubstr("en into de"));
+}
+
+TEST(Xliff, Version2HasItsSegments) {
+  const std::string content =
+      "<xliff version=\"2.0\" srcLang=\"en\" trgLang=\"de\"><file id=\"f\"><unit id=\"u\">"
+      "<segment><source>One.</source><target>Eins.</target></segment>"
+      "<segment state=\"initial\"><source>Two.</source><target>Two.</target></segment>"
+      "<segment><source>Three.</source><target>Drei.</target></segment></unit></file></xliff>";
+  EXPECT_THAT(read_file("a.xliff", content).pairs, ElementsAre("One.|Eins.", "Three.|Drei."));
+}
+
+TEST(Catalog, HasItsFinishedTranslationsAndPlurals) {
+  const std::string content =
+      "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n"
+      "\"Plural-Forms: nplurals=2; plural=n != 1;\\n\"\n\n"
+      "msgid \"Open\"\nmsgstr \"Öffnen\"\n\n#, fuzzy\nmsgid \"Close\"\nmsgstr \"Klose\"\n\n"
+      "msgid \"Save\"\nmsgstr \"\"\n\n"
+      "msgid \"%d file\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"%d Datei\"\nmsgstr[1] \"%d Dateien\"\n\n"
+      "#~ msgid \"Old\"\n#~ msgstr \"Alt\"\n\nmsgid \"two\\n\"\n\"lines\"\nmsgstr \"zwei\\tZeilen\"\n";
+  const ReadPairs all = read_file("a.po", content);
+  EXPECT_THAT(all.pairs,
+              ElementsAre("Open|Öffnen", "%d file|%d Datei", "%d files|%d Dateien", "two lines|zwei Zeilen"));
+  EXPECT_EQ(all.untranslated, 2);
+  EXPECT_THAT(failure_of("a.po",
+                         "msgid \"Open\"\nmsgstr \"\xd6"
+                         "ffnen\"\n"),
+              HasSubstr("msgconv"));
+}
+
+}  // namespace
+}  // namespace transmute
