@@ -68,13 +68,30 @@ Found find_language(const TextPair& pair, const ExpectedText& expected) {
   return found ? found : find(expected.target, pair.target, "target");
 }
 
+// True if a text ends like a whole sentence. Quotation marks and brackets may follow the mark.
+bool has_end_mark(std::string_view text) {
+  constexpr std::array<UChar32, 11> kMarks{'.', '!', '?', ':', 0x2026, 0x3002, 0xFF01, 0xFF1F, 0x61F, 0x964, 0x6D4};
+  bool ends = false;
+  checks::for_each_character(text, [&](const checks::Character& character) {
+    constexpr uint32_t kClosing = U_GC_PE_MASK | U_GC_PI_MASK | U_GC_PF_MASK | U_GC_ZS_MASK;
+    if (character.code == '"' || character.code == '\'' || (U_GET_GC_MASK(character.code) & kClosing) != 0) return;
+    ends = std::find(kMarks.begin(), kMarks.end(), character.code) != kMarks.end();
+  });
+  return ends;
+}
+
+// A side that lacks the end mark of the other was probably cut: half of the deviation is too much.
 Found find_ratio(const TextPair& pair, const ExpectedText& expected, double most) {
   Expectations lengths;
   lengths.lengths = expected.lengths;
   const double deviation = checks::length_deviation(pair.source, pair.target, lengths);
-  if (std::abs(deviation) <= most) return {};
-  return fmt::format("{} characters for {}: {:.1f} standard deviations {}", checks::characters_in(pair.target),
-                     checks::characters_in(pair.source), std::abs(deviation), deviation > 0 ? "longer" : "shorter");
+  if (std::abs(deviation) <= most / 2) return {};
+  const auto &longer = deviation > 0 ? pair.target : pair.source, &shorter = deviation > 0 ? pair.source : pair.target;
+  const bool is_cut = has_end_mark(longer) && !has_end_mark(shorter);
+  if (std::abs(deviation) <= most && !is_cut) return {};
+  return fmt::format("{} characters for {}: {:.1f} standard deviations {}{}", checks::characters_in(pair.target),
+                     checks::characters_in(pair.source), std::abs(deviation), deviation > 0 ? "longer" : "shorter",
+                     is_cut ? ", and the end mark is missing" : "");
 }
 
 Found find_length(const TextPair& pair, size_t most) {

@@ -93,6 +93,19 @@ TEST(PreparationRules, LeaveOutLengthsThatDoNotFit) {
   EXPECT_EQ(rule_of("Bus stop", "Bushaltestelle"), "");
 }
 
+TEST(PreparationRules, LeaveOutTextsThatWereCut) {
+  ExpectedText expected = english_and_german();
+  expected.lengths.fill({0, 0.2});
+  const auto is_left_out = [&](const std::string& target) {
+    const auto violation = find_violation({"Two men stand at the stove and cook.", target}, expected, {});
+    return violation && violation->rule == Rule::ratio;
+  };
+  EXPECT_TRUE(is_left_out("Zwei Männer stehen"));    // 0.7, which is 3.5 deviations
+  EXPECT_FALSE(is_left_out("Zwei Männer kochen."));  // as short, but a sentence
+  EXPECT_FALSE(is_left_out("\"Zwei Männer kochen.\""));
+  EXPECT_TRUE(is_left_out("Sie kochen."));  // 1.2: too short for anything
+}
+
 TEST(PreparationRules, LearnLengthsDespiteBadPairs) {
   std::vector<TextPair> sample;
   for (int i = 0; i < 1000; ++i)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/e2e/programs.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::names_in;
+using testing::Outcome;
+using testing::program;
+using testing::read_text;
+using testing::run_program_with;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+Outcome prepare(std::vector<std::string> words) {
+  words.insert(words.begin(), {program("prepare")});
+  return run_program_with(words);
+}
+
+// Files with two good pairs, a duplicate and one without a target.
+void write_pairs(const TemporaryFolder& folder) {
+  write_text(folder / "a.en", "A dog.\nA cat.\nA dog.\nNothing.\n");
+  write_text(folder / "a.de", "Ein Hund.\nEine Katze.\nEin Hund.\n\n");
+}
+
+TEST(PrepareProgram, WritesTheKeptPairsAndSaysWhatWent) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  const Outcome outcome =
+      prepare({"--source", folder / "a.en", "--target", folder / "a.de", "--output-source", folder / "b.en",
+               "--output-target", folder / "b.de", "--dropped", folder / "dropped.tsv", "--report", folder / "r.html",
+               "--counts", folder / "counts.json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(read_text(folder / "b.en"), "A dog.\nA cat.\n");
+  EXPECT_EQ(read_text(folder / "b.de"), "Ein Hund.\nEine Katze.\n");
+  EXPECT_EQ(read_text(folder / "dropped.tsv"),
+            "duplicate\tthe same pair came before\tA dog.\tEin Hund.\nempty\tthe target is empty\tNothing.\t\n");
+  EXPECT_THAT(outcome.errors, HasSubstr("kept 2 of 4 pairs (50.00%)"));
+  EXPECT_THAT(read_text(folder / "counts.json"), HasSubstr("\"kept\": 2"));
+  EXPECT_THAT(read_text(folder / "r.html"), HasSubstr("Nothing."));
+  EXPECT_EQ(read_text(folder / "a.en"), "A dog.\nA cat.\nA dog.\nNothing.\n");
+}
+
+TEST(PrepareProgram, WritesColumnsToStandardOutput) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  const Outcome outcome = prepare(
+      {"--source", folder / "a.en", "--target", folder / "a.de", "-o", "-", "--keep", "duplicate,near_duplicate"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(outcome.output, "A dog.\tEin Hund.\nA cat.\tEine Katze.\nA dog.\tEin Hund.\n");
+}
+
+TEST(PrepareProgram, WritesNothingOverItsInputs) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  for (const char* flag : {"--output", "--dropped", "--report", "--counts"}) {
+    const Outcome outcome = prepare({"--source", folder / "a.en", "--target", folder / "a.de", flag, folder / "a.de"});
+    EXPECT_EQ(outcome.exit_code, 2) << flag;
+    EXPECT_THAT(outcome.errors, HasSubstr(flag));
+  }
+  EXPECT_EQ(read_text(folder / "a.de"), "Ein Hund.\nEine Katze.\nEin Hund.\n\n");
+}
+
+TEST(PrepareProgram, LeavesNoFileWhereItFails) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  write_text(folder / "short.de", "Ein Hund.\n");
+  const Outcome unequal = prepare({"--source", folder / "a.en", "--target", folder / "short.de", "-o", folder / "b"});
+  EXPECT_EQ(unequal.exit_code, 1);
+  EXPECT_THAT(unequal.errors, HasSubstr("has more lines than"));
+  const Outcome none = prepare(
+      {"--source", folder / "a.en", "--target", folder / "a.en", "--exclude", folder / "a.en", "-o", folder / "b"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.errors, HasSubstr("none of 4 pairs is left"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en", "short.de"));
+}
+
+TEST(PrepareProgram, RefusesWhatItCannotUse) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  const auto expect_usage = [&](const std::vector<std::string>& words, const std::string& message) {
+    const Outcome outcome = prepare(words);
+    EXPECT_EQ(outcome.exit_code, 2) << message;
+    EXPECT_THAT(outcome.errors, HasSubstr(message));
+  };
+  expect_usage({}, "there is no text");
+  expect_usage({"--source", folder / "a.en"}, "each source needs its translation");
+  expect_usage({"--pairs", folder / "a.en"}, "tells no format");
+  expect_usage({"--source", "/dev/stdin", "--target", folder / "a.de"}, "is read twice");
+  expect_usage({"--pairs", folder / "a.tsv", "--source-language", "xx"}, "is no language");
+}
+
+}  // namespace
+}  // namespace transmute
