@@ -29,11 +29,13 @@ void put_into_sample(std::vector<Item>& sample, size_t most, int64_t number, con
 }
 
 void check_can_be_read_twice(const PairInput& input) {
-  for (const std::string& path : {input.source, input.target})
-    if (!path.empty() && std::filesystem::exists(path) && !std::filesystem::is_regular_file(path) &&
-        !std::filesystem::is_directory(path))
+  namespace fs = std::filesystem;
+  for (const std::string& path : {input.source, input.target}) {
+    const bool is_stream = path == "-" || (fs::exists(path) && !fs::is_regular_file(path) && !fs::is_directory(path));
+    if (is_stream)
       throw std::invalid_argument(
           fmt::format("{}: is no file, and the text is read twice; save it in a file first", path));
+  }
 }
 
 }  // namespace

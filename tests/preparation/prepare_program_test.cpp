@@ -93,7 +93,8 @@ TEST(PrepareProgram, RefusesWhatItCannotUse) {
   expect_usage({}, "there is no text");
   expect_usage({"--source", folder / "a.en"}, "each source needs its translation");
   expect_usage({"--pairs", folder / "a.en"}, "tells no format");
-  expect_usage({"--source", "/dev/stdin", "--target", folder / "a.de"}, "is read twice");
+  expect_usage({"--source", "-", "--target", folder / "a.de"}, "is read twice");
+  expect_usage({"--source", folder / "a.en", "--target", "/dev/null"}, "is read twice");
   expect_usage({"--pairs", folder / "a.tsv", "--source-language", "xx"}, "is no language");
 }
 
