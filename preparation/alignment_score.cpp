@@ -25,13 +25,13 @@ size_t half_of(const TextPair& pair) {
   return hash_bytes(pair.target.data(), pair.target.size(), hash_bytes(pair.source.data(), pair.source.size())) % 2;
 }
 
-// The sum over the words of `target` of the logarithm of how much more probable `source` makes each. A long text is
-// told by a part of its words.
+// How much more probable a source makes the words of its target, as a logarithm.
 struct Gain {
   double sum = 0;
-  size_t words = 0;
+  size_t words = 0;  // over which it is
 };
 
+// Looks at a part of the words of a long target.
 Gain gain(const std::vector<int32_t>& source, const std::vector<int32_t>& target, const TranslationTable& table,
           const std::vector<double>& frequencies) {
   // A word that nothing explains counts as one that is this much less probable than by its frequency.
@@ -123,7 +123,7 @@ AlignmentScorer::AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew
   std::array<ParallelText, 4> texts;  // of each half, in both directions
   for (const TextPair& pair : sample) {
     constexpr size_t kMostWords = 40;  // the time grows with the square
-    const Words2 words = words_of(pair);
+    const PairWords words = words_of(pair);
     if (words.source.empty() || words.target.empty() || std::max(words.source.size(), words.target.size()) > kMostWords)
       continue;
     const size_t learner = 1 - half_of(pair);
@@ -174,7 +174,7 @@ AlignmentScorer::Words AlignmentScorer::words_of(const Side& side, const std::st
   return words;
 }
 
-AlignmentScorer::Words2 AlignmentScorer::words_of(const TextPair& pair) const {
+AlignmentScorer::PairWords AlignmentScorer::words_of(const TextPair& pair) const {
   return {words_of(source_, pair.source), words_of(target_, pair.target)};
 }
 
@@ -187,14 +187,14 @@ AlignmentScore AlignmentScorer::score(const Words& source, const Words& target, 
 }
 
 AlignmentScore AlignmentScorer::score(const TextPair& pair) const {
-  const Words2 words = words_of(pair);
+  const PairWords words = words_of(pair);
   return score(words.source, words.target, half_of(pair));
 }
 
 AlignmentThresholds AlignmentScorer::find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const {
   constexpr size_t kFewestPairs = 500, kGrain = 256;
   struct Scored {
-    Words2 words;
+    PairWords words;
     size_t half = 0;
     AlignmentScore score;
   };

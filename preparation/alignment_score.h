@@ -19,7 +19,7 @@ inline namespace v0 {
 /// The logarithm of how much more probable the words of each side are given the other side than by their frequency
 /// alone, on average over the words of both sides: about 0 or less for texts that have nothing to do with each other.
 struct AlignmentScore {
-  double value = 0;
+  double value = 0;  ///< the mean
   size_t words = 0;  ///< of the side that has fewer known ones; those that the sample has once are not known
 };
 
@@ -63,6 +63,7 @@ class AlignmentScorer {
   /// @param sample of pairs that break no other rule
   AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew& workers);
 
+  /// The score of any pair, of the sample or not.
   AlignmentScore score(const TextPair& pair) const;
 
   /// The thresholds below which at least half of the sample's pairs would score as if their sides were paired by
@@ -75,12 +76,12 @@ class AlignmentScorer {
     std::vector<double> frequencies;  // by id
   };
   using Words = std::vector<int32_t>;
-  struct Words2 {
+  struct PairWords {
     Words source, target;
   };
   static Side read_side(const std::vector<TextPair>& sample, std::string TextPair::*side);
   static Words words_of(const Side& side, const std::string& text);
-  Words2 words_of(const TextPair& pair) const;
+  PairWords words_of(const TextPair& pair) const;
   AlignmentScore score(const Words& source, const Words& target, size_t half) const;
   AlignmentThresholds find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const;
 

@@ -2,6 +2,7 @@
 #include <transmute/preparation/kept_parts.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/documents/html_references.h>
 #include <transmute/preparation/side.h>
 #include <transmute/text/checks/kept_text.h>
 #include <transmute/text/checks/numbers.h>
@@ -85,6 +86,19 @@ std::vector<checks::Span> spans_of(std::string_view text) {
 }
 
 }  // namespace
+
+bool mend_references(TextPair& pair) {
+  if (!may_have(pair, '&', '&')) return false;
+  constexpr std::string_view kEscapes = " &amp; &quot; &apos; &#39; &#039; &lt; &gt; &nbsp; ";
+  const auto is_escape = [&](const std::string& part) { return kEscapes.find(" " + part + " ") != std::string::npos; };
+  const Parts source = markup_in(pair.source), target = markup_in(pair.target);
+  if (source.empty() == target.empty()) return false;
+  const Parts& parts = source.empty() ? target : source;
+  if (!std::all_of(parts.begin(), parts.end(), is_escape)) return false;
+  std::string& side = source.empty() ? pair.target : pair.source;
+  side = with_references_decoded(side);
+  return true;
+}
 
 std::optional<std::string> find_other_markup(const TextPair& pair) {
   if (!may_have(pair, '<', '&')) return {};

@@ -9,6 +9,10 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Decodes character references of HTML, such as &amp; and &quot;, that are left over on one side alone, which has no
+/// tags. Returns whether it has changed a side.
+bool mend_references(TextPair& pair);
+
 // What a translation must have as its source has it. Each function says what differs; nothing where all is well.
 
 /// Tags and character references of HTML.

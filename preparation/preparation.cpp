@@ -5,6 +5,7 @@
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
 #include <transmute/preparation/encoding.h>
+#include <transmute/preparation/kept_parts.h>
 #include <transmute/preparation/side.h>
 
 #include <algorithm>
@@ -119,7 +120,8 @@ std::optional<Violation> Preparation::find_misalignment(const TextPair& pair) co
 void Preparation::check(CheckedPair& checked) const {
   TextPair& pair = checked.pair;
   const bool is_source_mended = mend_encoding(pair.source), is_target_mended = mend_encoding(pair.target);
-  checked.is_mended = is_source_mended || is_target_mended;
+  const bool is_decoded = mend_references(pair);
+  checked.is_mended = is_source_mended || is_target_mended || is_decoded;
   checked.violation = find_violation(pair, expected_, options_.rules);
   if (!checked.violation) checked.violation = find_misalignment(pair);
   if (checked.violation) return;

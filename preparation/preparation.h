@@ -21,33 +21,34 @@ inline namespace v0 {
 
 /// What is prepared, and how.
 struct PreparationOptions {
-  std::vector<PairInput> inputs;
-  PairReaderOptions reading;
-  std::vector<std::string> exclude;  ///< files of texts, one a line, that no pair may have on either side
-  RuleOptions rules;
+  std::vector<PairInput> inputs;        ///< read one after the other
+  PairReaderOptions reading;            ///< their languages and columns
+  std::vector<std::string> exclude;     ///< files of texts, one a line, that no pair may have on either side
+  RuleOptions rules;                    ///< limits, and which rules are on
   std::optional<double> min_alignment;  ///< the lowest AlignmentScore; without one, the sample's thresholds
   size_t sample = 100'000;              ///< pairs from which the thresholds are learned
 };
 
 /// A pair that was left out.
 struct DroppedPair {
-  TextPair pair;
+  TextPair pair;       ///< with its encoding mended
   std::string detail;  ///< what breaks the rule
 };
 
 /// What became of the pairs under one rule.
 struct RuleOutcome {
-  int64_t count = 0;
+  int64_t count = 0;                  ///< pairs that were left out
   std::vector<DroppedPair> examples;  ///< some of them, drawn evenly from all
 };
 
 /// What a preparation has done.
 struct PreparationOutcome {
-  int64_t read = 0, kept = 0;
-  int64_t mended = 0;        ///< kept pairs whose encoding was mended
-  int64_t untranslated = 0;  ///< entries of TMX, XLIFF and catalogs without a finished translation
-  std::array<RuleOutcome, kRules> rules{};
-  std::vector<DroppedPair> mended_examples;
+  int64_t read = 0;                            ///< pairs of the inputs
+  int64_t kept = 0;                            ///< pairs that were not left out
+  int64_t mended = 0;                          ///< kept pairs whose encoding, or whose references of HTML, were mended
+  int64_t untranslated = 0;                    ///< entries of TMX, XLIFF and catalogs without a finished translation
+  std::array<RuleOutcome, kRules> rules{};     ///< by Rule
+  std::vector<DroppedPair> mended_examples{};  ///< some of the mended pairs
 };
 
 /// Leaves out of parallel text what does not help a training. The first pass over the text draws a sample, from which
@@ -74,6 +75,7 @@ class Preparation {
   const ExpectedText& expected() const { return expected_; }
   /// The thresholds of the alignment; null where that rule is off, or has its own limit.
   const AlignmentThresholds* alignment_thresholds() const;
+  /// The options.
   const PreparationOptions& options() const { return options_; }
 
  private:

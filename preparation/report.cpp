@@ -118,7 +118,7 @@ std::string preparation_page(const Preparation& preparation, const PreparationOu
       examples += fmt::format("<h2>{}: {}</h2>\n{}", text.name, text.meaning, table_of(rule.examples));
   }
   if (!outcome.mended_examples.empty())
-    examples += "<h2>Pairs whose encoding was mended</h2>\n" + table_of(outcome.mended_examples);
+    examples += "<h2>Pairs whose encoding or references of HTML were mended</h2>\n" + table_of(outcome.mended_examples);
   return report_page("Prepared text",
                      facts_of(preparation, outcome, seconds) +
                          "<h2>Pairs that were left out</h2>\n<table><tr><th>rule</th><td>leaves out pairs where</td>"
@@ -153,7 +153,8 @@ std::string preparation_summary(const Preparation& preparation, const Preparatio
     if (const int64_t count = outcome.rules[i].count; count > 0)
       text += fmt::format("  {:>11}  {:<14}  {}\n", format_count(count), rule_texts()[i].name, rule_texts()[i].meaning);
   if (outcome.mended > 0)
-    text += fmt::format("  {:>11}  kept with their encoding mended\n", format_count(outcome.mended));
+    text +=
+        fmt::format("  {:>11}  kept with their encoding or references of HTML mended\n", format_count(outcome.mended));
   if (outcome.untranslated > 0)
     text += fmt::format("  {:>11}  entries of the files have no finished translation\n",
                         format_count(outcome.untranslated));

@@ -15,7 +15,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Why a pair is left out. The first rule that applies counts.
+/// Why a pair is left out, see rule_texts(). The first rule that applies counts.
 enum class Rule {
   empty,
   encoding,
@@ -60,19 +60,22 @@ struct RuleOptions {
   double min_script = 0.5;   ///< share of the letters of a side that are of its scripts
   std::array<bool, kRules> off{};  ///< rules that are not applied, by Rule
 
+  /// Whether the rule is on.
   bool applies(Rule rule) const { return !off[static_cast<size_t>(rule)]; }
 };
 
 /// What a side of the text is expected to be.
 struct ExpectedSide {
-  LanguageCheck language;
+  LanguageCheck language;            ///< knows nothing if the language is unknown
   std::vector<UScriptCode> scripts;  ///< empty: any
 };
 
 /// What a text says about itself.
 struct ExpectedText {
-  ExpectedSide source, target;
-  std::array<LengthExpectation, kLengthClasses> lengths = Expectations{}.lengths;  ///< of targets, by that of sources
+  ExpectedSide source;  ///< what sources are
+  ExpectedSide target;  ///< what targets are
+  /// Lengths of targets, by that of their sources.
+  std::array<LengthExpectation, kLengthClasses> lengths = Expectations{}.lengths;
 };
 
 /// Learns the scripts, the languages and the lengths from a sample. Medians keep the bad pairs of it from counting.
@@ -81,8 +84,8 @@ ExpectedText learn_expected_text(const std::vector<TextPair>& sample, const Pair
 
 /// A rule that a pair breaks, with what it is that breaks it.
 struct Violation {
-  Rule rule;
-  std::string detail;
+  Rule rule;           ///< the rule
+  std::string detail;  ///< such as "the target lacks %s"
 };
 
 /// The first of the rules from Rule::empty to Rule::number that a pair breaks. Its encoding has been mended.

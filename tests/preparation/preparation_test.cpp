@@ -96,6 +96,16 @@ TEST(Preparation, WritesMendedText) {
   EXPECT_THAT(prepared.kept, ElementsAre("for men|für Männer"));
 }
 
+TEST(Preparation, DecodesReferencesThatAreLeftOverOnOneSide) {
+  const TemporaryFolder folder;
+  const Prepared prepared = prepare_pairs(options_for(folder, {{"stone &amp; tile", "Stein &quot;und&quot; Fliesen"},
+                                                               {"big stone &amp; tile", "Stein und Fliesen"},
+                                                               {"write &uuml; here", "schreibe das hier"}}));
+  EXPECT_THAT(prepared.kept, ElementsAre("big stone & tile|Stein und Fliesen"));
+  EXPECT_THAT(prepared.dropped, ElementsAre("markup: stone &amp; tile|Stein &quot;und&quot; Fliesen",
+                                            "markup: write &uuml; here|schreibe das hier"));
+}
+
 TEST(Preparation, FindsWrongPairsByTheirWords) {
   const TemporaryFolder folder;
   std::vector<TextPair> pairs;
