@@ -114,7 +114,7 @@ double TranslationTable::probability(int32_t source, int32_t target) const {
 
 size_t alignment_class(const AlignmentScore& score) {
   size_t found = 0;
-  for (size_t most = 2; score.words > most && found + 1 < kAlignmentClasses; most *= 2) ++found;
+  for (size_t most = 8; score.words > most && found + 1 < kAlignmentClasses; most *= 2) ++found;
   return found;
 }
 
@@ -209,7 +209,7 @@ AlignmentThresholds AlignmentScorer::find_thresholds(const std::vector<TextPair>
   // Pairs of one class and one half, each with the target of the next: no model has seen either side's own pair.
   std::array<std::array<std::vector<const Scored*>, 2>, kAlignmentClasses> classes;
   for (const Scored& pair : scored)
-    if (pair.score.words > 0) classes[alignment_class(pair.score)][pair.half].push_back(&pair);
+    if (pair.score.words >= kFewestAlignedWords) classes[alignment_class(pair.score)][pair.half].push_back(&pair);
   AlignmentThresholds thresholds;
   double mismatched = 0;
   for (size_t i = 0; i < kAlignmentClasses; ++i) {

@@ -23,10 +23,13 @@ struct AlignmentScore {
   size_t words = 0;  ///< of the side that has fewer known ones; those that the sample has once are not known
 };
 
-/// Number of lengths that the thresholds tell apart: pairs of 1 or 2 words, 3 or 4, 5 to 8, 9 to 16, and more.
-constexpr size_t kAlignmentClasses = 5;
+/// Shorter pairs have no thresholds: a free translation of a few words scores as a wrong pair does.
+constexpr size_t kFewestAlignedWords = 5;
 
-/// The class of a pair.
+/// Number of lengths that the thresholds tell apart: pairs of 5 to 8 words, of 9 to 16, and of more.
+constexpr size_t kAlignmentClasses = 3;
+
+/// The class of a pair of at least kFewestAlignedWords.
 size_t alignment_class(const AlignmentScore& score);
 
 /// What an AlignmentScorer found in its sample.

@@ -96,10 +96,12 @@ LanguageCheck::LanguageCheck(const std::string& language) : code_(known_code(lan
 std::string LanguageCheck::other_language(const std::string& text) const {
   // Words of which there must be more than in the expected language, and the logarithm of how much more probable the
   // text must be in the other language.
-  constexpr size_t kFewestWords = 3, kMoreWords = 2;
+  constexpr size_t kFewestWords = 4, kMoreWords = 2;
   constexpr double kSure = 10;
   if (!is_known()) return "";
-  const std::vector<std::u32string> words = spelled_words(text, kMostWords);
+  std::vector<std::u32string> words = spelled_words(text, kMostWords);
+  std::sort(words.begin(), words.end());  // each counts once: "VAR1, VAR2" is not Danish
+  words.erase(std::unique(words.begin(), words.end()), words.end());
   if (words.size() < kFewestWords) return "";
   const std::vector<std::string>& codes = spelled_languages();
   if (frequent_elsewhere(words, code_) < kMoreWords) return "";

@@ -111,8 +111,8 @@ std::optional<Violation> Preparation::find_misalignment(const TextPair& pair) co
   if (!scorer_) return {};
   const AlignmentScore score = scorer_->score(pair);
   if (score.words == 0) return {};  // nothing is known of its words
-  const std::optional<double> least =
-      options_.min_alignment ? options_.min_alignment : scorer_->thresholds().least[alignment_class(score)];
+  std::optional<double> least = options_.min_alignment;
+  if (!least && score.words >= kFewestAlignedWords) least = scorer_->thresholds().least[alignment_class(score)];
   if (!least || score.value >= *least) return {};
   return Violation{Rule::alignment, fmt::format("a score of {:.2f}; at least {:.2f} is needed", score.value, *least)};
 }

@@ -39,7 +39,7 @@ std::string alignment_text(const Preparation& preparation) {
   if (preparation.options().min_alignment) return fmt::format("{:g}", *preparation.options().min_alignment);
   const AlignmentThresholds* thresholds = preparation.alignment_thresholds();
   if (thresholds == nullptr) return "";
-  constexpr std::array<const char*, kAlignmentClasses> kWords{"1–2", "3–4", "5–8", "9–16", "17+"};
+  constexpr std::array<const char*, kAlignmentClasses> kWords{"5–8", "9–16", "17+"};
   std::vector<std::string> parts;
   for (size_t i = 0; i < kAlignmentClasses; ++i)
     parts.push_back(fmt::format("{} words: {}", kWords[i],

@@ -29,7 +29,8 @@ struct PairCounts {
 };
 
 Found find_symbols(const CharacterCounts& counts, double least, const char* side) {
-  if (static_cast<double>(counts.letters) >= least * static_cast<double>(counts.all)) return {};
+  constexpr size_t kShort = 4;  // "7." is a translation of "7th"
+  if (counts.all <= kShort || static_cast<double>(counts.letters) >= least * static_cast<double>(counts.all)) return {};
   return fmt::format("{} of the {} are letters", percent(counts.letters, counts.all), side);
 }
 

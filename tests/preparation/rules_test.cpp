@@ -61,6 +61,7 @@ TEST(PreparationRules, LeaveOutLongSides) {
 
 TEST(PreparationRules, LeaveOutSidesOfSymbols) {
   EXPECT_EQ(rule_of("--- 1234 ---", "--- 1234 ---"), "symbols");
+  EXPECT_EQ(rule_of("7th", "7."), "");
   EXPECT_EQ(rule_of("Version 1.2.3", "Version 1.2.3"), "");
   EXPECT_EQ(rule_of("A4 (210 mm)", "A4 (210 mm)"), "");
 }
@@ -84,6 +85,7 @@ TEST(PreparationRules, LeaveOutOtherLanguages) {
             "language");
   EXPECT_EQ(rule_of("Bon appétit!", "Guten Appetit!"), "");
   EXPECT_EQ(rule_of("mount -a [-t type] [-O optlist]", "mount -a [-t Typ] [-O Optionsliste]"), "");
+  EXPECT_EQ(rule_of("Sets three variables: VAR1, VAR2, VAR3", "Setzt drei Variablen: VAR1, VAR2, VAR3"), "");
   EXPECT_EQ(rule_of("A woman reads \"Le Monde\" in the park.", "Eine Frau liest \"Le Monde\" im Park."), "");
 }
 
