@@ -2,6 +2,7 @@
 // prepare: leaves out of parallel text what does not help a training. See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/preparation/preparation.h>
@@ -60,8 +61,13 @@ transmute::PreparationOptions options_of(const Arguments& arguments) {
   options.reading.source_column = static_cast<size_t>(arguments.columns[0] - 1);
   options.reading.target_column = static_cast<size_t>(arguments.columns[1] - 1);
   const std::vector<std::string> names = rule_names();
-  for (const std::string& name : arguments.keep)
-    options.rules.off[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())] = true;
+  for (const std::string& name : arguments.keep) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw std::invalid_argument(
+          fmt::format("--keep: there is no rule \"{}\"; the rules are {}", name, fmt::join(names, ", ")));
+    options.rules.off[static_cast<size_t>(found - names.begin())] = true;
+  }
   return options;
 }
 
@@ -218,9 +224,10 @@ void declare_files(CLI::App& app, Arguments& arguments) {
 
 void declare_rules(CLI::App& app, Arguments& arguments) {
   transmute::RuleOptions& rules = arguments.options.rules;
-  app.add_option("--keep", arguments.keep, "rules that are not applied, separated by commas")
+  app.add_option("--keep", arguments.keep,
+                 fmt::format("rules that are not applied, separated by commas: {}", fmt::join(rule_names(), ", ")))
       ->delimiter(',')
-      ->check(transmute::one_of(rule_names()))
+      ->type_name("RULE")
       ->group("Rules");
   app.add_option("--max-length", rules.max_length, "maximum number of characters of a side")
       ->check(transmute::at_least(1))

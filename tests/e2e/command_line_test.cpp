@@ -32,20 +32,10 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 std::vector<std::string> all_programs() {
-  std::vector<std::string> names{"average_checkpoints",
-                                 "convert",
-                                 "embed",
-                                 "evaluate",
-                                 "export_torchscript",
-                                 "generate",
-                                 "score",
-                                 "sentences",
-                                 "make_demo_corpus",
-                                 "make_shortlist",
-                                 "translate",
-                                 "visualize",
-                                 "train",
-                                 "trees"};
+  std::vector<std::string> names{"average_checkpoints", "convert",        "embed",   "evaluate",
+                                 "export_torchscript",  "generate",       "score",   "sentences",
+                                 "make_demo_corpus",    "make_shortlist", "prepare", "translate",
+                                 "visualize",           "train",          "trees"};
 #ifdef TRANSMUTE_HAS_SERVE
   names.emplace_back("serve");
 #endif

@@ -95,6 +95,7 @@ TEST(PrepareProgram, RefusesWhatItCannotUse) {
   expect_usage({"--pairs", folder / "a.en"}, "tells no format");
   expect_usage({"--source", "-", "--target", folder / "a.de"}, "is read twice");
   expect_usage({"--source", folder / "a.en", "--target", "/dev/null"}, "is read twice");
+  expect_usage({"--source", folder / "a.en", "--target", folder / "a.de", "--keep", "numbers"}, "the rules are empty,");
   expect_usage({"--pairs", folder / "a.tsv", "--source-language", "xx"}, "is no language");
 }
 
