@@ -82,7 +82,7 @@ struct ByteSource::Unpacker {
   Unpacker(const Unpacker&) = delete;
   Unpacker& operator=(const Unpacker&) = delete;
 
-  // Whether it has ended well. The pipe is at its end, or closed.
+  // True if it has ended well. The pipe is at its end, or closed.
   bool wait() {
     int status = 0;
     while (process > 0 && waitpid(process, &status, 0) < 0 && errno == EINTR) {

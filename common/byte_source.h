@@ -23,7 +23,7 @@ class ByteSource {
   /// is handed out first.
   size_t read(void* to, size_t count);
 
-  /// What went wrong; empty as long as nothing has.
+  /// The fault; empty while there is none.
   const std::string& error() const { return error_; }
 
  private:

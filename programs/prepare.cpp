@@ -41,7 +41,7 @@ std::vector<std::string> rule_names() {
   return names;
 }
 
-// What the command line says, as a whole.
+// The command line as a whole.
 transmute::PreparationOptions options_of(const Arguments& arguments) {
   transmute::PreparationOptions options = arguments.options;
   if (arguments.source.size() != arguments.target.size())

@@ -44,7 +44,7 @@ class TRANSMUTE_API SubwordModel {
   /// The same vocabulary for texts that are lists of its pieces with spaces between them: encode() looks the pieces up,
   /// decode() puts spaces between them. Languages are pieces like others.
   std::shared_ptr<const SubwordModel> of_listed_pieces() const;
-  /// Whether of_listed_pieces() made it.
+  /// True if of_listed_pieces() made it.
   bool is_listed() const { return is_listed_; }
   SubwordModel(const SubwordModel&) = delete;
   SubwordModel& operator=(const SubwordModel&) = delete;

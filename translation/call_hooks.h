@@ -22,8 +22,8 @@ class CallHooks {
   /// `parts`: how many each text has; texts without any are done. `hooks` outlives it.
   CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts);
 
-  /// Whether the call is to end, for a batch; empty if no hook can end it. Throws Cancelled, or what a hook threw, once
-  /// the call has ended by that.
+  /// The question of a batch whether the call is to end; empty if no hook can end it. Throws Cancelled, or what a hook
+  /// threw, once the call has ended by that.
   std::function<bool()> should_stop();
   /// Ends the call, if it is to end.
   /// @throws Cancelled, or what a hook threw.

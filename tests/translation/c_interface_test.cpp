@@ -55,7 +55,7 @@ class TheCInterface : public ::testing::Test {
   }
   Owned<transmute_segments> owned(transmute_segments* segments) { return {segments, transmute_segments_free}; }
 
-  // What a function says went wrong.
+  // The fault that a function reports.
   std::string take_error() {
     const std::string message = error == nullptr ? "" : error;
     transmute_string_free(error);
@@ -274,7 +274,7 @@ TEST_F(TheCInterface, TakesListsOfPiecesForTexts) {
   const auto expected = plain.translate_batch({kSentences}, options).front();
   std::string pieces;
   for (const std::string& piece : source.segment(kSentences).pieces) pieces += (pieces.empty() ? "" : " ") + piece;
-  // What is for plain text is off by itself.
+  // The options for plain text are off by themselves.
   TranslationOptions defaults;
   defaults.search = options.search;
   const auto found = listed.translate_batch({pieces}, defaults).front();
