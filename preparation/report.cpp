@@ -76,6 +76,11 @@ std::string limit_text(const Preparation& preparation, Rule rule) {
   }
 }
 
+// A cell that is not divided into lines.
+std::string number_cell(const std::string& number) {
+  return "<td style=\"white-space: nowrap\">" + number + "</td>";
+}
+
 // A table of pairs, each with what is to be said of it.
 std::string table_of(const std::vector<DroppedPair>& pairs) {
   std::string html;
@@ -111,9 +116,9 @@ std::string preparation_page(const Preparation& preparation, const PreparationOu
   for (size_t i = 0; i < kRules; ++i) {
     const RuleOutcome& rule = outcome.rules[i];
     const RuleText& text = rule_texts()[i];
-    rows += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", text.name, text.meaning,
-                        html_escaped(limit_text(preparation, static_cast<Rule>(i))), format_count(rule.count),
-                        share_text(rule.count, outcome.read));
+    rows += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td>{}{}</tr>", text.name, text.meaning,
+                        html_escaped(limit_text(preparation, static_cast<Rule>(i))),
+                        number_cell(format_count(rule.count)), number_cell(share_text(rule.count, outcome.read)));
     if (!rule.examples.empty())
       examples += fmt::format("<h2>{}: {}</h2>\n{}", text.name, text.meaning, table_of(rule.examples));
   }
