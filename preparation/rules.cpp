@@ -28,10 +28,12 @@ struct PairCounts {
   CharacterCounts source, target;
 };
 
-Found find_symbols(const CharacterCounts& counts, double least, const char* side) {
-  constexpr size_t kShort = 4;  // "7." is a translation of "7th"
-  if (counts.all <= kShort || static_cast<double>(counts.letters) >= least * static_cast<double>(counts.all)) return {};
-  return fmt::format("{} of the {} are letters", percent(counts.letters, counts.all), side);
+// Dates and the like are worth learning where they change.
+Found find_symbols(const CharacterCounts& counts, double least, bool is_same, const char* side) {
+  constexpr size_t kShort = 4;
+  const size_t content = counts.letters + (is_same ? 0 : counts.digits);
+  if (counts.all <= kShort || static_cast<double>(content) >= least * static_cast<double>(counts.all)) return {};
+  return fmt::format("{} of the {} are letters{}", percent(content, counts.all), side, is_same ? "" : " or digits");
 }
 
 Found find_foreign(const CharacterCounts& counts, double least, const char* side) {
@@ -160,7 +162,7 @@ const std::array<RuleText, kRules>& rule_texts() {
       {{"empty", "a side is empty"},
        {"encoding", "characters were lost, as U+FFFD and question marks within words show"},
        {"length", "a side is too long"},
-       {"symbols", "a side has too few letters among its characters"},
+       {"symbols", "a side has too few letters and digits among its characters"},
        {"script", "a side is written in another script"},
        {"copy", "the target repeats the source"},
        {"language", "a side is in another language"},
@@ -207,9 +209,12 @@ std::optional<Violation> find_violation(const TextPair& pair, const ExpectedText
       if (has_lost_characters(*side)) return fmt::format("the {} has lost characters", name);
     return {};
   };
+  const auto symbols = [&](const CharacterCounts& side, double least, const char* name) {
+    return find_symbols(side, least, pair.source == pair.target, name);
+  };
   // The cheap ones first.
   breaks(Rule::encoding, lost) || breaks(Rule::length, [&] { return find_length(pair, options.max_length); }) ||
-      breaks(Rule::symbols, [&] { return either(find_symbols, options.min_letters); }) ||
+      breaks(Rule::symbols, [&] { return either(symbols, options.min_letters); }) ||
       breaks(Rule::script, [&] { return either(find_foreign, options.min_script); }) ||
       breaks(Rule::copy, [&] { return find_copy(pair); }) ||
       breaks(Rule::language, [&] { return find_language(pair, expected); }) ||

@@ -56,7 +56,7 @@ inline const RuleText& text_of(Rule rule) {
 struct RuleOptions {
   size_t max_length = 1000;  ///< characters of a side
   double max_deviation = 5;  ///< standard deviations of the length from the expected one; half where a text was cut
-  double min_letters = 0.2;  ///< share of letters among the characters of a side, without spaces
+  double min_letters = 0.3;  ///< share of letters, and of digits if the sides differ, without spaces
   double min_script = 0.5;   ///< share of the letters of a side that are of its scripts
   std::array<bool, kRules> off{};  ///< rules that are not applied, by Rule
 

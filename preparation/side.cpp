@@ -88,6 +88,7 @@ CharacterCounts count_characters(std::string_view text, const std::vector<UScrip
     const UChar32 c = character.code;
     if (c == ' ' || (c >= 0x80 && u_isspace(c))) return;
     ++counts.all;
+    counts.digits += u_isdigit(c) ? 1 : 0;
     if (!is_letter_or_mark(c)) return;
     ++counts.letters;
     if (scripts.empty()) return;

@@ -61,6 +61,8 @@ TEST(PreparationRules, LeaveOutLongSides) {
 
 TEST(PreparationRules, LeaveOutSidesOfSymbols) {
   EXPECT_EQ(rule_of("--- 1234 ---", "--- 1234 ---"), "symbols");
+  EXPECT_EQ(rule_of("*** ### a ***", "### *** b ###"), "symbols");
+  EXPECT_EQ(rule_of("12/31/1999", "31.12.1999"), "");
   EXPECT_EQ(rule_of("7th", "7."), "");
   EXPECT_EQ(rule_of("Version 1.2.3", "Version 1.2.3"), "");
   EXPECT_EQ(rule_of("A4 (210 mm)", "A4 (210 mm)"), "");
