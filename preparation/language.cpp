@@ -2,8 +2,8 @@
 #include <transmute/preparation/language.h>
 
 #include <transmute/common/hash.h>
-#include <transmute/serving/spelling.h>
 #include <transmute/text/sentence_language.h>
+#include <transmute/text/spelling.h>
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <cld2/public/encodings.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
-#include <transmute/serving/spelling.h>
+#include <transmute/text/spelling.h>
 #include <unicode/uchar.h>
 #include <unicode/uloc.h>
 #include <unicode/uscript.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/serving/spelling.h>
+#include <transmute/text/spelling.h>
 
 #include <unicode/bytestream.h>
 #include <unicode/locid.h>

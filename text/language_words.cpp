@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/serving/spelling.h>
+#include <transmute/text/spelling.h>
 
 namespace transmute {
 inline namespace v0 {
