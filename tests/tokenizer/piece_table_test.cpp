@@ -56,6 +56,13 @@ TEST_P(PieceTableOfTwoLanguages, FindsWhatSentencePieceDoesNotKnowByItsText) {
   EXPECT_EQ(model.decode(model.encode("\u4e8c \u4e09\u56db")), "\u4e8c \u4e09\u56db");
 }
 
+TEST_P(PieceTableOfTwoLanguages, CanReplaceTheTableOfAModel) {
+  const SubwordModel model(serialized(), "model");
+  PieceTable same;
+  for (int64_t id = 0; id < model.size(); ++id) same.pieces.push_back(model.piece(id));
+  EXPECT_EQ(with_piece_table(model.serialized(), "model", same), model.serialized());
+}
+
 TEST_P(PieceTableOfTwoLanguages, TakesNoPieceForALanguage) {
   const SubwordModel model(serialized(), "model");
   EXPECT_EQ(model.languages(), LanguagePieces::none);
