@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/common/export.h>
 #include <transmute/network/array.h>
 
 #include <cstdint>
@@ -12,13 +11,13 @@ inline namespace v0 {
 
 /// The shape of an int8 matrix [outputs,inputs] as every instruction set's products read it, in panels:
 /// [outputs/16][inputs/4][16 outputs][4 inputs], filled up with zeros to multiples of 32 outputs and 64 inputs.
-TRANSMUTE_API std::vector<int64_t> int8_panels_shape(int64_t outputs, int64_t inputs);
+std::vector<int64_t> int8_panels_shape(int64_t outputs, int64_t inputs);
 
 /// matrix: int8 [outputs,inputs].
-TRANSMUTE_API Array to_int8_panels(const Array& matrix);
+Array to_int8_panels(const Array& matrix);
 
 /// panels: of int8_panels_shape(outputs, inputs). Returns [outputs,inputs].
-TRANSMUTE_API Array from_int8_panels(const Array& panels, int64_t outputs, int64_t inputs);
+Array from_int8_panels(const Array& panels, int64_t outputs, int64_t inputs);
 
 }  // namespace v0
 }  // namespace transmute

@@ -32,8 +32,8 @@ using ::testing::HasSubstr;
 
 struct Meeting {
   double timeout = 60;
-  int absent = -1;                   // a rank that does not come
-  std::vector<std::string> secrets;  // by rank; empty: none
+  int absent = -1;                     // a rank that does not come
+  std::vector<std::string> secrets{};  // by rank; empty: none
   int port = free_loopback_port();
 };
 
