@@ -19,6 +19,7 @@ namespace transmute::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -112,7 +113,8 @@ TEST_F(FirstSteps, ASecondTrainingInTheSameFolderIsKeptOut) {
                                              std::to_string(child) + " on "),
                                    HasSubstr(", since 20")));
   EXPECT_THAT(in_run("run", "train.log"), Not(HasSubstr("already under way"))) << "the log is the first one's";
-  EXPECT_EQ(train("run", {"training.max_steps=1"}).exit_code, 0) << "who was killed holds no lock";
+  const int exit_code = train("run", {"training.max_steps=1"}).exit_code;
+  EXPECT_THAT(exit_code, AnyOf(0, 3)) << "who was killed holds no lock, whatever its model is worth";
 }
 
 TEST_F(FirstSteps, ValidationTextThatChangesDuringATrainingIsNamed) {
