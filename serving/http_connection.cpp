@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
-#include <transmute/serving/http_exchange.h>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 

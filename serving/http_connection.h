@@ -137,6 +137,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::chrono::steady_clock::time_point sending_since_{};
 };
 
+/// Makes the handler's view of a request. It keeps its connection, and lets go of it on the server's thread.
+std::shared_ptr<HttpExchange> make_exchange(std::shared_ptr<Connection> connection, uint64_t ticket,
+                                            boost::asio::io_context& loop, HttpRequest request,
+                                            std::shared_ptr<RequestState> state);
+
 }  // namespace http
 }  // namespace v0
 }  // namespace transmute

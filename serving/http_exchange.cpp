@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/serving/http_exchange.h>
+#include <transmute/serving/http_connection.h>
 
 #include <boost/asio/post.hpp>
 
