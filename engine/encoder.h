@@ -12,7 +12,7 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
-/// Where a sentence's source is among those that were encoded together.
+/// The place of a sentence's source among those that were encoded together.
 struct SourceSpan {
   int64_t first_row = 0;  ///< of its tokens, one row each
   int64_t length = 0;     ///< tokens, the end included where it is read

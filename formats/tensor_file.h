@@ -18,7 +18,7 @@ inline namespace v0 {
 /// @throws std::runtime_error naming the file if it cannot be written.
 TRANSMUTE_API uint32_t write_tensor_file(const std::string& path, const NamedArrays& arrays);
 
-/// Where the numbers of a file are once it is read.
+/// The place of a file's numbers once it is read.
 enum class WeightMemory {
   mapped,  ///< in the file's own pages, which processes share; see MappedFile
   own      ///< in memory of this process, whatever becomes of the file

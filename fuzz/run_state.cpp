@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run reads of itself when it continues: the checkpoint's state, the metrics, and the report made of them.
+// Fuzzes the files that a run reads of itself when it continues: the checkpoint's state, the metrics, and the report
+// made of them.
 #include <transmute/fuzz/fuzz.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/reporting/metrics_log.h>

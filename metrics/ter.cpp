@@ -165,7 +165,7 @@ struct Shift {
   Words words;
 };
 
-// Where words in a row are in both, of every length.
+// The places of words in a row that both have, of every length.
 struct Match {
   int64_t hypothesis, reference, length;
 };

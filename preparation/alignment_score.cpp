@@ -20,7 +20,7 @@ constexpr int32_t kFirstId = 4;  // after the special ids, one of which is the e
 static_assert(special_ids::kEnd < kFirstId);
 constexpr int64_t kIterations = 5;
 
-// Which model scores a pair: a function of the pair alone.
+// The half of the sample, and so the model that scores the pair: a function of the pair alone.
 size_t half_of(const TextPair& pair) {
   return hash_bytes(pair.target.data(), pair.target.size(), hash_bytes(pair.source.data(), pair.source.size())) % 2;
 }
@@ -99,7 +99,7 @@ TranslationTable::TranslationTable(const LexicalModel& model) {
   for (const Entry& entry : found) entries_[place_of(entry.words)] = entry;
 }
 
-// Where the entry of these words is, or a free one.
+// The place of these words' entry, or of a free one.
 size_t TranslationTable::place_of(uint64_t words) const {
   const size_t mask = entries_.size() - 1;
   size_t place = mix_bits(words) & mask;

@@ -32,7 +32,7 @@ constexpr size_t kAlignmentClasses = 3;
 /// The class of a pair of at least kFewestAlignedWords.
 size_t alignment_class(const AlignmentScore& score);
 
-/// What an AlignmentScorer found in its sample.
+/// The limits that an AlignmentScorer found in its sample.
 struct AlignmentThresholds {
   /// The lowest score that pairs of each length may have; nothing where the sample has too few, or where pairs that
   /// translate each other cannot be told from others.
@@ -46,7 +46,7 @@ class TranslationTable {
   TranslationTable() = default;
   explicit TranslationTable(const LexicalModel& model);
 
-  /// Of a target word given a source word; 0 where it is below 0.0001.
+  /// The probability of a target word given a source word; 0 where it is below 0.0001.
   double probability(int32_t source, int32_t target) const;
 
  private:

@@ -13,7 +13,8 @@ inline namespace v0 {
 /// tags. Returns whether it has changed a side.
 bool mend_references(TextPair& pair);
 
-// What a translation must have as its source has it. Each function says what differs; nothing where all is well.
+// The functions below compare what a translation must have as its source has it, and say what differs; nothing if all
+// is well.
 
 /// Tags and character references of HTML.
 std::optional<std::string> find_other_markup(const TextPair& pair);

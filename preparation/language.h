@@ -16,7 +16,7 @@ class LanguageCheck {
   /// @param language a code such as "de" or "de-AT". Of some languages nothing is known, see is_known().
   explicit LanguageCheck(const std::string& language);
 
-  /// Whether the words of the language are known.
+  /// True if the words of the language are known.
   bool is_known() const { return !code_.empty(); }
   /// The code of the language in the list of known ones; empty where it is none of them.
   const std::string& code() const { return code_; }

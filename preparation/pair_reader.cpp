@@ -120,7 +120,7 @@ class PoPairs : public PairReader {
     };
     const size_t forms = entry.translations.size();
     if (!entry.has_plural) return take(entry.id, entry.translations.front().text);
-    // Of several forms for more than one, the last is for the largest numbers.
+    // The last of several forms for more than one is for the largest numbers.
     if (forms > 1 && forms_.singular() < forms) take(entry.id, entry.translations[forms_.singular()].text);
     take(entry.plural, entry.translations.back().text);
   }
@@ -162,8 +162,7 @@ std::unique_ptr<PairReader> open_pairs(const PairInput& input, const PairReaderO
   if (ending == "po") return std::make_unique<PoPairs>(input.source);
   throw std::invalid_argument(
       fmt::format("{}: the ending of its name tells no format of pairs; {} do (also packed, as .tsv.gz). Text in two "
-                  "files is given "
-                  "with --source and --target",
+                  "files is given with --source and --target",
                   input.source, kPairFileEndings));
 }
 

@@ -31,13 +31,13 @@ class PairReader {
   int64_t untranslated_ = 0;  ///< see untranslated()
 };
 
-/// Where pairs are read from.
+/// The files that pairs are read from.
 struct PairInput {
   std::string source;  ///< text, one sentence a line; or a file of pairs, if `target` is empty
   std::string target;  ///< its translation, line by line
 };
 
-/// What files of pairs do not say themselves.
+/// The facts that files of pairs do not say themselves.
 struct PairReaderOptions {
   std::string source_language;  ///< in TMX and XLIFF, such as "en", which "en-GB" is too; empty: the file's
   std::string target_language;  ///< the same for the other side

@@ -19,7 +19,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What is prepared, and how.
+/// The text to prepare, and how.
 struct PreparationOptions {
   std::vector<PairInput> inputs;        ///< read one after the other
   PairReaderOptions reading;            ///< their languages and columns
@@ -35,13 +35,13 @@ struct DroppedPair {
   std::string detail;  ///< what breaks the rule
 };
 
-/// What became of the pairs under one rule.
+/// The pairs that one rule has left out.
 struct RuleOutcome {
   int64_t count = 0;                  ///< pairs that were left out
   std::vector<DroppedPair> examples;  ///< some of them, drawn evenly from all
 };
 
-/// What a preparation has done.
+/// The result of a preparation.
 struct PreparationOutcome {
   int64_t read = 0;                            ///< pairs of the inputs
   int64_t kept = 0;                            ///< pairs that were not left out
@@ -71,7 +71,7 @@ class Preparation {
   /// Goes through the text. Calls `keep` and `drop` in its order.
   PreparationOutcome run(const Keep& keep, const Drop& drop);
 
-  /// What the sample says about the text.
+  /// The expectations that the sample raises about the text.
   const ExpectedText& expected() const { return expected_; }
   /// The thresholds of the alignment; null where that rule is off, or has its own limit.
   const AlignmentThresholds* alignment_thresholds() const;

@@ -8,7 +8,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a preparation has done, as a page of HTML: what was left out by which rule, its limits, and examples.
+/// The result of a preparation as a page of HTML: what was left out by which rule, its limits, and examples.
 std::string preparation_page(const Preparation& preparation, const PreparationOutcome& outcome, double seconds);
 
 /// The same as numbers in JSON, without examples.

@@ -38,13 +38,13 @@ enum class Rule {
 /// Number of rules.
 constexpr size_t kRules = 16;
 
-/// What users read of a rule.
+/// The words that users read about a rule.
 struct RuleText {
   const char* name;     ///< as --keep has it
   const char* meaning;  ///< what the pairs are like that it leaves out
 };
 
-/// Of each rule, in the order of Rule.
+/// The words about each rule, in the order of Rule.
 const std::array<RuleText, kRules>& rule_texts();
 
 /// The texts of a rule.
@@ -60,17 +60,17 @@ struct RuleOptions {
   double min_script = 0.5;   ///< share of the letters of a side that are of its scripts
   std::array<bool, kRules> off{};  ///< rules that are not applied, by Rule
 
-  /// Whether the rule is on.
+  /// True if the rule is on.
   bool applies(Rule rule) const { return !off[static_cast<size_t>(rule)]; }
 };
 
-/// What a side of the text is expected to be.
+/// The expectations of one side of the text.
 struct ExpectedSide {
   LanguageCheck language;            ///< knows nothing if the language is unknown
   std::vector<UScriptCode> scripts;  ///< empty: any
 };
 
-/// What a text says about itself.
+/// The expectations of a text, learned from itself.
 struct ExpectedText {
   ExpectedSide source;  ///< what sources are
   ExpectedSide target;  ///< what targets are

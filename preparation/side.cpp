@@ -40,7 +40,7 @@ bool is_written_without_spaces(UChar32 c) {
          script == USCRIPT_LAO || script == USCRIPT_KHMER || script == USCRIPT_MYANMAR;
 }
 
-// Whether texts that differ in this character alone say the same.
+// True if texts that differ in this character alone say the same.
 bool is_negligible(UChar32 c) {
   if (c < 0x80)
     return c <= ' ' || std::string_view(".,!:;\"'`-()").find(static_cast<char>(c)) != std::string_view::npos;

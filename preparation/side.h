@@ -29,7 +29,7 @@ void count_scripts(std::string_view text, std::map<UScriptCode, size_t>& letters
 /// The scripts that a language is written in; none if ICU does not know it.
 std::vector<UScriptCode> scripts_of_language(const std::string& language);
 
-/// What near duplicates have in common: letters in lower case, digits, and the marks that change a meaning. Spaces,
+/// The common part of near duplicates: letters in lower case, digits, and the marks that change a meaning. Spaces,
 /// quotation marks, dashes, and the marks that end or divide sentences are left out, but for question marks.
 std::string near_duplicate_key(std::string_view text);
 

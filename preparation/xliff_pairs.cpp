@@ -78,7 +78,7 @@ class XliffPairs : public PairReader {
     pairs_.push_back(std::move(pair));
   }
 
-  // Whether the state of a segment or a target says that the translation is not one yet.
+  // True if the state of a segment or a target says that the translation is not one yet.
   bool is_unfinished(const XmlToken& token) const {
     const std::string_view state = xml_attribute(token.in(unit_), "state");
     return state == "initial" || state == "new" || state == "needs-translation";

@@ -29,7 +29,7 @@ class XmlUnits {
   /// has a unit of more than 8 MiB, or ends within an element
   bool next(std::string& unit);
 
-  /// What messages call the unit that `next` returned last.
+  /// The name that messages give to the unit that `next` returned last.
   std::string place() const;
 
  private:

@@ -12,9 +12,8 @@ if [[ -z $formatter ]]; then
 fi
 mode=(--dry-run --Werror)
 [[ ${1:-} == --fix ]] && mode=(-i)
-mapfile -t files < <(find common tokenizer metrics network kernels text documents libtorch model formats search engine device \
-  translation export training serving examples programs python tests benchmarks fuzz \
-  -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
+mapfile -t files < <(find . \( -path ./build -o -name '.?*' \) -prune -o \
+  \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -printf '%P\n' | sort)
 "$formatter" "${mode[@]}" "${files[@]}"
 
 # A comment is a sentence, or names what follows: "True if …", "The names of …".

@@ -43,9 +43,8 @@ void require_expressible(const LoadedModel& model, const std::string& program,
     const std::string key = fmt::format("model.{}", name);
     if (!holds)
       throw std::invalid_argument(
-          fmt::format("{} cannot run this model: it has {}: {}, for which the format has no "
-                      "counterpart",
-                      program, key, value_of(o, key)));
+          fmt::format("{} cannot run this model: it has {}: {}, for which the format has no counterpart", program, key,
+                      value_of(o, key)));
   }
 }
 

@@ -245,7 +245,7 @@ float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t 
   return top + std::log(sum) + poison;
 }
 
-// Where a head's operands are in the scratch.
+// The places of a head's operands in the scratch.
 struct Scratch {
   float *key_columns, *values, *queries, *weights, *sums;                                              // forward
   float *keys, *value_columns, *gradients, *weight_gradients, *row, *key_gradients, *value_gradients;  // backward
