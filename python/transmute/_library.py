@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from pathlib import Path
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 ON_TEXT = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_char_p)
@@ -228,8 +227,8 @@ class Library:
         named = os.environ.get("TRANSMUTE_LIBRARY")
         if named:
             return named
-        own = Path(__file__).parent / "lib" / "libtransmute.so"
-        return str(own) if own.exists() else "libtransmute.so.0.1"  # otherwise the system's
+        own = os.path.join(os.path.dirname(__file__), "lib", "libtransmute.so")
+        return own if os.path.exists(own) else "libtransmute.so.0.1"  # otherwise the system's
 
 
 LIBRARY = Library()

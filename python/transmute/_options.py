@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import difflib
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Sequence, Tuple, TypedDict, Union
 
 from ._library import LIBRARY, SPLIT_ALWAYS, SPLIT_AUTOMATIC, SPLIT_NEVER, CallOptions, Handle, to_array, to_bytes
@@ -92,6 +91,8 @@ def filled(options: CallOptions, given: Mapping[str, Any], known: type, texts: i
     names = list(known.__annotations__)
     for name in given:
         if name not in names:
+            import difflib  # every import would pay for what a mistake needs
+
             near = difflib.get_close_matches(name, names, 1)
             raise TypeError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     left = {name: value for name, value in given.items() if value is not None}

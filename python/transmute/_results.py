@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from ._library import LIBRARY, text_of
 
@@ -23,16 +22,14 @@ class _Characters:
         return byte if self._encoded is None else len(self._encoded[:byte].decode(errors="replace"))
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word of a translation."""
 
     span: Tuple[int, int]  #: text[span[0]:span[1]] is the word
     confidence: float  #: probability that a reference translation has the word
 
 
-@dataclass(frozen=True)
-class Warning:
+class Warning(NamedTuple):
     """A place of a translation that looks wrong."""
 
     kind: str  #: "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or "script"
@@ -41,37 +38,35 @@ class Warning:
     target: Tuple[int, int]  #: characters of the best translation; equal if something is missing there
 
 
-@dataclass(frozen=True)
-class Hypothesis:
+class Hypothesis(NamedTuple):
     """One translation of a text, one continuation of a prompt, or a text that was scored."""
 
     text: str
     score: float  #: ranks the hypotheses: log-probability / length penalty, and what coverage and reranking add
     log_probability: float  #: natural logarithm, including the end token
-    tokens: List[str] = field(default_factory=list)  #: without the end token
-    token_scores: List[float] = field(default_factory=list)  #: natural log-probability of each token
+    tokens: List[str]  #: without the end token
+    token_scores: List[float]  #: natural log-probability of each token
     #: With alignment="tokens": alignment[i][j] is the attention of tokens[i] to source_tokens[j].
-    alignment: Optional[List[List[float]]] = None
+    alignment: Optional[List[List[float]]]
     #: With alignment="words": links (source word, target word), from 0. Words are separated by whitespace.
-    word_alignment: Optional[List[Tuple[int, int]]] = None
+    word_alignment: Optional[List[Tuple[int, int]]]
     #: Expected sentence chrF against a reference, from 0 to 1; None if the model was not calibrated.
-    confidence: Optional[float] = None
-    words: List[Word] = field(default_factory=list)  #: empty if the model was not calibrated
+    confidence: Optional[float]
+    words: List[Word]  #: empty if the model was not calibrated
     #: With rerank_candidates: natural log-probability of the source given this text under the reverse model.
-    reverse_log_probability: Optional[float] = None
+    reverse_log_probability: Optional[float]
 
     def __str__(self) -> str:
         return self.text
 
 
-@dataclass(frozen=True)
-class Translation:
+class Translation(NamedTuple):
     """The translations of one text, or the continuations of one prompt. str() gives the best."""
 
     hypotheses: List[Hypothesis]  #: best first, at least one
-    source_tokens: List[str] = field(default_factory=list)  #: as the model read the text
-    warnings: List[Warning] = field(default_factory=list)  #: what looks wrong with the best hypothesis
-    unknown: List[str] = field(default_factory=list)  #: words or characters that the vocabulary lacks
+    source_tokens: List[str]  #: as the model read the text
+    warnings: List[Warning]  #: what looks wrong with the best hypothesis
+    unknown: List[str]  #: words or characters that the vocabulary lacks
 
     @property
     def best(self) -> Hypothesis:
@@ -100,8 +95,7 @@ def best_texts(result: int) -> List[str]:
         LIBRARY.result_free(result)
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What of a result was requested."""
 
     alignment: bool = False

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import queue
 import threading
 from typing import Any, Callable, Iterator, List, Optional, TypeVar
 
@@ -102,7 +101,9 @@ class Call:
 
 def stream(run: Callable[[Call], str]) -> Iterator[str]:
     """The parts of the text that `run` computes, as soon as each can no longer change."""
-    news: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    from queue import SimpleQueue  # only streams need it
+
+    news: SimpleQueue[Any] = SimpleQueue()
     call = Call(on_text=lambda _, so_far: news.put((so_far, False)))
 
     def work() -> None:
