@@ -13,6 +13,7 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 
@@ -28,6 +29,8 @@ struct Number {
   std::vector<UChar32> separators;  // one fewer
   std::vector<Span> spans;          // of the groups
   bool is_scaled = false;           // a word such as "million" follows
+  bool is_hour = false;             // minutes follow, as in 7:30
+  bool is_minute = false;
   bool is_matched = false;
 };
 
@@ -35,6 +38,7 @@ struct Number {
 struct Group {
   int64_t value;
   Span span;
+  bool is_hour = false, is_minute = false;
 };
 
 bool is_separator(UChar32 c) {
@@ -73,6 +77,13 @@ bool separates_thousands(std::string_view text, size_t at, const std::string& be
   return before.size() <= 3 && digits_from(text, next).size() == 3;
 }
 
+// True for the numbers of 7:30.
+bool is_time_of_day(std::string_view text, const Number& hour, const Number& minute) {
+  const Span before = hour.spans.back(), after = minute.spans.front();
+  return before.second + 1 == after.first && text[before.second] == ':' && hour.groups.back().size() <= 2 &&
+         minute.groups.front().size() == 2;
+}
+
 std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& ignored) {
   std::vector<Number> numbers;
   for (size_t at = 0; at < text.size();) {
@@ -96,6 +107,8 @@ std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& i
       at = separator.end;
     }
     number.is_scaled = is_scale_word(text.substr(at));
+    if (!numbers.empty() && is_time_of_day(text, numbers.back(), number))
+      numbers.back().is_hour = number.is_minute = true;
     numbers.push_back(std::move(number));
   }
   return numbers;
@@ -175,7 +188,7 @@ std::vector<Group> groups_of(const std::vector<Number>& numbers) {
     for (size_t i = 0; !number.is_matched && i < number.groups.size(); ++i) {
       constexpr size_t kMostDigits = 18;
       const int64_t value = std::strtoll(number.groups[i].substr(0, kMostDigits).c_str(), nullptr, 10);
-      if (value > 0 || i == 0) groups.push_back({value, number.spans[i]});
+      if (value > 0 || i == 0) groups.push_back({value, number.spans[i], number.is_hour, number.is_minute});
     }
   return groups;
 }
@@ -235,6 +248,12 @@ bool has_spaces_between_words(UChar32 c) {
   return script != USCRIPT_HAN && script != USCRIPT_HIRAGANA && script != USCRIPT_KATAKANA && script != USCRIPT_HANGUL;
 }
 
+bool has_word_beginning_with(const Letters& letters, const icu::UnicodeString& beginning) {
+  for (int32_t at = letters.text.indexOf(beginning); at >= 0; at = letters.text.indexOf(beginning, at + 1))
+    if (letters.begins_word[static_cast<size_t>(at)]) return true;
+  return false;
+}
+
 // True if words of the text begin with the letters of `number`, as in "zweimal"; short ones must be whole words.
 bool has_number(const Letters& letters, const icu::UnicodeString& number) {
   constexpr int32_t kShort = 3;
@@ -247,31 +266,76 @@ bool has_number(const Letters& letters, const icu::UnicodeString& number) {
   return false;
 }
 
-using Speller = std::unique_ptr<icu::RuleBasedNumberFormat>;
+struct Speller {
+  std::unique_ptr<icu::RuleBasedNumberFormat> format;
+  bool inflects;  // there are more forms than ICU knows, which differ in their last letters
+};
 
 const std::vector<Speller>& spellers() {
   thread_local const std::vector<Speller> kSpellers = [] {
     std::vector<Speller> made;
-    for (const char* language : {"en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "pl", "cs", "ru",
-                                 "uk", "ro", "hu", "fi", "tr", "el", "zh", "ja", "ko", "ar", "hi"}) {
-      UErrorCode error = U_ZERO_ERROR;
-      auto speller = std::make_unique<icu::RuleBasedNumberFormat>(icu::URBNF_SPELLOUT, icu::Locale(language), error);
-      if (U_SUCCESS(error)) made.push_back(std::move(speller));
-    }
+    const auto add = [&](std::initializer_list<const char*> languages, bool inflect) {
+      for (const char* language : languages) {
+        UErrorCode error = U_ZERO_ERROR;
+        auto format = std::make_unique<icu::RuleBasedNumberFormat>(icu::URBNF_SPELLOUT, icu::Locale(language), error);
+        if (U_SUCCESS(error)) made.push_back({std::move(format), inflect});
+      }
+    };
+    add({"en", "de", "fr", "fr_BE", "fr_CH", "es", "it", "pt", "nl", "sv", "da", "tr", "zh", "ja", "ko", "ar", "hi"},
+        false);
+    add({"pl", "cs", "ru", "uk", "ro", "hu", "fi", "el"}, true);
     return made;
   }();
   return kSpellers;
 }
 
+icu::UnicodeString spelled(const icu::RuleBasedNumberFormat& format, int32_t rule_set, int64_t value) {
+  UErrorCode error = U_ZERO_ERROR;
+  icu::FieldPosition position;
+  icu::UnicodeString text;
+  format.format(value, format.getRuleSetName(rule_set), text, position, error);
+  return U_SUCCESS(error) ? letters_of(text).text : icu::UnicodeString();
+}
+
+// True if a word of the text begins as `number` does, but for its last letters: "pěti" for "pět".
+bool has_inflected(const Letters& letters, const icu::UnicodeString& number) {
+  constexpr int32_t kShortest = 3, kLongestEnding = 2;
+  if (number.length() < kShortest) return false;
+  return has_word_beginning_with(letters, {number, 0, std::max(kShortest, number.length() - kLongestEnding)});
+}
+
+// Beginnings of words for numbers that no rule of ICU's makes.
+bool has_other_word(int64_t value, const Letters& letters) {
+  static const std::vector<std::pair<int64_t, std::vector<const char16_t*>>> kWords{
+      {1, {u"once", u"singl", u"only"}},
+      {2, {u"twice", u"both",  u"coupl",  u"doubl", u"pair",  u"paar",   u"beid",  u"doppel", u"zwo",
+           u"ambos", u"ambas", u"entram", u"båda",  u"begge", u"molemm", u"két",   u"mindké", u"dvou",
+           u"dvoj",  u"dvěm",  u"obou",   u"oběma", u"obie",  u"obaj",   u"oboje", u"двох",   u"двом",
+           u"двоих", u"двое",  u"двоє",   u"оба",   u"обе",   u"обо",    u"обид"}},
+      {3, {u"tří", u"třem", u"třech", u"трёх", u"трех", u"трое", u"трьо", u"троє"}},
+      {4, {u"čtvero", u"четверо"}},
+      {12,
+       {u"dozen", u"dutzend", u"douzain", u"docen", u"dozzin", u"dúzi", u"dozijn", u"dussin", u"tuzin", u"tucet",
+        u"дюжин"}},
+  };
+  for (const auto& [number, words] : kWords)
+    if (number == value)
+      return std::any_of(words.begin(), words.end(),
+                         [&](const char16_t* word) { return has_word_beginning_with(letters, word); });
+  return false;
+}
+
 bool is_spelled_out(int64_t value, const Letters& letters) {
-  for (const Speller& speller : spellers())
-    for (int32_t set = 0; set < speller->getNumberOfRuleSetNames(); ++set) {
-      UErrorCode error = U_ZERO_ERROR;
-      icu::FieldPosition position;
-      icu::UnicodeString spelled;
-      speller->format(value, speller->getRuleSetName(set), spelled, position, error);
-      spelled = letters_of(spelled).text;
-      if (U_SUCCESS(error) && !spelled.isEmpty() && has_number(letters, spelled)) return true;
+  if (has_other_word(value, letters)) return true;
+  for (const auto& [format, inflects] : spellers())
+    for (int32_t set = 0; set < format->getNumberOfRuleSetNames(); ++set) {
+      icu::UnicodeString number = spelled(*format, set, value);
+      if (number.isEmpty()) continue;
+      if (has_number(letters, number) || (inflects && has_inflected(letters, number))) return true;
+      const icu::UnicodeString one = value < 100 ? icu::UnicodeString() : spelled(*format, set, 1);
+      if (one.isEmpty() || !number.startsWith(one) || number == one) continue;
+      number.remove(0, one.length());  // "a hundred" and "hundert" lack it
+      if (has_number(letters, number)) return true;
     }
   return false;
 }
@@ -292,19 +356,17 @@ bool is_roman(int64_t value, std::string_view text) {
   return false;
 }
 
-// Numbers that are often words, whose inflected forms nobody can list: up to 20, and round ones.
-bool is_often_a_word(int64_t value) {
-  if (value <= 20 || (value <= 60 && value % 5 == 0)) return true;
-  while (value % 10 == 0) value /= 10;
-  return value < 10;
-}
-
 // Removes the groups that the other side's text has as a word.
 void drop_words(std::vector<Group>& groups, std::string_view other_text) {
   if (groups.empty()) return;
   const Letters letters = letters_of(other_text);
   const auto is_word = [&](const Group& group) {
-    return is_spelled_out(group.value, letters) || is_roman(group.value, other_text);
+    if (is_spelled_out(group.value, letters) || is_roman(group.value, other_text)) return true;
+    // 14:30 is "half past two" or "halb drei", and the words for its minutes are many.
+    if (group.is_minute) return group.value % 15 == 0;
+    if (!group.is_hour) return false;
+    const int64_t hour = group.value % 12, next = hour % 12 + 1;
+    return is_spelled_out(hour, letters) || is_spelled_out(next, letters);
   };
   groups.erase(std::remove_if(groups.begin(), groups.end(), is_word), groups.end());
 }
@@ -322,12 +384,6 @@ void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other)
 }
 
 std::vector<NumberFault> faults_of(std::vector<Group> source, std::vector<Group> target) {
-  const auto drop_small = [](std::vector<Group>& groups) {
-    const auto is_word = [](const Group& group) { return is_often_a_word(group.value); };
-    groups.erase(std::remove_if(groups.begin(), groups.end(), is_word), groups.end());
-  };
-  if (source.empty()) drop_small(target);
-  if (target.empty()) drop_small(source);
   std::vector<NumberFault> faults;
   for (size_t i = 0; i < std::max(source.size(), target.size()); ++i)
     faults.push_back({i < source.size() ? source[i].span : Span{}, i < target.size() ? target[i].span : Span{}});

@@ -61,6 +61,29 @@ TEST(Numbers, MayBeWords) {
   EXPECT_EQ(faults("It weighs 357 tons", "Es wiegt dreihundertsiebenundfünfzig Tonnen"), Faults{});
   EXPECT_EQ(faults("nineteen eighty-six", "1986"), Faults{});
   EXPECT_EQ(faults("a hundred of them", "100 davon"), Faults{});
+  EXPECT_EQ(faults("100 men and 1000 women", "hundert Männer und tausend Frauen"), Faults{});
+}
+
+TEST(Numbers, MayBeInflectedWords) {
+  EXPECT_EQ(faults("with 5 dogs", "s pěti psy"), Faults{});
+  EXPECT_EQ(faults("by 5 o'clock", "к пяти часам"), Faults{});
+  EXPECT_EQ(faults("8 men and 15 women", "восьми мужчин и пятнадцати женщин"), Faults{});
+  EXPECT_EQ(faults("6 people", "sześciu ludzi"), Faults{});
+  EXPECT_EQ(faults("2 or 3 men", "dvou nebo tří mužů"), Faults{});
+  EXPECT_EQ(faults("2 dogs", "két kutya"), Faults{});
+  EXPECT_EQ(faults("2 hands", "beide Hände"), Faults{});
+  EXPECT_EQ(faults("12 eggs", "ein Dutzend Eier"), Faults{});
+  EXPECT_EQ(faults("95 Franken", "nonante-cinq francs"), Faults{});
+  EXPECT_EQ(faults("in 7 houses", "seitsemässä talossa"), Faults{});
+}
+
+TEST(Numbers, OfAClockMayBeSaidInOtherWays) {
+  EXPECT_EQ(faults("I get up at 7:00.", "Ich stehe um sieben auf."), Faults{});
+  EXPECT_EQ(faults("until 2:30 tomorrow", "morgen bis halb drei"), Faults{});
+  EXPECT_EQ(faults("at 12:45", "um drei viertel eins"), Faults{});
+  EXPECT_EQ(faults("um 14:15", "at a quarter past two"), Faults{});
+  EXPECT_EQ(faults("at 2:30", "um halb fünf"), Faults{"2>"});
+  EXPECT_EQ(faults("at 7:20", "um sieben"), Faults{"20>"});
 }
 
 TEST(Numbers, ThatDifferAreFound) {
@@ -80,6 +103,10 @@ TEST(Numbers, ThatAreLeftOutOrAddedAreFound) {
   EXPECT_EQ(faults("It was built in 1873.", "Es wurde gebaut."), Faults{"1873>"});
   EXPECT_EQ(faults("It was built.", "Es wurde 1873 gebaut."), Faults{">1873"});
   EXPECT_EQ(faults("1873, yes, 1873", "ja, 1873"), Faults{}) << "once is enough";
+  EXPECT_EQ(faults("A man has 15 balls.", "Ein Mann hat Bälle."), Faults{"15>"}) << "small numbers too";
+  EXPECT_EQ(faults("There are 3 dogs.", "Es sind Hunde."), Faults{"3>"});
+  EXPECT_EQ(faults("chapter 100", "Kapitel"), Faults{"100>"});
+  EXPECT_EQ(faults("Line spacing", "Zeilenabstand 20"), Faults{">20"});
 }
 
 TEST(Numbers, OfIgnoredPlacesDoNotCount) {
