@@ -6,9 +6,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage="usage: scripts/test_on_arm64.sh [--folder build/arm64] [--jobs N] [-- CTEST ARGUMENTS]
+usage="usage: scripts/test_on_arm64.sh [--folder build/arm64] [--jobs N] [--without-torch] [-- CTEST ARGUMENTS]
 
---folder: where Debian's libraries and the build go (3 GB). --jobs: compilers and tests at once (default: one per core).
+--folder: where Debian's libraries and the build go (3 GB; 1 GB without LibTorch). --jobs: compilers and tests at once
+(default: one per core). --without-torch: only what translates, the Python package included.
 Whatever follows -- goes to ctest (default: -L unit). The emulated CPU is QEMU_CPU (default: neoverse-n1, then for the
 tests of the engine's kernels max, which has bfloat16 too). Needs the packages g++-aarch64-linux-gnu, mmdebstrap and
 qemu-user-static.
@@ -16,11 +17,13 @@ Exit status: 0 where all tests pass, 2 for bad usage."
 fail() { echo "test_on_arm64: error: $1" >&2; exit "${2:-1}"; }
 folder=build/arm64
 jobs=$(nproc)
+torch_packages=,libtorch-dev,libgloo-dev,libopenblas0-pthread with_torch=ON
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --help) echo "$usage"; exit 0 ;;
     --folder) folder=${2:?$usage}; shift 2 ;;
     --jobs) jobs=${2:?$usage}; shift 2 ;;
+    --without-torch) torch_packages="" with_torch=OFF; shift ;;
     --) shift; break ;;
     *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
   esac
@@ -41,15 +44,15 @@ root=$folder/root
 if [[ ! -f $folder/installed ]]; then
   rm -rf "$root"
   mmdebstrap --quiet --architectures=arm64 --variant=extract --skip=check/qemu --include="libc6-dev,libstdc++-12-dev,\
-libtorch-dev,libgloo-dev,libopenblas0-pthread,libsentencepiece-dev,libyaml-cpp-dev,libcli11-dev,libspdlog-dev,\
-nlohmann-json3-dev,zlib1g-dev,libdeflate-dev,libmd4c-dev,libicu-dev,libgtest-dev,libgmock-dev,libboost-dev,libssl-dev,libcld2-dev" \
+python3,libsentencepiece-dev,libyaml-cpp-dev,libcli11-dev,libspdlog-dev,\
+nlohmann-json3-dev,zlib1g-dev,libdeflate-dev,libmd4c-dev,libicu-dev,libgtest-dev,libgmock-dev,libboost-dev,libssl-dev,libcld2-dev$torch_packages" \
     bookworm "$root"
   # Links to absolute paths would lead out of it.
   find "$root" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do
     ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$root$(readlink "$link")")" "$link"
   done
   # What configuring the packages would do.
-  ln -sfn openblas-pthread/lib{blas.so.3,lapack.so.3,openblas.so.0} "$root/usr/lib/aarch64-linux-gnu/"
+  [[ $with_torch == OFF ]] || ln -sfn openblas-pthread/lib{blas.so.3,lapack.so.3,openblas.so.0} "$root/usr/lib/aarch64-linux-gnu/"
   touch "$folder/installed"
 fi
 
@@ -69,7 +72,7 @@ export PKG_CONFIG_SYSROOT_DIR=$root
 export PKG_CONFIG_LIBDIR=$root/usr/lib/aarch64-linux-gnu/pkgconfig:$root/usr/share/pkgconfig
 export QEMU_LD_PREFIX=$root # where the emulator finds libraries
 cmake --preset release -B "$folder/build" -DCMAKE_TOOLCHAIN_FILE="$folder/toolchain.cmake" \
-  -DCMAKE_MESSAGE_LOG_LEVEL=WARNING
+  -DTRANSMUTE_WITH_TORCH=$with_torch -DTRANSMUTE_PYTHON3="$root/usr/bin/python3" -DCMAKE_MESSAGE_LOG_LEVEL=WARNING
 cmake --build "$folder/build" --parallel "$jobs"
 
 run_tests() { ctest --test-dir "$folder/build" --output-on-failure --no-label-summary --parallel "$jobs" "$@"; }
