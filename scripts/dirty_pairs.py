@@ -10,6 +10,7 @@
       prints which part of each kind is not among the kept pairs. Mojibake is found also if it was mended.
 """
 import gzip
+import os
 import random
 import sys
 
@@ -51,6 +52,7 @@ def make(source_path, target_path, third_path, folder):
                 if (dirty_sources[number], dirty_targets[number]) == (source, target):
                     continue  # nothing beyond ASCII
             kinds[number] = kind
+    os.makedirs(folder, exist_ok=True)
     for name, lines in [("dirty.en", dirty_sources), ("dirty.de", dirty_targets), ("kinds.txt", kinds),
                         ("clean.en", sources), ("clean.de", targets)]:
         with open(f"{folder}/{name}", "w", encoding="utf-8", newline="\n") as file:
