@@ -122,6 +122,7 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
   const auto add_spans = [&](size_t end) {  // of the text between two elements' tags
     for (ProtectedSpan span : protected_spans(text.substr(begin, end - begin), is_unknown)) {
       span.begin += begin;
+      if (span.kind == ProtectedKind::marker && begin > 0) continue;  // a dash after a tag is within a sentence
       if (!is_protected(span)) continue;
       const TagRole role = role_of(span.kind, text[span.begin]);
       const bool is_attached = role == TagRole::accelerator;

@@ -258,6 +258,31 @@ size_t emoji_length(const std::string& text, size_t at) {
   }
 }
 
+// The length of a list's marker or the like, without the space after it; 0 if there is none. "1." is none, because it
+// is an ordinal number in many languages.
+size_t marker_length(const std::string& text, size_t begin) {
+  constexpr size_t kMostDigits = 3;
+  size_t at = begin;
+  const bool has_parenthesis = is_one_of(text, at, "(");
+  if (has_parenthesis) ++at;
+  const size_t digits = end_of(text, at, kDigits) - at;
+  if (digits > 0 ? digits <= kMostDigits : is_one_of(text, at, kLetters)) {
+    at += std::max<size_t>(digits, 1);
+    at += is_one_of(text, at, ")") ? 1 : text.size();
+  } else if (is_one_of(text, begin, "-*+>")) {
+    at = begin + 1;
+  } else if (is_one_of(text, begin, "#")) {
+    at = end_of(text, begin, "#");
+  } else {
+    at = begin;
+    for (const std::string_view bullet : {"–", "—", "•", "·", "‣", "◦", "▪", "●", "■", "►", "✓"})
+      if (starts_with(text, begin, bullet)) at += bullet.size();
+    if (at == begin) return 0;
+  }
+  const size_t next = end_of(text, at, " \t");
+  return next > at && next < text.size() ? at - begin : 0;
+}
+
 // True if a character belongs to a word that has spaces around it.
 bool is_of_word(UChar32 c) {
   const auto breaks = u_getIntPropertyValue(c, UCHAR_LINE_BREAK);
@@ -271,8 +296,9 @@ class SpanFinder {
   explicit SpanFinder(const std::string& text) : text_(text) {}
 
   std::vector<ProtectedSpan> find() {
+    const size_t start = end_of(text_, 0, " \t");
     for (size_t at = 0; at < text_.size();) {
-      const ProtectedSpan span = span_at(at);
+      const ProtectedSpan span = span_at(at, at == start);
       at += std::max<size_t>(span.length, 1);
       if (span.length == 0) continue;
       spans_.push_back(span);
@@ -284,7 +310,7 @@ class SpanFinder {
   }
 
  private:
-  ProtectedSpan span_at(size_t at) {
+  ProtectedSpan span_at(size_t at, bool is_start) {
     const auto found = [&](size_t length, ProtectedKind kind) { return ProtectedSpan{at, length, kind}; };
     if (begins_token(at)) {
       if (at >= token_end_) token_end_ = std::min(text_.find_first_of(" \t\r\n<>\"", at), text_.size());
@@ -295,6 +321,8 @@ class SpanFinder {
           return found(length, ProtectedKind::path);
       }
     }
+    if (is_start)
+      if (const size_t length = marker_length(text_, at); length > 0) return found(length, ProtectedKind::marker);
     switch (text_[at]) {
       case '%':
         if (const size_t length = percent_length(text_, at, free_); length > 0)

@@ -18,6 +18,7 @@ enum class ProtectedKind {
   address,      ///< of the web or of mail
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
   emoji,        ///< with what modifies it
+  marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   unknown,      ///< words and characters that the vocabulary lacks
 };
 

@@ -46,6 +46,21 @@ TEST(ProtectedSpans, KnowWhichPlaceholdersStandForTheNextArgument) {
     EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::placeholder) << text;
 }
 
+TEST(ProtectedSpans, AreMarkersOfListsHeadingsAndSpeech) {
+  const std::vector<std::pair<std::string, std::string>> kTexts{
+      {"- milk", "-"},     {"  * milk", "*"},     {"• milk", "•"},    {"— No, he said", "—"},
+      {"+ added", "+"},    {"## Title", "##"},    {"> quoted", ">"},  {"2) milk", "2)"},
+      {"(a) milk", "(a)"}, {"(12) milk", "(12)"}, {"b)\tmilk", "b)"},
+  };
+  for (const auto& [text, marker] : kTexts) {
+    EXPECT_EQ(spans_of(text), Texts{marker}) << text;
+    EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::marker) << text;
+  }
+  for (const char* text : {"-5 degrees", "1. May", "A man - a woman", "(a", "a) ", "- ", "ab) milk", "2025) milk",
+                           "I saw", "*** milk", "--", "(see it)", "*bold* text"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
 TEST(ProtectedSpans, AreAcceleratorsOfMenus) {
   for (const char* text : {"&File", "Save &As", "E&xit", "_File", "Save _As…", "File (&F)"})
     EXPECT_EQ(spans_of(text).size(), 1U) << text;
@@ -108,7 +123,7 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
                            "@ home",
                            "2.5",
                            "1,000.50",
-                           "(a) and [b]",
+                           "see (a) and [b]",
                            "naïve café, 日本語",
                            "C: drive",
                            "a\\b",

@@ -141,6 +141,13 @@ TEST_F(Engine, ReturnsWhatIsProtectedOnce) {
   EXPECT_THAT(translate({texts[0]}, none).at(0).hypotheses.at(0).text, Not(HasSubstr("{0}")));
 }
 
+TEST_F(Engine, KeepsTheMarkerBeforeALine) {
+  for (const std::string marker : {"- ", "## ", "2) ", "(a) ", "• "}) {
+    const std::string plain = translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text;
+    EXPECT_EQ(translate({marker + "the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text, marker + plain);
+  }
+}
+
 TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
   const Translation found = translate({"the red Дом is near."}, few_tokens()).at(0);
   EXPECT_THAT(found.hypotheses.at(0).text, HasSubstr("Дом"));
