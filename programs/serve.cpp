@@ -77,9 +77,11 @@ transmute::Models open_models(const Arguments& arguments) {
   options.precision = transmute::precision_of_flag(arguments.precision);
   std::vector<transmute::ModelSource> sources;
   for (const std::string& model : arguments.models) {
-    sources.push_back(transmute::parse_model_source(model));
-    if (const std::string doubt = transmute::doubt_about(sources.back()); !doubt.empty())
-      log({{"event", "warning"}, {"text", doubt}});
+    for (const transmute::ModelSource& source : transmute::parse_model_sources(model)) {
+      sources.push_back(source);
+      if (const std::string doubt = transmute::doubt_about(source); !doubt.empty())
+        log({{"event", "warning"}, {"text", doubt}});
+    }
   }
   transmute::give_shortlists(arguments.shortlists, sources);
   return {sources, options, arguments.pivot};
@@ -239,8 +241,9 @@ void add_flags(CLI::App& app, Arguments& arguments) {
   app.add_option(
          "-m,--model", arguments.models,
          "a model in any format that translate reads, preceded by its languages: en-de=MODEL, or en:ar/arb_Arab=MODEL "
-         "with a name in a multilingual model's vocabulary; for a model folder alone, the languages come from the "
-         "names of its training files (train.en, train.de), for a package of Argos Translate from the package; repeat "
+         "with a name in a multilingual model's vocabulary; for a model folder alone, the languages come from its "
+         "data.train_languages or the names of its training files (train.en, train.de), for a package of Argos "
+         "Translate from the package; repeat "
          "for more languages, also with the same model")
       ->type_name("MODEL")
       ->required();

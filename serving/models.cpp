@@ -114,6 +114,27 @@ bool take_languages(const std::string& languages, ModelSource& model) {
   return is_clear && is_language(model.source) && is_language(model.target) && model.source != model.target;
 }
 
+// The language pairs of a model that was trained on several, each once; none where it was not.
+std::vector<ModelSource> trained_pairs(const std::string& folder) {
+  const std::string config = path_in(folder, "config.yaml");
+  std::vector<ModelSource> models;
+  if (!std::filesystem::exists(config)) return models;
+  try {
+    const YAML::Node data = parse_yaml(read_regular_file(config, kMaxConfigBytes), config)["data"];
+    if (!data || !data.IsMap() || !data["train_languages"] || !data["train_languages"].IsSequence()) return models;
+    for (const YAML::Node& pair : data["train_languages"]) {
+      ModelSource model{"", "", folder};
+      const std::string languages = pair.as<std::string>();
+      const bool is_known = std::any_of(models.begin(), models.end(),
+                                        [&](const ModelSource& other) { return model_name(other) == languages; });
+      if (!is_known && take_languages(languages, model)) models.push_back(std::move(model));
+    }
+  } catch (const YAML::Exception&) {  // opening the model says what is wrong with it
+  } catch (const std::invalid_argument&) {
+  }
+  return models;
+}
+
 ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> model) {
   ModelSet::Hop hop{std::move(model)};
   const SubwordModel& from = hop.model->tokenizer().source();
@@ -138,19 +159,23 @@ ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> 
 
 }  // namespace
 
-ModelSource parse_model_source(const std::string& text) {
+std::vector<ModelSource> parse_model_sources(const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == std::string::npos) return with_languages_of_its_own(text);
+  if (equals == std::string::npos) {
+    std::vector<ModelSource> trained = trained_pairs(text);
+    return trained.empty() ? std::vector<ModelSource>{with_languages_of_its_own(text)} : trained;
+  }
   const std::string languages = text.substr(0, equals);
   ModelSource model{"", "", text.substr(equals + 1)};
   if (!take_languages(languages, model))
     throw std::invalid_argument("--model " + text + ": \"" + languages +
                                 "\" names no two languages; write en-de=FOLDER, pt-BR:en=FOLDER, or "
                                 "ar/arb_Arab:en/eng_Latn=FOLDER with the names of a multilingual model");
-  return model;
+  return {model};
 }
 
 std::string doubt_about(const ModelSource& model) {
+  if (!trained_pairs(model.path).empty()) return "";  // the vocabulary has its languages, and is asked for them
   const ModelSource known = languages_of_folder(model.path);
   const auto are_alike = [](const std::string& a, const std::string& b) {
     const auto language = [](const std::string& code) { return lower_case(code.substr(0, code.find_first_of("-_"))); };

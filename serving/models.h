@@ -24,10 +24,10 @@ struct ModelSource {
 };
 
 /// Reads "en-de=FOLDER", "pt-BR:en=FOLDER", "ar/arb_Arab:en=FOLDER" or "FOLDER" alone. In the last case, the languages
-/// are those by which the files that the model was trained on are called, as in train.en and train.de, or those that a
-/// package of Argos Translate names in its metadata.json.
+/// are all pairs of data.train_languages, else those by which the files that the model was trained on are called, as in
+/// train.en and train.de, or those that a package of Argos Translate names in its metadata.json.
 /// @throws std::invalid_argument where the languages cannot be told; std::runtime_error where FOLDER is no model
-ModelSource parse_model_source(const std::string& text);
+std::vector<ModelSource> parse_model_sources(const std::string& text);
 
 /// A warning if the names of the folder's training files, or its package, say other languages than the source; else
 /// empty. Names are hints only: the model may be right.

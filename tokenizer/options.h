@@ -25,7 +25,10 @@ struct TokenizerOptions {
   bool split_by_script = true;             ///< no piece mixes scripts, or letters and punctuation
   std::string normalization = "nmt_nfkc";  ///< SentencePiece's rule: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf, identity
   std::vector<std::string> user_defined_symbols;  ///< always single pieces (tags, placeholders)
-  int64_t max_training_sentences = 5'000'000;     ///< maximum number of lines; a larger text is sampled
+  /// Target languages of a multilingual text, which the vocabulary of the sources gets tags for (`>>de<<`). No key of
+  /// the configuration: DataOptions::train_languages names them.
+  std::vector<std::string> languages;
+  int64_t max_training_sentences = 5'000'000;  ///< maximum number of lines; a larger text is sampled
 };
 
 }  // namespace v0

@@ -165,6 +165,9 @@ class TRANSMUTE_API VocabularyTooSmall : public std::invalid_argument {
 /// @throws std::invalid_argument naming the key, and what it may be.
 TRANSMUTE_API void check_tokenizer_options(const TokenizerOptions& options);
 
+/// The piece of a vocabulary with LanguagePieces::tags that names a target language: `>>de<<`.
+TRANSMUTE_API std::string language_tag(const std::string& language);
+
 /// Learns a Tokenizer from parallel text; a shared one learns from both sides.
 /// @throws VocabularyTooLarge; VocabularyTooSmall; std::invalid_argument, with a value that works, if the text does not
 /// support another option.

@@ -92,6 +92,9 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
       {"minloglevel", "2"},
   };
   if (!symbols.empty()) arguments["user_defined_symbols"] = symbols;
+  std::vector<std::string> tags;
+  for (const std::string& language : options.languages) tags.push_back(language_tag(language));
+  if (!tags.empty()) arguments["control_symbols"] = fmt::format("{}", fmt::join(tags, ","));
   return arguments;
 }
 
@@ -170,6 +173,10 @@ void check_tokenizer_options(const TokenizerOptions& options) {
         "tokenizer.target_vocab_size needs tokenizer.vocabulary: separate; a shared one has one size");
 }
 
+std::string language_tag(const std::string& language) {
+  return ">>" + language + "<<";
+}
+
 Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target) {
   check_tokenizer_options(options);
   if (options.vocabulary == VocabularySharing::shared) {
@@ -177,6 +184,7 @@ Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& sou
     return Tokenizer(both, both);
   }
   TokenizerOptions of_target = options;
+  of_target.languages.clear();  // tags precede sources
   if (options.target_vocab_size > 0) of_target.vocab_size = options.target_vocab_size;
   auto source_model = train_model(options, {source}, learned_source(options));
   return Tokenizer(std::move(source_model), train_model(of_target, {target}, learned_target(options)));

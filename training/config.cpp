@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/data/augmentation.h>
+#include <transmute/training/data/language_pairs.h>
 
 #include <algorithm>
 #include <limits>
@@ -37,6 +38,7 @@ constexpr Bounds<int64_t> kTokens{1, 1'000'000};
 constexpr Bounds<int64_t> kBatches{1, 1'000'000};
 constexpr Bounds<double> kNotNegative{0.0, std::numeric_limits<float>::max()};
 constexpr Bounds<int64_t> kPrefetchThreads{0, 64};
+constexpr double kMostTemperature = 1000;
 
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
   if (source.size() != target.size())
@@ -60,6 +62,19 @@ void check_weights(const DataOptions& data, size_t corpora, const char* what) {
     sum += weight;
   }
   if (sum == 0) throw std::invalid_argument("data.train_weights are all 0; one at least must be more");
+}
+
+void check_languages(const DataOptions& data, size_t corpora) {
+  check_language_pairs("data.train_languages", data.train_languages, corpora);
+  const size_t valid = data.valid_source.size() + data.valid_pairs.size();
+  check_language_pairs("data.valid_languages", data.valid_languages, valid);
+  if (valid > 0 && data.valid_languages.empty() != data.train_languages.empty())
+    throw std::invalid_argument("data.train_languages and data.valid_languages need each other");
+  const std::vector<std::string> targets = data.target_languages();
+  for (const std::string& pair : data.valid_languages)
+    if (std::find(targets.begin(), targets.end(), target_of(pair)) == targets.end())
+      throw std::invalid_argument(fmt::format(
+          "data.valid_languages has {}, but no pair of data.train_languages leads to {}", pair, target_of(pair)));
 }
 
 void check_guidance(const TrainingConfig& config) {
@@ -135,6 +150,7 @@ void check_parallel_text(const TrainingConfig& config) {
   const size_t corpora = data.train_source.size() + data.train_pairs.size();
   if (corpora == 0) refuse_empty("data.train_source", "--set data.train_source=FILE --set data.train_target=FILE");
   check_weights(data, corpora, "pair of files");
+  check_languages(data, corpora);
   check_guidance(config);
   // Models of other programs may number the pieces of two tokenizers alike.
   if (config.training.initialize_from.empty() && config.model.tokenizer.vocabulary == VocabularySharing::separate &&
@@ -149,6 +165,8 @@ void check_plain_text(const TrainingConfig& config) {
   std::vector<std::pair<const char*, bool>> unused;
   for (const auto& [key, files, is_plain_text] : data.files())
     if (!is_plain_text) unused.emplace_back(key, !files.empty());
+  unused.emplace_back("data.train_languages", !data.train_languages.empty());
+  unused.emplace_back("data.valid_languages", !data.valid_languages.empty());
   unused.emplace_back("data.max_length_ratio", data.max_length_ratio > 0);
   unused.emplace_back("data.source_sampling", data.source_sampling > 0);
   unused.emplace_back("training.guided_alignment", config.training.guided_alignment > 0);
@@ -183,6 +201,14 @@ bool is_fixed_for_a_run(const std::string& key) {
 }
 
 }  // namespace
+
+std::vector<std::string> DataOptions::target_languages() const {
+  std::vector<std::string> targets;
+  for (const std::string& pair : train_languages)
+    if (const std::string target = target_of(pair); std::find(targets.begin(), targets.end(), target) == targets.end())
+      targets.push_back(target);
+  return targets;
+}
 
 std::vector<NamedFiles> DataOptions::files() const {
   return {{"data.train_source", train_source, false},
@@ -247,9 +273,17 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("train_alignments", &data.train_alignments,
              "word alignments for training.guided_alignment, one file (lines such as 0-0 1-2) per pair of files; \"\" "
              "for a pair without one");
+  schema.add(
+      "train_languages", &data.train_languages,
+      "for several languages: those of each pair of files, then of each file of train_pairs, such as en-de; a tag "
+      "before each source then names the target language");
+  schema.add("language_temperature", &data.language_temperature,
+             "T: a language pair of n sentence pairs is drawn in proportion to n^(1/T); 1: as much as there is",
+             Bounds<double>{1.0, kMostTemperature});
   schema.add("valid_source", &data.valid_source, "source files of the validation text; empty: no validation text");
   schema.add("valid_target", &data.valid_target, "target files of the validation text");
   schema.add("valid_pairs", &data.valid_pairs, "files of lines source<tab>target for validation");
+  schema.add("valid_languages", &data.valid_languages, "languages of the validation text, as train_languages");
   schema.add("valid_text", &data.valid_text, "validation files of a decoder_only model; empty: no validation text");
   schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out and counted",
              kTokens);
@@ -361,7 +395,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              SearchBounds::kBeamSize);
   schema.add("length_alpha", &validation.length_alpha, "exponent of the length penalty of that search", kNotNegative);
   schema.add("max_sentences", &validation.max_sentences,
-             "maximum number of sentences to translate for BLEU and chrF; 0: none", kAtLeastZero);
+             "maximum number of sentences of each language pair to translate for BLEU and chrF; 0: none", kAtLeastZero);
 }
 
 void TrainingConfig::check() const {
@@ -385,61 +419,6 @@ void TrainingConfig::check() const {
     throw std::invalid_argument(
         fmt::format("training.average_checkpoints ({}) cannot be more than training.keep_checkpoints ({})",
                     training.average_checkpoints, training.keep_checkpoints));
-}
-
-std::vector<std::string> TrainingConfig::unused_values(const TrainingOptions& usual) const {
-  const bool is_noam = training.schedule == Schedule::noam, is_guided = training.guided_alignment > 0;
-  const bool is_of_translations =
-      validation.metric != ValidationMetric::automatic && validation.metric != ValidationMetric::loss;
-  const TransformerOptions& network = model.model;
-  const TransformerOptions usual_network;
-  const bool is_given = !training.initialize_from.empty();  // a finished model's network, with all of its values
-  const bool is_sinusoidal = network.positional_encoding == PositionalEncodingKind::sinusoidal;
-  const ValidationOptions usual_validation;
-  const bool translates = !is_language_model() && validation.max_sentences > 0;
-  const char* nothing_translated = is_language_model()
-                                       ? "with model.architecture: decoder_only, which translates nothing"
-                                       : "with validation.max_sentences: 0, which translates nothing";
-  struct Value {
-    const char* key;
-    bool differs;
-    bool is_used;
-    const char* cause;
-  };
-  const Value values[] = {
-      {"training.learning_rate", training.learning_rate != usual.learning_rate, !is_noam,
-       "with training.schedule: noam; set training.schedule to another one, or use training.learning_rate_scale"},
-      {"training.learning_rate_scale", training.learning_rate_scale != usual.learning_rate_scale, is_noam,
-       "without training.schedule: noam; use training.learning_rate"},
-      {"training.min_learning_rate", training.min_learning_rate != usual.min_learning_rate,
-       has_floor(training.schedule), "without training.schedule: cosine or linear"},
-      {"training.consistency_weight", training.consistency_weight != usual.consistency_weight,
-       training.consistency != Consistency::none, "without training.consistency: r_drop or simcut"},
-      {"training.cut_probability", training.cut_probability != usual.cut_probability,
-       training.consistency == Consistency::simcut, "without training.consistency: simcut"},
-      {"training.guided_layer", training.guided_layer != usual.guided_layer, is_guided,
-       "without training.guided_alignment"},
-      {"training.guided_head", training.guided_head != usual.guided_head, is_guided,
-       "without training.guided_alignment"},
-      {"data.train_alignments", !data.train_alignments.empty(), is_guided, "without training.guided_alignment"},
-      {"validation.metric", is_of_translations, validation.max_sentences > 0,
-       "with validation.max_sentences: 0, which translates nothing; the loss decides"},
-      {"validation.beam_size", validation.beam_size != usual_validation.beam_size, translates, nothing_translated},
-      {"validation.length_alpha", validation.length_alpha != usual_validation.length_alpha, translates,
-       nothing_translated},
-      {"model.max_positions", network.max_positions != usual_network.max_positions, !is_sinusoidal || is_given,
-       "without model.positional_encoding: learned; sinusoids have no limit"},
-      {"model.position_layout", network.sinusoids.layout != usual_network.sinusoids.layout, is_sinusoidal || is_given,
-       "with model.positional_encoding: learned"},
-      {"model.position_frequencies", network.sinusoids.frequencies != usual_network.sinusoids.frequencies,
-       is_sinusoidal || is_given, "with model.positional_encoding: learned"},
-      {"model.first_position", network.sinusoids.first_position != usual_network.sinusoids.first_position,
-       is_sinusoidal || is_given, "with model.positional_encoding: learned"},
-  };
-  std::vector<std::string> unused;
-  for (const Value& value : values)
-    if (value.differs && !value.is_used) unused.push_back(fmt::format("{} has no effect {}", value.key, value.cause));
-  return unused;
 }
 
 }  // namespace v0

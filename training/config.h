@@ -43,9 +43,16 @@ struct DataOptions {
   /// Word alignments of each pair of files, in Pharaoh format; "" for a pair without alignments. Used by
   /// TrainingOptions::guided_alignment.
   std::vector<std::string> train_alignments;
+  /// The languages of each pair of files, then of each file of train_pairs, such as "en-de"; empty: one language pair.
+  /// A tag before each source, `>>de<<`, then names the target language.
+  std::vector<std::string> train_languages;
+  /// Evens out the amounts of text of several languages: a pair of languages with n sentence pairs is drawn
+  /// proportionally to n^(1/temperature). 1: as much as there is. Default: Arivazhagan et al., 2019.
+  double language_temperature = 5;
   std::vector<std::string> valid_source;                     ///< source files for validation
   std::vector<std::string> valid_target;                     ///< their translations
   std::vector<std::string> valid_pairs;                      ///< as train_pairs
+  std::vector<std::string> valid_languages;                  ///< as train_languages
   std::vector<std::string> valid_text;                       ///< validation text of a decoder-only model
   int64_t max_source_tokens = LengthLimits().source_tokens;  ///< pairs with a longer source are skipped and counted
   /// Likewise for a longer target, or a longer line of plain text.
@@ -58,6 +65,9 @@ struct DataOptions {
   double target_sampling = 0;  ///< the same for target files, or for plain text
   std::string cache_folder;    ///< folder for the tokenized text; empty: `cache` in the run folder
   int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< threads that prepare batches ahead
+
+  /// The languages that train_languages translates into, each once, in the order in which they appear.
+  TRANSMUTE_API std::vector<std::string> target_languages() const;
 
   /// All files, by their keys. The options must outlive the result.
   TRANSMUTE_API std::vector<NamedFiles> files() const;
@@ -139,7 +149,8 @@ struct ValidationOptions {
   int64_t patience = 0;   ///< end after this many consecutive validations without improvement; 0: never
   int64_t beam_size = 1;  ///< for the translations; greedy search is faster and ranks weights as well
   double length_alpha = SearchOptions().length_alpha;  ///< length penalty of the search
-  int64_t max_sentences = 2000;                        ///< sentences translated for BLEU and chrF; 0: none
+  /// Sentences of each language pair that are translated for BLEU and chrF; 0: none.
+  int64_t max_sentences = 2000;
 };
 
 /// The configuration of an experiment, as in its YAML file.

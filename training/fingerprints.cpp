@@ -63,6 +63,7 @@ uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles
   uint64_t hash = 0;
   for (const auto& [key, value] : schema.values())
     if (key.rfind("tokenizer.", 0) == 0) hash = hash_bytes(value.data(), value.size(), hash);
+  for (const std::string& language : options.languages) hash = hash_bytes(language.data(), language.size(), hash);
   for (const auto* side : {&files.source, &files.target})
     for (const TextFile& file : *side)
       hash = combine_keys(hash, hash_file(file.path), file.column ? *file.column + 1 : size_t{0});

@@ -225,15 +225,16 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
     return tokenizer;
   }
   const TextFiles files = train_files(config);
-  const uint64_t fingerprint = vocabulary_fingerprint(config.model.tokenizer, files);
+  TokenizerOptions options = config.model.tokenizer;
+  options.languages = config.data.target_languages();
+  const uint64_t fingerprint = vocabulary_fingerprint(options, files);
   if (exists && kept.vocabulary == 0)
     spdlog::info(fmt::format("using the vocabulary in {}, which was not learned there", path_));
   if (exists && (kept.vocabulary == 0 || kept.vocabulary == fingerprint)) return Tokenizer::load(path_);
   if (exists) spdlog::info("the text or the tokenizer's options have changed since an earlier start");
-  spdlog::info(fmt::format("learning a vocabulary of {} from the training text",
-                           counted(config.model.tokenizer.vocab_size, "piece")));
+  spdlog::info(fmt::format("learning a vocabulary of {} from the training text", counted(options.vocab_size, "piece")));
   const Stopwatch clock;
-  Tokenizer tokenizer = learn_vocabulary(config.model.tokenizer, files);
+  Tokenizer tokenizer = learn_vocabulary(options, files);
   spdlog::info(fmt::format("learned the vocabulary in {}", format_duration(clock.seconds())));
   replace_by(tokenizer, fingerprint);
   return_freed_memory();  // learning takes far more than what follows

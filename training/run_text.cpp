@@ -6,9 +6,12 @@
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/training/data/language_pairs.h>
 #include <transmute/training/text_checks.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -59,6 +62,24 @@ std::vector<std::string> reasons_of(const LeftOut& out, const TrainingConfig& co
   return reasons;
 }
 
+// Repeats the text of language pairs that have less than others, and logs how much of each an epoch reads.
+void balance_languages(const DataOptions& data, std::vector<WeightedCorpus>& corpora) {
+  if (data.train_languages.empty()) return;
+  std::vector<double> amounts;
+  for (const WeightedCorpus& corpus : corpora)
+    amounts.push_back(corpus.weight * static_cast<double>(corpus.shards->size()));
+  const std::vector<double> factors = language_weights(data.train_languages, amounts, data.language_temperature);
+  std::map<std::string, double> read;
+  for (size_t i = 0; i < corpora.size(); ++i) {
+    corpora[i].weight *= factors[i];
+    read[data.train_languages[i]] += factors[i] * amounts[i];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [pair, pairs] : read)
+    parts.push_back(fmt::format("{} of {}", counted(std::llround(pairs), "pair"), pair));
+  spdlog::info(fmt::format("an epoch reads {}", fmt::join(parts, ", ")));
+}
+
 }  // namespace
 
 TextFiles train_files(const TrainingConfig& config) {
@@ -66,6 +87,7 @@ TextFiles train_files(const TrainingConfig& config) {
   if (config.is_language_model()) return {{}, paths_in(data.folder, data.train_text)};
   TextFiles files{paths_in(data.folder, data.train_source), paths_in(data.folder, data.train_target)};
   add_pairs(data, data.train_pairs, files);
+  files.languages = data.train_languages;
   return files;
 }
 
@@ -74,6 +96,7 @@ TextFiles valid_files(const TrainingConfig& config) {
   if (config.is_language_model()) return {{}, paths_in(data.folder, data.valid_text)};
   TextFiles files{paths_in(data.folder, data.valid_source), paths_in(data.folder, data.valid_target)};
   add_pairs(data, data.valid_pairs, files);
+  files.languages = data.valid_languages;
   return files;
 }
 
@@ -99,7 +122,8 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   allow_open_files(kManyFiles);
   std::vector<AlignedFiles> aligned;
   for (size_t i = 0; i < files.target.size(); ++i) {
-    aligned.push_back({files.source.empty() ? TextFile() : files.source[i], files.target[i], {}});
+    aligned.push_back(
+        {files.source.empty() ? TextFile() : files.source[i], files.target[i], {}, target_of(files.languages_of(i))});
     if (guided && !data.train_alignments[i].empty())
       aligned.back().alignment = path_in(data.folder, data.train_alignments[i]);
   }
@@ -108,6 +132,7 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   for (size_t i = 0; i < aligned.size(); ++i)
     corpora.push_back(
         {cache.open(aligned[i], tokenizer, limits, workers), data.train_weights.empty() ? 1.0 : data.train_weights[i]});
+  balance_languages(data, corpora);
   TrainingText text(std::move(corpora));
   if (text.size() == 0) refuse_empty_text(files, text.counts().left_out, limits);
   text.sample_subwords(tokenizer, {data.source_sampling, data.target_sampling}, limits);

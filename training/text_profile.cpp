@@ -86,7 +86,8 @@ TextProfile learn_text_profile(const TrainingConfig& config) {
   const SampledText text = sample_training_text(config, kMostSampledPairs);
   profile.protection.learned = learned_spans(text);
   const TextFiles files = train_files(config);
-  const std::string ending = files.source.empty() ? "" : text_file_ending(files.source.front().path);
+  const bool is_of_one_language = !files.source.empty() && files.languages.empty();
+  const std::string ending = is_of_one_language ? text_file_ending(files.source.front().path) : "";
   profile.sentences = learn_sentences(text.sources, ending);
   profile.translations.set(learn_expectations(text.sources, text.targets));
   return profile;

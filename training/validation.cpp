@@ -7,6 +7,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/metrics/segment_scores.h>
 #include <transmute/training/calibration.h>
+#include <transmute/training/data/language_pairs.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/run_text.h>
 #include <transmute/translation/engine.h>
@@ -55,9 +56,21 @@ std::vector<std::string> first_lines(const std::vector<TextFile>& files, int64_t
   return lines;
 }
 
+// The files of each pair of languages, in the order in which the pairs appear.
+std::vector<std::pair<std::string, TextFiles>> files_by_languages(const TextFiles& files) {
+  std::vector<std::pair<std::string, TextFiles>> all;
+  for (size_t i = 0; i < files.source.size(); ++i) {
+    const std::string languages = files.languages_of(i);
+    auto own = std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.first == languages; });
+    if (own == all.end()) own = all.insert(all.end(), {languages, {}});
+    own->second.source.push_back(files.source[i]);
+    own->second.target.push_back(files.target[i]);
+  }
+  return all;
+}
+
 // The files were parallel, with lines, when the training began.
-void check_still_parallel(const TextFiles& files, const TranslatedText& text) {
-  const size_t sources = text.sources.size(), references = text.references.front().size();
+void check_still_parallel(const TextFiles& files, size_t sources, size_t references) {
   if (sources == references && sources > 0) return;
   const std::string& shorter = (sources <= references ? files.source : files.target).back().path;
   throw std::runtime_error(fmt::format(
@@ -75,6 +88,20 @@ std::string score_text(ValidationMetric metric, double score) {
 
 double TranslatedText::bleu() const {
   return corpus_bleu(hypotheses, references).score;
+}
+
+std::vector<TranslatedText> TranslatedText::by_languages() const {
+  std::vector<TranslatedText> parts;
+  size_t begin = 0;
+  const auto part_of = [&](const std::vector<std::string>& lines, size_t count) {
+    const auto first = lines.begin() + static_cast<std::ptrdiff_t>(begin);
+    return std::vector<std::string>(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  for (const auto& [pair, count] : languages) {
+    parts.push_back({part_of(sources, count), part_of(hypotheses, count), {part_of(references.front(), count)}});
+    begin += count;
+  }
+  return parts;
 }
 
 double TranslatedText::chrf(int64_t word_order) const {
@@ -149,12 +176,19 @@ TranslatedText Validator::translate() const {
   options.max_source_tokens = std::max(options.max_source_tokens, data.max_source_tokens);
   options.search.max_extra_length =
       std::max(options.search.max_extra_length, data.max_target_tokens - data.max_source_tokens);
-  const TextFiles files = valid_files(parts_.config);
   TranslatedText text;
-  text.sources = first_lines(files.source, validation.max_sentences);
-  text.references = {first_lines(files.target, validation.max_sentences)};
-  check_still_parallel(files, text);
-  const std::vector<Translation> translations = engine.translate(text.sources, options);
+  text.references.emplace_back();
+  std::vector<Translation> translations;
+  for (const auto& [languages, files] : files_by_languages(valid_files(parts_.config))) {
+    const std::vector<std::string> sources = first_lines(files.source, validation.max_sentences);
+    const std::vector<std::string> references = first_lines(files.target, validation.max_sentences);
+    check_still_parallel(files, sources.size(), references.size());
+    options.target_language = target_of(languages);
+    for (Translation& translation : engine.translate(sources, options)) translations.push_back(std::move(translation));
+    text.sources.insert(text.sources.end(), sources.begin(), sources.end());
+    text.references.front().insert(text.references.front().end(), references.begin(), references.end());
+    if (!languages.empty()) text.languages.emplace_back(languages, sources.size());
+  }
   for (const Translation& translation : translations) text.hypotheses.push_back(translation.hypotheses.front().text);
   text.confidence = fit_confidence(translations, text.references.front(), parts_.tokenizer.target());
   return text;
@@ -178,6 +212,13 @@ ValidationScore Validator::measure(int64_t step) const {
   measured.record["chrf++"] = chrf_plus_plus;
   measured.record["samples"] = translated.samples();
   measured.text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
+  const std::vector<TranslatedText> by_languages = translated.by_languages();
+  for (size_t i = 0; i < by_languages.size(); ++i) {
+    const std::string& pair = translated.languages[i].first;
+    const double bleu_of_pair = by_languages[i].bleu();
+    measured.record["languages"][pair] = {{"bleu", bleu_of_pair}, {"chrf", by_languages[i].chrf(0)}};
+    measured.text += fmt::format("{} {} {:.2f}", i == 0 ? "; BLEU" : ",", pair, bleu_of_pair);
+  }
   if (measured.metric == ValidationMetric::bleu) measured.score = bleu;
   if (measured.metric == ValidationMetric::chrf) measured.score = chrf;
   if (measured.metric == ValidationMetric::chrf_plus_plus) measured.score = chrf_plus_plus;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -21,8 +22,13 @@ struct TranslatedText {
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references;
   std::optional<ConfidenceCurve> confidence{};  ///< fitted to these translations
+  /// The language pairs, such as "en-de", with the number of sentences of each: those of the first pair come first.
+  /// Empty for a model of one pair.
+  std::vector<std::pair<std::string, size_t>> languages{};
 
   double bleu() const;
+  /// The sentences of each of `languages`, in their order.
+  std::vector<TranslatedText> by_languages() const;
   double chrf(int64_t word_order) const;
   /// A few sentences from all over the text, the same ones every time: source, reference and translation.
   Json samples() const;

@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 
 // "source|target|path", and the names in a multilingual model.
 std::string parsed(const std::string& text) {
-  const ModelSource model = parse_model_source(text);
+  const ModelSource model = parse_model_sources(text).front();
   const std::string names =
       model.source_name.empty() && model.target_name.empty() ? "" : "|" + model.source_name + "|" + model.target_name;
   return model.source + "|" + model.target + "|" + model.path + names;
@@ -40,7 +40,7 @@ TEST(ModelSource, IsReadWithItsLanguages) {
   EXPECT_EQ(parsed("ar/arb_Arab:en/eng_Latn=m"), "ar|en|m|arb_Arab|eng_Latn");
   EXPECT_EQ(parsed("en:ar/arb_Arab=a/b"), "en|ar|a/b||arb_Arab");
   for (const char* text : {"ende=x", "en-=x", "en-en=x", "pt-BR-en=x", "=x", "e-de=x", "engl-de=x"})
-    EXPECT_THAT(message_of<std::invalid_argument>([&] { parse_model_source(text); }),
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { parse_model_sources(text); }),
                 HasSubstr("names no two languages"))
         << text;
 }
@@ -49,7 +49,7 @@ TEST(ModelSource, IsDoubtedIfTheFolderSaysOtherLanguages) {
   const TemporaryFolder folder;
   write_text(folder / "config.yaml", "data: {train_source: train.en, train_target: [train.pt-BR.gz]}");
   const auto doubt = [&](const std::string& languages) {
-    return doubt_about(parse_model_source(languages + "=" + folder.path()));
+    return doubt_about(parse_model_sources(languages + "=" + folder.path()).front());
   };
   for (const char* right : {"en:pt-BR", "en-pt", "EN:pt_PT", "en-GB:pt"}) EXPECT_EQ(doubt(right), "") << right;
   EXPECT_EQ(doubt("pt-en"), "--model pt-en=" + folder.path() +
@@ -63,7 +63,7 @@ TEST(ModelSource, IsDoubtedIfTheFolderSaysOtherLanguages) {
     write_text(folder / "config.yaml", config);
     EXPECT_EQ(doubt("de-en"), "") << config;
   }
-  EXPECT_EQ(doubt_about(parse_model_source("en-de=" + folder.path() + "/missing")), "");
+  EXPECT_EQ(doubt_about(parse_model_sources("en-de=" + folder.path() + "/missing").front()), "");
 }
 
 TEST(ModelSource, TakesItsLanguagesFromTheTrainingFiles) {
@@ -79,10 +79,22 @@ TEST(ModelSource, TakesItsLanguagesFromTheTrainingFiles) {
     EXPECT_THAT(message_of<std::invalid_argument>([&] { with(config); }), HasSubstr("--model en-de=")) << config;
 }
 
+TEST(ModelSource, HasAllPairsOfATrainingInSeveralLanguages) {
+  const TemporaryFolder folder;
+  write_text(folder / "config.yaml",
+             "data: {train_source: [a.en, a.de, b.en], train_target: [a.de, a.en, b.de], train_languages: [en-de, "
+             "de-en, en-de]}");
+  const std::vector<ModelSource> models = parse_model_sources(folder.path());
+  ASSERT_EQ(models.size(), 2U);
+  EXPECT_EQ(model_name(models[0]), "en-de");
+  EXPECT_EQ(model_name(models[1]), "de-en");
+  EXPECT_EQ(doubt_about(models[1]), "") << "the first file is English";
+}
+
 TEST(ModelSource, IsNotWaitedForNorReadWithoutEnd) {
   const TemporaryFolder folder;
   const std::string config = folder / "config.yaml";
-  const auto refusal = [&] { return message_of<std::runtime_error>([&] { parse_model_source(folder.path()); }); };
+  const auto refusal = [&] { return message_of<std::runtime_error>([&] { parse_model_sources(folder.path()); }); };
   write_text(config, std::string(kMaxConfigBytes + 1, '#'));
   EXPECT_THAT(refusal(), HasSubstr(config));
   std::filesystem::remove(config);
@@ -106,7 +118,7 @@ TEST(ModelSource, TakesItsLanguagesFromAPackageOfArgosTranslate) {
 TEST(ModelSource, GetsItsShortlist) {
   const auto given = [](const std::vector<std::string>& shortlists, const std::vector<std::string>& models) {
     std::vector<ModelSource> sources;
-    for (const std::string& model : models) sources.push_back(parse_model_source(model));
+    for (const std::string& model : models) sources.push_back(parse_model_sources(model).front());
     give_shortlists(shortlists, sources);
     std::vector<std::string> tables;
     for (const ModelSource& source : sources) tables.push_back(source.shortlist);
@@ -148,7 +160,7 @@ TEST(LanguageInVocabulary, IsTheOneThatACodeMeans) {
 
 TEST(ModelSet, ListsEveryLanguageAsATargetOfItself) {
   const std::string folder = TRANSMUTE_TEST_DATA "/formats/nllb";
-  const ModelSet models({parse_model_source("EN/eng_Latn:de=" + folder)}, TranslatorOptions{}, "");
+  const ModelSet models({parse_model_sources("EN/eng_Latn:de=" + folder)}, TranslatorOptions{}, "");
   using Targets = std::map<std::string, std::set<std::string>>;
   EXPECT_EQ(models.targets(), (Targets{{"EN", {"EN", "de"}}, {"de", {"de"}}}));
   EXPECT_EQ(models.language("en"), "EN");
@@ -162,7 +174,7 @@ TEST(ModelSet, TellsAMultilingualModelOfTheLanguages) {
   const std::string folder = TRANSMUTE_TEST_DATA "/formats/nllb";
   const auto set = [&](const std::vector<std::string>& models, const std::string& pivot = "") {
     std::vector<ModelSource> sources;
-    for (const std::string& model : models) sources.push_back(parse_model_source(model));
+    for (const std::string& model : models) sources.push_back(parse_model_sources(model).front());
     return ModelSet(sources, TranslatorOptions{}, pivot);
   };
   const ModelSet models = set({"en-de=" + folder, "de-en=" + folder}, "en");
@@ -183,8 +195,8 @@ TEST(ModelSet, UsesAShortlistForTheModelsOfItsLanguagesAlone) {
   const TemporaryFolder tables;
   TranslatorOptions options;
   options.shortlist.frequent = 0;
-  std::vector<ModelSource> sources{parse_model_source("en-de=" + folder.path()),
-                                   parse_model_source("en-fr=" + folder.path())};
+  std::vector<ModelSource> sources{parse_model_sources("en-de=" + folder.path()),
+                                   parse_model_sources("en-fr=" + folder.path())};
   const Tokenizer tokenizer = Translator(folder.path()).tokenizer();
   write_text(tables / "table", tokenizer.target().piece(10) + " " + tokenizer.source().piece(10) + " 0.5\n");
   give_shortlists({"en-de=" + (tables / "table")}, sources);

@@ -63,6 +63,19 @@ INSTANTIATE_TEST_SUITE_P(AlgorithmAndSharing, EachTokenizer,
                                   (std::get<1>(info.param) == VocabularySharing::shared ? "Shared" : "Separate");
                          });
 
+TEST_P(EachTokenizer, HasTagsForTheLanguagesThatItIsToldOf) {
+  TokenizerOptions given = options();
+  given.languages = {"de", "pt_BR"};
+  const Tokenizer tokenizer = tiny_tokenizer(given);
+  const SubwordModel& source = tokenizer.source();
+  EXPECT_EQ(source.languages(), LanguagePieces::tags);
+  EXPECT_THAT(source.language_names(), ElementsAre("de", "pt_BR"));
+  Ids expected = source.encode("the house");
+  expected.insert(expected.begin(), source.language("pt_BR"));
+  EXPECT_EQ(source.encode(">>pt_BR<< the house"), expected);
+  EXPECT_EQ(tokenizer.target().languages(), tokenizer.shared() ? LanguagePieces::tags : LanguagePieces::none);
+}
+
 // Longer texts are encoded piece by piece; words do not know of it.
 TEST_P(EachTokenizer, EncodesALongTextAsItsWords) {
   const Tokenizer tokenizer = tiny_tokenizer(options());

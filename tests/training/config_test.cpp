@@ -165,6 +165,30 @@ TEST(TrainingConfig, NeedsAWeightForEachCorpus) {
   }
 }
 
+TEST(TrainingConfig, NeedsLanguagesForEachCorpus) {
+  TrainingConfig config = sound_config();
+  config.data.train_languages = {"en-de", "de-en"};
+  EXPECT_NO_THROW(config.check());
+  EXPECT_THAT(config.data.target_languages(), ElementsAre("de", "en"));
+  for (const std::vector<std::string>& languages : std::vector<std::vector<std::string>>{{"en-de"},
+                                                                                         {"en-de", "de"},
+                                                                                         {"en-de", "en-en"},
+                                                                                         {"en-de", "de-e<<n"},
+                                                                                         {"en-de", "pt-BR-en"},
+                                                                                         {"en-de", ""}}) {
+    config.data.train_languages = languages;
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("data.train_languages"));
+  }
+  config.data.train_languages = {"en-de", "en-de"};
+  config.data.valid_source = {"v.en"};
+  config.data.valid_target = {"v.de"};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("need each other"));
+  config.data.valid_languages = {"de-en"};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("no pair of data.train_languages"));
+  config.data.valid_languages = {"fr-de"};
+  EXPECT_NO_THROW(config.check()) << "a pair that nothing was trained on may be measured";
+}
+
 TEST(TrainingConfig, TakesConsistencyWithDropoutAndWithoutGuidance) {
   TrainingConfig config = sound_config();
   config.training.consistency = Consistency::r_drop;
@@ -374,6 +398,7 @@ TEST(TrainingConfig, KnowsTheFilesOfEveryKeyThatNamesSome) {
   const DataOptions& data = config.data;
   for (const auto& [key, value] : schema.values()) {
     if (key.rfind("data.", 0) != 0 || value != "[]" || key == "data.train_weights") continue;
+    if (key == "data.train_languages" || key == "data.valid_languages") continue;
     schema.set(key + "=named by " + key);
     const auto files = data.files();
     const auto found = std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.key == key; });

@@ -78,6 +78,21 @@ TEST(TranslatedText, IsSurelyBetterOnlyWhereChanceDoesNotExplainIt) {
   EXPECT_FALSE(is_surely_better({}, {}, ValidationMetric::chrf));
 }
 
+TEST(TranslatedText, HasAScoreForEachLanguagePair) {
+  TranslatedText text;
+  text.sources = {"a b c d e", "f g h i j", "k l m n o"};
+  text.hypotheses = {"A B C D E", "wrong as can be now", "K L M N O"};
+  text.references = {{"A B C D E", "F G H I J", "K L M N O"}};
+  text.languages = {{"en-de", 1}, {"de-en", 2}};
+  const std::vector<TranslatedText> parts = text.by_languages();
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].sources, std::vector<std::string>{"a b c d e"});
+  EXPECT_DOUBLE_EQ(parts[0].bleu(), 100);
+  EXPECT_EQ(parts[1].references.front(), (std::vector<std::string>{"F G H I J", "K L M N O"}));
+  EXPECT_LT(parts[1].bleu(), 60);
+  EXPECT_TRUE(TranslatedText().by_languages().empty());
+}
+
 TEST(TranslatedText, ShowsFiveSentencesFromAllOverTheText) {
   TranslatedText text;
   text.references.emplace_back();

@@ -184,6 +184,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
   const uint64_t source = files.source.empty() ? 0 : content(files.source);
   uint64_t key = key_of(source, content(files.target), tokenizer, limits);
   if (!files.alignment.empty()) key = combine_keys(key, contents_->hash_of(files.alignment));
+  if (!files.language.empty()) key = combine_keys(key, hash_bytes(files.language.data(), files.language.size()));
   contents_->write();
   constexpr size_t kMostNameBytes = 200;  // of the file, so that there is room for the key
   const std::string name = shortened_name(fs::path(first_file_of(files)).filename().string(), kMostNameBytes);

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
+#include <transmute/training/data/language_pairs.h>
 #include <transmute/training/data/word_links.h>
 
 #include <algorithm>
@@ -71,6 +72,29 @@ int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, co
       static_cast<double>(longer) > limits.ratio * static_cast<double>(shorter))
     return &left_out.unequal;
   return nullptr;
+}
+
+// The tag that precedes the sources of the files; nothing where their text is in one language pair.
+std::optional<int64_t> tag_of(const AlignedFiles& files, const Tokenizer& tokenizer) {
+  if (files.language.empty()) return {};
+  const SubwordModel& source = tokenizer.source();
+  if (source.languages() != LanguagePieces::tags)
+    throw std::invalid_argument(fmt::format(
+        "data.train_languages needs a vocabulary with tags such as {}, which this one lacks; leave out the vocabulary "
+        "in the run folder or training.initialize_from, so that one is learned",
+        language_tag(files.language)));
+  try {
+    return source.language(files.language);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("data.train_languages or data.valid_languages: {}", error.what()));
+  }
+}
+
+// Puts the tag before a source, unless this has no content.
+void put_before(int64_t tag, TokenizedPair& pair) {
+  if (pair.source.empty()) return;
+  pair.source.insert(pair.source.begin(), tag);
+  for (size_t i = 1; i < pair.links.size(); i += 2) ++pair.links[i];
 }
 
 void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits) {
@@ -150,6 +174,7 @@ bool TextFileReader::next(std::string& line) {
 LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                        WorkerCrew& workers, const std::function<void(const TokenizedPair&)>& take) {
   PairReader reader(files);
+  const std::optional<int64_t> tag = tag_of(files, tokenizer);
   std::mutex reading;
   size_t chunks = 0;
   bool ended = false;
@@ -171,7 +196,10 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
     try {
       size_t number = 0;
       while (const size_t count = read_chunk(number)) {
-        for (size_t i = 0; i < count; ++i) tokenize(chunk[i], files, tokenizer, limits);
+        for (size_t i = 0; i < count; ++i) {
+          tokenize(chunk[i], files, tokenizer, limits);
+          if (tag) put_before(*tag, chunk[i].tokens);
+        }
         const bool taken = turns.take(number, [&] {
           for (size_t i = 0; i < count; ++i) {
             if (int64_t* reason = reason_against(chunk[i].tokens, files, limits, left_out)) {
@@ -199,11 +227,12 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
                                             files.source.size(), files.target.size()));
   LoadedText loaded;
   for (size_t file = 0; file < files.target.size(); ++file)
-    loaded.left_out.add(tokenize_files({plain ? TextFile() : files.source[file], files.target[file], {}}, tokenizer,
-                                       limits, workers, [&](const TokenizedPair& pair) {
-                                         loaded.text.source.add(pair.source);
-                                         loaded.text.target.add(pair.target);
-                                       }));
+    loaded.left_out.add(tokenize_files(
+        {plain ? TextFile() : files.source[file], files.target[file], {}, target_of(files.languages_of(file))},
+        tokenizer, limits, workers, [&](const TokenizedPair& pair) {
+          loaded.text.source.add(pair.source);
+          loaded.text.target.add(pair.target);
+        }));
   if (loaded.text.size() == 0) refuse_empty_text(files, loaded.left_out, limits);
   return loaded;
 }

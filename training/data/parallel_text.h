@@ -96,6 +96,7 @@ struct AlignedFiles {
   TextFile source;  ///< empty: `target` is plain text
   TextFile target;
   std::string alignment;  ///< of the words, see parse_word_links; empty where there is none
+  std::string language;   ///< of the target, whose tag precedes each source; empty: no tag
 };
 
 /// The result of one of their lines.
@@ -108,6 +109,9 @@ struct TokenizedPair {
 struct TextFiles {
   std::vector<TextFile> source;
   std::vector<TextFile> target;
+  std::vector<std::string> languages{};  ///< of each pair of files, such as "en-de"; empty: one language pair
+  /// The languages of the pair of files `i`; empty for one language pair.
+  std::string languages_of(size_t i) const { return languages.empty() ? "" : languages[i]; }
 };
 
 /// Reads and tokenizes aligned files with all workers, a few thousand lines at a time in memory, and hands over

@@ -28,6 +28,7 @@ using testing::TemporaryFolder;
 using testing::tiny_english;
 using testing::tiny_german;
 using testing::tiny_tokenizer;
+using testing::tiny_tokenizer_options;
 using testing::write_text;
 
 std::string lines(const std::vector<std::string>& list) {
@@ -206,6 +207,46 @@ TEST_F(ParallelTextFiles, TakeNoMemoryForTheLinksOfPairsThatAreLeftOut) {
   EXPECT_THAT(message_of<std::runtime_error>([&] { tokenize_files(files, tokenizer, {}, crew, [](auto&) {}); }),
               HasSubstr("align:2: 0-1: the target line has 1 words"))
       << "what is wrong with the alignment is said nevertheless";
+}
+
+TEST_F(ParallelTextFiles, OfSeveralLanguagesHaveTheTagOfTheirTargetBeforeTheirSources) {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.languages = {"de", "en"};
+  const Tokenizer tagging = tiny_tokenizer(options);
+  WorkerCrew crew(2);
+  const TextFiles files{{file("1.en", {"the house", ""}), file("2.de", {"das Haus"})},
+                        {file("1.de", {"das Haus", "das"}), file("2.en", {"the house"})},
+                        {"en-de", "de-en"}};
+  const LoadedText loaded = load_parallel_text(files, tagging, {}, crew);
+  ASSERT_EQ(loaded.text.size(), 2U);
+  EXPECT_EQ(loaded.left_out.empty, 1) << "a tag is no content";
+  EXPECT_EQ(ids_at(loaded.text.source, 0), tagging.source().encode(">>de<< the house"));
+  EXPECT_EQ(ids_at(loaded.text.source, 1), tagging.source().encode(">>en<< das Haus"));
+  EXPECT_EQ(ids_at(loaded.text.target, 1), tagging.target().encode("the house"));
+  EXPECT_EQ(tagging.source().piece(ids_at(loaded.text.source, 1).front()), ">>en<<");
+
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { load(files); }),
+              HasSubstr("a vocabulary with tags such as >>de<<"));
+  const TextFiles french{{folder / "1.en"}, {folder / "1.de"}, {"en-fr"}};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { load_parallel_text(french, tagging, {}, crew); }),
+              HasSubstr("no language \"fr\"; it has de, en"));
+}
+
+TEST_F(ParallelTextFiles, KeepTheirLinksBehindATag) {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.languages = {"de"};
+  const Tokenizer tagging = tiny_tokenizer(options);
+  WorkerCrew crew(1);
+  const auto links_of = [&](const std::string& language) {
+    const AlignedFiles files{file("en", {"the house"}), file("de", {"das Haus"}), file("align", {"0-0 1-1"}), language};
+    Ids links;
+    tokenize_files(files, tagging, {}, crew, [&](const TokenizedPair& pair) { links = pair.links; });
+    return links;
+  };
+  Ids expected = links_of("");
+  ASSERT_FALSE(expected.empty());
+  for (size_t i = 1; i < expected.size(); i += 2) ++expected[i];  // the list is target, source, target, source
+  EXPECT_EQ(links_of("de"), expected);
 }
 
 TEST_F(ParallelTextFiles, MustHoldSomethingUsable) {
