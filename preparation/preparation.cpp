@@ -47,6 +47,7 @@ struct Preparation::CheckedPair {
   bool is_mended = false;
   std::optional<Violation> violation;
   uint64_t hash = 0, key = 0;  // of the pair, and of what near duplicates have in common
+  WordLinks links;
 };
 
 Preparation::Preparation(PreparationOptions options, WorkerCrew& workers, Progress progress)
@@ -79,7 +80,7 @@ void Preparation::learn(std::vector<TextPair> sample) {
   };
   sample.erase(std::remove_if(sample.begin(), sample.end(), is_useless), sample.end());
   expected_ = learn_expected_text(sample, options_.reading);
-  if (!options_.rules.applies(Rule::alignment)) return;
+  if (!options_.rules.applies(Rule::alignment) && !options_.aligns) return;
   std::vector<char> is_bad(sample.size());
   workers_.for_each_chunk(sample.size(), kChunkPairs, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
@@ -104,11 +105,12 @@ void Preparation::read_excluded() {
 }
 
 const AlignmentThresholds* Preparation::alignment_thresholds() const {
-  return scorer_ && !options_.min_alignment ? &scorer_->thresholds() : nullptr;
+  return scorer_ && options_.rules.applies(Rule::alignment) && !options_.min_alignment ? &scorer_->thresholds()
+                                                                                       : nullptr;
 }
 
 std::optional<Violation> Preparation::find_misalignment(const TextPair& pair) const {
-  if (!scorer_) return {};
+  if (!scorer_ || !options_.rules.applies(Rule::alignment)) return {};
   const AlignmentScore score = scorer_->score(pair);
   if (score.words == 0) return {};  // nothing is known of its words
   std::optional<double> least = options_.min_alignment;
@@ -128,6 +130,7 @@ void Preparation::check(CheckedPair& checked) const {
   const std::string source = near_duplicate_key(pair.source), target = near_duplicate_key(pair.target);
   checked.hash = hash_of(pair.target, hash_of(pair.source));
   checked.key = source.empty() || target.empty() ? checked.hash : hash_of(target, hash_of(source));
+  if (options_.aligns) checked.links = scorer_->align(pair);
   if (excluded_.size() == 0 || !options_.rules.applies(Rule::exclude)) return;
   for (const auto& [key, name] : {std::pair(&source, "source"), std::pair(&target, "target")})
     if (!key->empty() && excluded_.contains(hash_of(*key)))
@@ -150,7 +153,7 @@ void Preparation::finish(std::vector<CheckedPair>& block, PreparationOutcome& ou
     if (!checked.violation) checked.violation = find_repetition(checked);
     if (!checked.violation) {
       ++outcome.kept;
-      keep(checked.pair);
+      keep(checked.pair, checked.links);
       if (checked.is_mended)
         put_into_sample(outcome.mended_examples, kExamples, ++outcome.mended, [&] {
           return DroppedPair{checked.pair, "mended"};

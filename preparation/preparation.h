@@ -27,6 +27,7 @@ struct PreparationOptions {
   RuleOptions rules;                    ///< limits, and which rules are on
   std::optional<double> min_alignment;  ///< the lowest AlignmentScore; without one, the sample's thresholds
   size_t sample = 100'000;              ///< pairs from which the thresholds are learned
+  bool aligns = false;                  ///< align the words of the pairs that are kept
 };
 
 /// A pair that was left out.
@@ -63,8 +64,8 @@ class Preparation {
   /// @throws std::invalid_argument for an input that cannot be read twice; otherwise as open_pairs() and PairReader
   Preparation(PreparationOptions options, WorkerCrew& workers, Progress progress);
 
-  /// Takes a pair that is kept.
-  using Keep = std::function<void(const TextPair&)>;
+  /// Takes a pair that is kept, with its words aligned if PreparationOptions::aligns.
+  using Keep = std::function<void(const TextPair&, const WordLinks&)>;
   /// Takes a pair that is left out.
   using Drop = std::function<void(Rule rule, const DroppedPair&)>;
 
@@ -93,7 +94,7 @@ class Preparation {
   Progress progress_;
   int64_t pairs_ = 0;  // of the text
   ExpectedText expected_;
-  std::unique_ptr<const AlignmentScorer> scorer_;  // null where the rule is off
+  std::unique_ptr<const AlignmentScorer> scorer_;  // null where nothing asks for it
   HashSet excluded_, pairs_seen_, keys_seen_;
 };
 

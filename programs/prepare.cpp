@@ -29,7 +29,7 @@ using transmute::Rule;
 struct Arguments {
   std::vector<std::string> source, target, pairs;
   std::vector<int64_t> columns{1, 2};
-  std::string output, output_source, output_target, dropped, report, counts;
+  std::string output, output_source, output_target, alignments, dropped, report, counts;
   std::vector<std::string> keep;
   int threads = 0;
   transmute::PreparationOptions options;
@@ -84,6 +84,7 @@ void check_outputs(const Arguments& arguments) {
   const std::vector<transmute::NamedInput> outputs{{"--output", arguments.output},
                                                    {"--output-source", arguments.output_source},
                                                    {"--output-target", arguments.output_target},
+                                                   {"--alignments", arguments.alignments},
                                                    {"--dropped", arguments.dropped},
                                                    {"--report", arguments.report},
                                                    {"--counts", arguments.counts}};
@@ -164,14 +165,20 @@ int prepare(const Arguments& arguments) {
   PairOutput output(arguments);  // now rather than later, if it cannot be
   std::unique_ptr<transmute::Output> dropped;
   if (!arguments.dropped.empty()) dropped = std::make_unique<transmute::Output>(arguments.dropped);
+  std::unique_ptr<transmute::Output> alignments;
+  if (!arguments.alignments.empty()) alignments = std::make_unique<transmute::Output>(arguments.alignments);
+  options.aligns = alignments != nullptr;
   transmute::Preparation preparation(std::move(options), workers, shown_on(line));
-  const transmute::PreparationOutcome outcome =
-      preparation.run([&](const transmute::TextPair& pair) { output.write(pair); },
-                      [&](Rule rule, const transmute::DroppedPair& pair) {
-                        if (dropped)
-                          dropped->write(fmt::format("{}\t{}\t{}\t{}\n", transmute::text_of(rule).name, pair.detail,
-                                                     pair.pair.source, pair.pair.target));
-                      });
+  const transmute::PreparationOutcome outcome = preparation.run(
+      [&](const transmute::TextPair& pair, const transmute::WordLinks& links) {
+        output.write(pair);
+        if (alignments) alignments->write(transmute::pharaoh_line(links) + "\n");
+      },
+      [&](Rule rule, const transmute::DroppedPair& pair) {
+        if (dropped)
+          dropped->write(fmt::format("{}\t{}\t{}\t{}\n", transmute::text_of(rule).name, pair.detail, pair.pair.source,
+                                     pair.pair.target));
+      });
   line.clear();
   if (outcome.kept == 0)
     throw std::runtime_error(fmt::format("none of {} is left, and nothing was written:\n{}",
@@ -179,6 +186,7 @@ int prepare(const Arguments& arguments) {
                                          preparation_summary(preparation, outcome, 0)));
   output.finish();
   if (dropped) dropped->finish();
+  if (alignments) alignments->finish();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!arguments.report.empty())
     transmute::write_file_atomically(arguments.report, preparation_page(preparation, outcome, seconds));
@@ -217,6 +225,9 @@ void declare_files(CLI::App& app, Arguments& arguments) {
              "write the pairs that are kept here, with a tab between; -: standard output");
   add_output("--output-source", arguments.output_source, "write their sources here");
   add_output("--output-target", arguments.output_target, "write their targets here");
+  add_output("--alignments", arguments.alignments,
+             "write the word alignments of the pairs that are kept here, as lines of 0-0 1-2, for "
+             "training.guided_alignment");
   add_output("--dropped", arguments.dropped, "write the other pairs here, as lines of rule, reason, source and target");
   add_output("--report", arguments.report, "write a page of HTML here that shows what was left out and why");
   add_output("--counts", arguments.counts, "write the numbers of the report here, as JSON");

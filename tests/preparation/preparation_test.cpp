@@ -33,7 +33,7 @@ Prepared prepare_pairs(const PreparationOptions& options, int workers = 2) {
   WorkerCrew crew(workers);
   Preparation preparation(options, crew, [](int64_t, int64_t) {});
   const PreparationOutcome outcome = preparation.run(
-      [&](const TextPair& pair) { prepared.kept.push_back(pair.source + "|" + pair.target); },
+      [&](const TextPair& pair, const WordLinks&) { prepared.kept.push_back(pair.source + "|" + pair.target); },
       [&](Rule rule, const DroppedPair& pair) {
         prepared.dropped.push_back(std::string(text_of(rule).name) + ": " + pair.pair.source + "|" + pair.pair.target);
       });

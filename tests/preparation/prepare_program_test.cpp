@@ -57,6 +57,16 @@ TEST(PrepareProgram, WritesColumnsToStandardOutput) {
   EXPECT_EQ(outcome.output, "A dog.\tEin Hund.\nA cat.\tEine Katze.\nA dog.\tEin Hund.\n");
 }
 
+TEST(PrepareProgram, WritesALineOfAlignmentsForEachKeptPair) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  const Outcome outcome = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "-o", folder / "b.tsv",
+                                   "--alignments", folder / "b.align"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(read_text(folder / "b.tsv"), "A dog.\tEin Hund.\nA cat.\tEine Katze.\n");
+  EXPECT_EQ(read_text(folder / "b.align"), "0-0 1-1\n0-0 1-1\n");
+}
+
 TEST(PrepareProgram, WritesNothingOverItsInputs) {
   const TemporaryFolder folder;
   write_pairs(folder);
