@@ -28,6 +28,7 @@ struct Command {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{{"prepare", "clean parallel text for a training"},
                                         {"train", "train a model on text", true},
+                                        {"backtranslate", "make training pairs from text in one language", true},
                                         {"translate", "translate text"},
 #ifdef TRANSMUTE_HAS_SERVE
                                         {"serve", "serve translations over HTTP"},
@@ -72,6 +73,7 @@ std::string other_name(const std::string& word) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> names{
       {"--version", {"version", "-v", "-V"}},
       {"prepare", {"clean", "filter", "preprocess", "clean-corpus"}},
+      {"backtranslate", {"back-translate", "back_translate", "bt"}},
       {"translate", {"decode", "infer", "inference", "predict", "interactive", "decoder"}},
       {"train", {"fit", "finetune", "fine-tune", "learn"}},
       {"serve", {"server", "web", "api"}},

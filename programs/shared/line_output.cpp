@@ -136,8 +136,9 @@ std::vector<std::string> run_facts(const CLI::App& app) {
   return facts;
 }
 
-LineOutput::LineOutput(const std::string& path, std::vector<std::string> facts, bool resumes)
-    : path_(path), output_(path), facts_(std::move(facts)) {
+LineOutput::LineOutput(const std::string& path, std::vector<std::string> facts, bool resumes,
+                       std::string resuming_command)
+    : path_(path), output_(path), facts_(std::move(facts)), resuming_command_(std::move(resuming_command)) {
   if (output_.is_file()) partial_ = path + ".partial";
   if (resumes && partial_.empty())
     throw std::invalid_argument("--continue needs the --output file that an earlier run has begun");
@@ -273,7 +274,7 @@ void LineOutput::finish() {
 }
 
 std::string LineOutput::kept_lines() const {
-  return fmt::format("what is finished is in {}; the same command with --continue resumes from there", partial_);
+  return fmt::format("what is finished is in {}; {} resumes from there", partial_, resuming_command_);
 }
 
 void LineOutput::finish_after(const std::function<void()>& work) {

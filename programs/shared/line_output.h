@@ -26,9 +26,11 @@ class LineOutput {
   /// @param path empty or "-" for standard output, which keeps no partial file, as devices and pipes do not
   /// @param facts run_facts()
   /// @param resumes continue what FILE.partial has
+  /// @param resuming_command what to run after an interruption, for messages
   /// @throws std::invalid_argument if `resumes` has no file to continue; std::runtime_error if the facts have changed,
   /// if another process is at work on the file, or if FILE.partial is something else
-  LineOutput(const std::string& path, std::vector<std::string> facts, bool resumes);
+  LineOutput(const std::string& path, std::vector<std::string> facts, bool resumes,
+             std::string resuming_command = "the same command with --continue");
   ~LineOutput();
   LineOutput(const LineOutput&) = delete;
   LineOutput& operator=(const LineOutput&) = delete;
@@ -61,6 +63,7 @@ class LineOutput {
   std::string path_;
   Output output_;
   std::vector<std::string> facts_;
+  std::string resuming_command_;
   std::string partial_;  // its path; empty where there is none
   int partial_fd_ = -1, state_fd_ = -1;
   int64_t finished_lines_ = 0, lines_ = 0;                                          // of an earlier run; in all

@@ -95,8 +95,8 @@ class TextFileReader {
 struct AlignedFiles {
   TextFile source;  ///< empty: `target` is plain text
   TextFile target;
-  std::string alignment;  ///< of the words, see parse_word_links; empty where there is none
-  std::string language;   ///< of the target, whose tag precedes each source; empty: no tag
+  std::string alignment;   ///< of the words, see parse_word_links; empty where there is none
+  std::string language{};  ///< of the target, whose tag precedes each source; empty: no tag
 };
 
 /// The result of one of their lines.
