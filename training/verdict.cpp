@@ -180,11 +180,19 @@ std::vector<TrivialTranslations> trivial_translations(const SampledText& trainin
           {"piece by piece (Model 1)", by_dictionary(training, tokenizer, sources)}};
 }
 
-double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references) {
+double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references,
+                        const std::vector<std::pair<std::string, size_t>>& languages) {
   const size_t lines = texts.size();
   if (lines < 2) return 0;
   std::vector<std::string> others = references;
-  std::rotate(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(lines / 2), others.end());
+  auto begin = others.begin();
+  const auto rotate = [&](size_t count) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(count);
+    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(count / 2), end);
+    begin = end;
+  };
+  for (const auto& [pair, count] : languages) rotate(count);
+  rotate(static_cast<size_t>(others.end() - begin));
   const auto own = chrf_segment_counts(texts, {references}), other = chrf_segment_counts(texts, {others});
   double sum = 0, squares = 0;
   for (size_t i = 0; i < lines; ++i) {
@@ -212,9 +220,10 @@ Verdict judge(const FinishedTraining& training) {
       verdict.scores.emplace_back(trivial.name, other.bleu());
       is_better = is_better && (is_surely_better(text, other, ValidationMetric::bleu) ||
                                 is_surely_better(text, other, ValidationMetric::chrf));
-      fit_of_dictionary = fit_to_own_lines(other.hypotheses, references);  // ends with that of the last one
+      fit_of_dictionary =
+          fit_to_own_lines(other.hypotheses, references, text.languages);  // ends with that of the last one
     }
-    fit = fit_to_own_lines(text.hypotheses, references);
+    fit = fit_to_own_lines(text.hypotheses, references, text.languages);
   }
   if (has_diverged(training)) {
     verdict.worth = Worth::none;

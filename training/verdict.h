@@ -27,7 +27,9 @@ std::vector<TrivialTranslations> trivial_translations(const SampledText& trainin
 
 /// The number of standard errors by which the chrF of texts against the references of their own lines is above that
 /// against the references of other lines: about 0 where the texts have nothing to do with their lines.
-double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references);
+/// @param languages see TranslatedText: other lines are of the same pair, since another one may have the same sentence
+double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references,
+                        const std::vector<std::pair<std::string, size_t>>& languages = {});
 
 /// A finished training, as far as it matters here.
 struct FinishedTraining {

@@ -187,5 +187,16 @@ TEST(FitToOwnLines, TellsTranslationsFromUnrelatedTexts) {
   EXPECT_EQ(fit_to_own_lines(std::vector<std::string>(100), references), 0);
 }
 
+TEST(FitToOwnLines, ComparesNoLineWithTheSameSentenceInAnotherLanguage) {
+  std::vector<std::string> texts, references;
+  for (const char* word : {"Jahr ", "year "})
+    for (int line = 0; line < 50; ++line) {
+      texts.push_back(std::to_string(line * 7919 + 10'000));
+      references.push_back(word + texts.back());
+    }
+  EXPECT_GT(fit_to_own_lines(texts, references, {{"en-de", 50}, {"de-en", 50}}), 10);
+  EXPECT_LT(std::abs(fit_to_own_lines(texts, references)), 3) << "half of the text away is the same number";
+}
+
 }  // namespace
 }  // namespace transmute
