@@ -14,9 +14,39 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+// A document that is a single file.
+class WholeDocument : public DocumentParts {
+ public:
+  WholeDocument(std::shared_ptr<const DocumentFile> file, size_t bytes) : file_(std::move(file)), bytes_(bytes) {}
+
+  TextFormat text_format() const override { return file_->text_format(); }
+  size_t size() const override { return 1; }
+  size_t bytes(size_t /*part*/) const override { return bytes_; }
+  std::shared_ptr<const DocumentFile> open(size_t /*part*/) const override { return file_; }
+  void write(const ContentOf& content_of, const ByteSink& sink) const override {
+    const std::optional<std::string> content = content_of(0);
+    sink(content ? *content : file_->with(file_->texts()));
+  }
+
+ private:
+  std::shared_ptr<const DocumentFile> file_;
+  size_t bytes_;
+};
+
+template <auto open_file>
+std::unique_ptr<DocumentParts> open_whole(const std::string& name, std::string content,
+                                          const DocumentFileOptions& options) {
+  const size_t bytes = content.size();
+  return std::make_unique<WholeDocument>(open_file(name, std::move(content), options), bytes);
+}
+
+}  // namespace
+
 const std::vector<DocumentFormat>& document_formats() {
   static const std::vector<DocumentFormat> formats{
-      {"txt", ".txt", "text/plain", open_text},
+      {"txt", ".txt", "text/plain", open_whole<open_text>},
       {"docx", ".docx .docm .dotx .dotm", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
        open_office},
       {"pptx", ".pptx .pptm .potx .ppsx", "application/vnd.openxmlformats-officedocument.presentationml.presentation",
@@ -26,18 +56,18 @@ const std::vector<DocumentFormat>& document_formats() {
       {"odp", ".odp .otp", "application/vnd.oasis.opendocument.presentation", open_opendocument},
       {"ods", ".ods .ots", "application/vnd.oasis.opendocument.spreadsheet", open_opendocument},
       {"epub", ".epub", "application/epub+zip", open_epub},
-      {"html", ".html .htm .xhtml", "text/html", open_html},
-      {"markdown", ".md .markdown", "text/markdown", open_markdown},
-      {"srt", ".srt", "application/x-subrip", open_srt},
-      {"vtt", ".vtt", "text/vtt", open_vtt},
-      {"ass", ".ass .ssa", "text/x-ass", open_ass},
-      {"po", ".po .pot", "text/x-gettext-translation", open_po},
-      {"xliff", ".xliff .xlf", "application/xliff+xml", open_xliff},
-      {"json", ".json .arb", "application/json", open_json},
-      {"yaml", ".yaml .yml", "application/yaml", open_yaml},
-      {"properties", ".properties", "text/x-java-properties", open_properties},
-      {"resx", ".resx", "application/xml", open_resx},
-      {"android", "strings.xml", "application/xml", open_android}};
+      {"html", ".html .htm .xhtml", "text/html", open_whole<open_html>},
+      {"markdown", ".md .markdown", "text/markdown", open_whole<open_markdown>},
+      {"srt", ".srt", "application/x-subrip", open_whole<open_srt>},
+      {"vtt", ".vtt", "text/vtt", open_whole<open_vtt>},
+      {"ass", ".ass .ssa", "text/x-ass", open_whole<open_ass>},
+      {"po", ".po .pot", "text/x-gettext-translation", open_whole<open_po>},
+      {"xliff", ".xliff .xlf", "application/xliff+xml", open_whole<open_xliff>},
+      {"json", ".json .arb", "application/json", open_whole<open_json>},
+      {"yaml", ".yaml .yml", "application/yaml", open_whole<open_yaml>},
+      {"properties", ".properties", "text/x-java-properties", open_whole<open_properties>},
+      {"resx", ".resx", "application/xml", open_whole<open_resx>},
+      {"android", "strings.xml", "application/xml", open_whole<open_android>}};
   return formats;
 }
 
@@ -61,10 +91,10 @@ const DocumentFormat* document_format_of(const std::string& path) {
   return nullptr;
 }
 
-std::unique_ptr<DocumentFile> open_document_file(const DocumentFormat& format, const std::string& name,
-                                                 std::string content, const DocumentFileOptions& options) {
-  const bool is_text =
-      format.open != open_properties && content.compare(0, 2, "PK") != 0 && content.compare(0, 2, "\xD0\xCF") != 0;
+std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const std::string& name, std::string content,
+                                             const DocumentFileOptions& options) {
+  const bool is_text = format.open != open_whole<open_properties> && content.compare(0, 2, "PK") != 0 &&
+                       content.compare(0, 2, "\xD0\xCF") != 0;
   if (is_text && (content.find('\0') != std::string::npos || find_invalid_utf8(content) != std::string::npos)) {
     const bool is_wide = content.compare(0, 2, "\xFF\xFE") == 0 || content.compare(0, 2, "\xFE\xFF") == 0;
     throw std::runtime_error(fmt::format("{}: is not UTF-8; convert it, for example: iconv -f {} -t UTF-8", name,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/documents/document_file.h>
+#include <transmute/documents/document_parts.h>
 
 #include <memory>
 #include <string>
@@ -16,8 +16,8 @@ struct DocumentFormat {
   const char* endings;     ///< of the names of its files, separated by single spaces, such as ".md .markdown"
   const char* media_type;  ///< for HTTP
   /// @param name of the file, for messages
-  std::unique_ptr<DocumentFile> (*open)(const std::string& name, std::string content,
-                                        const DocumentFileOptions& options);
+  std::unique_ptr<DocumentParts> (*open)(const std::string& name, std::string content,
+                                         const DocumentFileOptions& options);
 };
 
 /// All formats, in the order in which they are named to users.
@@ -29,11 +29,11 @@ const DocumentFormat* find_document_format(const std::string& name);
 /// The format of files whose names end like `path`; null without one.
 const DocumentFormat* document_format_of(const std::string& path);
 
-/// Reads a file.
+/// Opens a document. The parts of an archive are read later, see DocumentParts::open().
 /// @param name of the file, for messages
 /// @throws std::runtime_error naming the file, if it is damaged, encrypted or not in this format
-std::unique_ptr<DocumentFile> open_document_file(const DocumentFormat& format, const std::string& name,
-                                                 std::string content, const DocumentFileOptions& options = {});
+std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const std::string& name, std::string content,
+                                             const DocumentFileOptions& options = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/documents/document_file.h>
+#include <transmute/documents/document_parts.h>
 
 #include <memory>
 #include <string>
@@ -16,12 +17,12 @@ std::unique_ptr<DocumentFile> open_vtt(const std::string& name, std::string cont
 /// Advanced SubStation Alpha, and SubStation Alpha.
 std::unique_ptr<DocumentFile> open_ass(const std::string& name, std::string content, const DocumentFileOptions&);
 /// Word, PowerPoint and Excel since 2007 (ISO 29500).
-std::unique_ptr<DocumentFile> open_office(const std::string& name, std::string content, const DocumentFileOptions&);
+std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string content, const DocumentFileOptions&);
 /// OpenDocument: texts, presentations and spreadsheets (ISO 26300).
-std::unique_ptr<DocumentFile> open_opendocument(const std::string& name, std::string content,
-                                                const DocumentFileOptions&);
+std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::string content,
+                                                 const DocumentFileOptions&);
 /// EPUB.
-std::unique_ptr<DocumentFile> open_epub(const std::string& name, std::string content, const DocumentFileOptions&);
+std::unique_ptr<DocumentParts> open_epub(const std::string& name, std::string content, const DocumentFileOptions&);
 /// Catalogs of GNU gettext.
 std::unique_ptr<DocumentFile> open_po(const std::string& name, std::string content, const DocumentFileOptions&);
 /// JSON.

@@ -21,59 +21,83 @@ inline namespace v0 {
 
 namespace {
 
-// A packed file some members of which have texts.
-class PackedTexts : public DocumentFile {
+// A page of a book.
+class Page : public DocumentFile {
  public:
-  PackedTexts(const std::string& name, std::string content, const DocumentFileOptions& options)
-      : name_(name), file_(name, std::move(content), options.most_bytes) {}
+  explicit Page(std::string html) { texts_.push_back(std::move(html)); }
+  TextFormat text_format() const override { return TextFormat::html; }
+  std::string with(const std::vector<std::string>& translations) const override { return translations.front(); }
+};
+
+// A packed file some members of which have texts.
+class PackedDocument : public DocumentParts {
+ public:
+  PackedDocument(const std::string& name, std::string content, const DocumentFileOptions& options)
+      : name_(name), file_(name, std::move(content)), most_bytes_(options.most_bytes) {}
 
   TextFormat text_format() const override { return TextFormat::html; }
+  size_t size() const override { return parts_.size(); }
+  size_t bytes(size_t part) const override { return file_.members()[parts_[part].member].size; }
 
-  std::string with(const std::vector<std::string>& translations) const override {
-    std::map<std::string, std::string> changed;
-    for (const Member& member : members_) {
-      const auto first = translations.begin() + static_cast<int64_t>(member.first_text);
-      const std::vector<std::string> own(first, first + static_cast<int64_t>(member.xml.texts().size()));
-      if (std::string xml = member.xml.with(own); xml != member.xml.xml()) changed[member.name] = std::move(xml);
-    }
-    for (const auto& [name, text] : pages_)
-      if (translations[text] != texts_[text]) changed[name] = translations[text];
-    return file_.with(changed);
+  std::shared_ptr<const DocumentFile> open(size_t part) const override {
+    const auto& [member, rules, mark] = parts_[part];
+    std::string content = file_.read(member);
+    if (!rules) return std::make_shared<Page>(std::move(content));
+    if (content.find(mark) == std::string::npos) return nullptr;
+    auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member));
+    return xml->texts().empty() ? nullptr : std::move(xml);
   }
 
-  PackedFile& file() { return file_; }
-  std::vector<std::string> names() const { return file_.names(); }
-  std::string name_of(const std::string& member) const { return name_ + ": " + member; }
+  void write(const ContentOf& content_of, const ByteSink& sink) const override {
+    size_t next = 0;
+    file_.write(
+        [&](size_t member) -> std::optional<std::string> {
+          if (next == parts_.size() || parts_[next].member != member) return std::nullopt;
+          return content_of(next++);
+        },
+        sink);
+  }
+
+  const std::vector<ZipRecord>& members() const { return file_.members(); }
+  std::string name_of(size_t member) const { return name_ + ": " + members()[member].name; }
   void require(const std::string& member, const char* what) const {
-    const std::vector<std::string> names = file_.names();
-    if (std::find(names.begin(), names.end(), member) == names.end())
+    if (!file_.find(member))
       throw std::runtime_error(fmt::format("{}: is no {} (it has no '{}')", name_, what, member));
   }
-
-  /// @param mark is in every member that has texts
-  void add_xml(const std::string& member, const XmlRules& rules, const char* mark = "") {
-    std::string content = file_.read(member);
-    if (content.find(mark) == std::string::npos) return;
-    XmlTexts xml(std::move(content), rules, name_of(member));
-    if (xml.texts().empty()) return;
-    members_.push_back({member, texts_.size(), std::move(xml)});
-    texts_.insert(texts_.end(), members_.back().xml.texts().begin(), members_.back().xml.texts().end());
+  // The content of a member that is read besides the parts; empty without it.
+  std::string read(const std::string& name) {
+    const auto member = file_.find(name);
+    return member ? read(*member) : "";
   }
-  void add_page(const std::string& member) {
-    pages_.emplace_back(member, texts_.size());
-    texts_.push_back(file_.read(member));
+  std::string read(size_t member) {
+    count_bytes(member);
+    return file_.read(member);
+  }
+  // Adds a part. Members come in their order. Without rules it is HTML; `mark` is in every one that has texts.
+  void add(size_t member, std::shared_ptr<const XmlRules> rules, const char* mark = "") {
+    count_bytes(member);
+    parts_.push_back({member, std::move(rules), mark});
   }
 
  private:
-  struct Member {
-    std::string name;
-    size_t first_text;
-    XmlTexts xml;
+  struct Part {
+    size_t member;
+    std::shared_ptr<const XmlRules> rules;
+    const char* mark;
   };
+
+  void count_bytes(size_t member) {
+    const uint64_t size = members()[member].size;
+    if (size > most_bytes_ - unpacked_)
+      throw std::runtime_error(
+          fmt::format("{}: its texts take more than {} bytes when unpacked; divide the file", name_, most_bytes_));
+    unpacked_ += size;
+  }
+
   std::string name_;
   PackedFile file_;
-  std::vector<Member> members_;
-  std::vector<std::pair<std::string, size_t>> pages_;  // of HTML, and the number of the text that each is
+  uint64_t most_bytes_, unpacked_ = 0;
+  std::vector<Part> parts_;
 };
 
 bool is_within(const std::string& text, std::string_view beginning) {
@@ -132,12 +156,13 @@ std::vector<OfficePart> office_parts() {
 
 // The headers of tables, which formulas name and which Excel wants to be the same in both places, and the fields of
 // pivot tables.
-std::set<std::string> table_headers(PackedTexts& file) {
+std::set<std::string> table_headers(PackedDocument& file) {
   std::set<std::string> headers;
-  for (const std::string& member : file.names()) {
-    const bool is_table = is_within(member, "xl/tables/"), is_pivot = is_within(member, "xl/pivotCache/pivotCacheDef");
+  for (size_t member = 0; member < file.members().size(); ++member) {
+    const std::string& name = file.members()[member].name;
+    const bool is_table = is_within(name, "xl/tables/"), is_pivot = is_within(name, "xl/pivotCache/pivotCacheDef");
     if (!is_table && !is_pivot) continue;
-    const std::string xml = file.file().read(member);
+    const std::string xml = file.read(member);
     for (const XmlToken& token : xml_tokens(xml, file.name_of(member)))
       if (token.local_name() == (is_table ? "tableColumn" : "cacheField") && token.kind != XmlToken::Kind::end)
         headers.insert(with_references_decoded(xml_attribute(token.in(xml), "name")));
@@ -159,57 +184,58 @@ bool is_page(const std::string& member) {
 
 }  // namespace
 
-std::unique_ptr<DocumentFile> open_office(const std::string& name, std::string content,
-                                          const DocumentFileOptions& options) {
-  auto file = std::make_unique<PackedTexts>(name, std::move(content), options);
+std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string content,
+                                           const DocumentFileOptions& options) {
+  auto file = std::make_unique<PackedDocument>(name, std::move(content), options);
   file->require("[Content_Types].xml", "Office file");
   const std::set<std::string> headers = table_headers(*file);
-  const std::vector<OfficePart> parts = office_parts();
-  for (const std::string& member : file->names()) {
+  std::vector<OfficePart> parts = office_parts();
+  std::map<const OfficePart*, std::shared_ptr<const XmlRules>> rules;
+  for (OfficePart& part : parts) {
+    part.rules.kept_texts = headers;
+    rules[&part] = std::make_shared<XmlRules>(std::move(part.rules));
+  }
+  for (size_t member = 0; member < file->members().size(); ++member) {
+    const std::string& path = file->members()[member].name;
     const auto part = std::find_if(parts.begin(), parts.end(),
-                                   [&](const OfficePart& candidate) { return is_within(member, candidate.beginning); });
-    if (part == parts.end() || !has_ending(member, ".xml")) continue;
-    XmlRules rules = part->rules;
-    rules.kept_texts = headers;
-    file->add_xml(member, rules, part->mark);
+                                   [&](const OfficePart& candidate) { return is_within(path, candidate.beginning); });
+    if (part != parts.end() && has_ending(path, ".xml")) file->add(member, rules[&*part], part->mark);
   }
   return file;
 }
 
-std::unique_ptr<DocumentFile> open_opendocument(const std::string& name, std::string content,
-                                                const DocumentFileOptions& options) {
-  auto file = std::make_unique<PackedTexts>(name, std::move(content), options);
+std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::string content,
+                                                 const DocumentFileOptions& options) {
+  auto file = std::make_unique<PackedDocument>(name, std::move(content), options);
   file->require("content.xml", "OpenDocument file");
-  if (const std::vector<std::string> names = file->names();
-      std::find(names.begin(), names.end(), "META-INF/manifest.xml") != names.end() &&
-      file->file().read("META-INF/manifest.xml").find("encryption-data") != std::string::npos)
+  if (file->read("META-INF/manifest.xml").find("encryption-data") != std::string::npos)
     throw std::runtime_error(name + ": is encrypted; save it without a password");
-  XmlRules rules;
-  rules.paragraphs = "p h";
-  rules.wrappers = "span a meta";
-  rules.borders = "line-break tab";
-  rules.skipped = "tracked-changes scripts number math ruby-text";
-  rules.skips = is_computed_cell;
-  for (const std::string& member : file->names()) {
-    const std::string base = member.substr(member.rfind('/') + 1);  // objects, as charts, have folders of their own
-    if (base == "content.xml" || base == "styles.xml") file->add_xml(member, rules);
+  const auto rules = std::make_shared<XmlRules>();
+  rules->paragraphs = "p h";
+  rules->wrappers = "span a meta";
+  rules->borders = "line-break tab";
+  rules->skipped = "tracked-changes scripts number math ruby-text";
+  rules->skips = is_computed_cell;
+  for (size_t member = 0; member < file->members().size(); ++member) {
+    const std::string& path = file->members()[member].name;
+    const std::string base = path.substr(path.rfind('/') + 1);  // objects, as charts, have folders of their own
+    if (base == "content.xml" || base == "styles.xml") file->add(member, rules);
   }
   return file;
 }
 
-std::unique_ptr<DocumentFile> open_epub(const std::string& name, std::string content,
-                                        const DocumentFileOptions& options) {
-  auto file = std::make_unique<PackedTexts>(name, std::move(content), options);
+std::unique_ptr<DocumentParts> open_epub(const std::string& name, std::string content,
+                                         const DocumentFileOptions& options) {
+  auto file = std::make_unique<PackedDocument>(name, std::move(content), options);
   file->require("META-INF/container.xml", "EPUB file");
-  if (const std::vector<std::string> names = file->names();
-      std::find(names.begin(), names.end(), "META-INF/encryption.xml") != names.end() &&
-      file->file().read("META-INF/encryption.xml").find("xhtml") != std::string::npos)
+  if (file->read("META-INF/encryption.xml").find("xhtml") != std::string::npos)
     throw std::runtime_error(name + ": is encrypted; only books without copy protection are translated");
-  XmlRules contents;
-  contents.paragraphs = "text";
-  for (const std::string& member : file->names()) {
-    if (is_page(member)) file->add_page(member);
-    if (has_ending(member, ".ncx")) file->add_xml(member, contents);
+  const auto contents = std::make_shared<XmlRules>();
+  contents->paragraphs = "text";
+  for (size_t member = 0; member < file->members().size(); ++member) {
+    const std::string& path = file->members()[member].name;
+    if (is_page(path)) file->add(member, nullptr);
+    if (has_ending(path, ".ncx")) file->add(member, contents);
   }
   return file;
 }

@@ -11,7 +11,9 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
@@ -100,18 +102,29 @@ PackedRecord packed_anew(const ZipRecord& record, const std::string& content) {
 
 }  // namespace
 
-PackedFile::PackedFile(std::string name, std::string content, uint64_t most_bytes)
-    : name_(std::move(name)), content_(std::move(content)), most_bytes_(most_bytes) {
+PackedFile::PackedFile(std::string name, std::string content) : name_(std::move(name)), content_(std::move(content)) {
   if (content_.compare(0, 4, "\xD0\xCF\x11\xE0") == 0)
     throw std::runtime_error(name_ +
                              ": is encrypted, or in the format of Office 97; save it without a password in the current "
                              "format (.docx, .xlsx, .pptx)");
-  directory_ = read_zip_directory(bytes());
-  for (const ZipRecord& record : directory_.records) {
+  ZipDirectory directory = read_zip_directory(bytes());
+  if (directory.records.size() > std::numeric_limits<uint16_t>::max())
+    throw std::runtime_error(name_ + ": has more than 65,535 members; divide the file");
+  directory_offset_ = directory.offset;
+  std::vector<size_t> by_place(directory.records.size());
+  std::iota(by_place.begin(), by_place.end(), size_t{0});
+  std::stable_sort(by_place.begin(), by_place.end(), [&](size_t one, size_t other) {
+    return directory.records[one].header < directory.records[other].header;
+  });
+  directory_order_.resize(by_place.size());
+  for (const size_t number : by_place) {
+    ZipRecord& record = directory.records[number];
     if ((record.flags & kEncrypted) != 0)
       throw std::runtime_error(name_ + ": is encrypted; save it without a password");
-    if (record.header >= directory_.offset)
+    if (record.header >= directory_offset_)
       damaged_archive(name_, fmt::format("'{}' is not where it should be", record.name));
+    directory_order_[number] = members_.size();
+    members_.push_back(std::move(record));
   }
 }
 
@@ -124,65 +137,64 @@ ZipBytes PackedFile::bytes() const {
           }};
 }
 
-std::vector<std::string> PackedFile::names() const {
-  std::vector<std::string> names;
-  for (const ZipRecord& record : directory_.records) names.push_back(record.name);
-  return names;
+std::optional<size_t> PackedFile::find(const std::string& name) const {
+  const auto found =
+      std::find_if(members_.begin(), members_.end(), [&](const ZipRecord& record) { return record.name == name; });
+  if (found == members_.end()) return std::nullopt;
+  return static_cast<size_t>(found - members_.begin());
 }
 
-std::string PackedFile::read(const std::string& member) {
-  const auto record = std::find_if(directory_.records.begin(), directory_.records.end(),
-                                   [&](const ZipRecord& candidate) { return candidate.name == member; });
-  if (record == directory_.records.end()) damaged_archive(name_, fmt::format("it has no '{}'", member));
-  if (record->size > most_bytes_ - unpacked_)
+std::string PackedFile::read(size_t member) const {
+  const ZipRecord& record = members_[member];
+  const uint64_t begin = zip_data_begin(bytes(), record);
+  if (!record.is_stored() && record.method != kDeflate)
     throw std::runtime_error(
-        fmt::format("{}: its texts take more than {} bytes when unpacked; divide the file", name_, most_bytes_));
-  unpacked_ += record->size;
-  const uint64_t begin = zip_data_begin(bytes(), *record);
-  if (!record->is_stored() && record->method != kDeflate)
-    throw std::runtime_error(
-        fmt::format("{}: '{}' is packed by method {}; only deflate is read", name_, member, record->method));
+        fmt::format("{}: '{}' is packed by method {}; only deflate is read", name_, record.name, record.method));
   // Deflate makes a file at most 1,032 times as large.
   constexpr uint64_t kMostExpansion = 1032;
-  if (record->size / kMostExpansion > record->packed)
-    damaged_archive(name_, fmt::format("'{}' has a wrong size", member));
+  if (record.size / kMostExpansion > record.packed)
+    damaged_archive(name_, fmt::format("'{}' has a wrong size", record.name));
   std::string content =
-      record->is_stored() ? content_.substr(begin, record->size) : inflated(content_.data() + begin, *record);
-  if (content.size() != record->size || crc32(0, content.data(), content.size()) != record->crc)
-    damaged_archive(name_, fmt::format("'{}' does not match its checksum", member));
+      record.is_stored() ? content_.substr(begin, record.size) : inflated(content_.data() + begin, record);
+  if (content.size() != record.size || crc32(0, content.data(), content.size()) != record.crc)
+    damaged_archive(name_, fmt::format("'{}' does not match its checksum", record.name));
   return content;
 }
 
-std::string PackedFile::with(const std::map<std::string, std::string>& members) const {
-  if (members.empty()) return content_;
-  std::vector<const ZipRecord*> by_place;
-  for (const ZipRecord& record : directory_.records) by_place.push_back(&record);
-  std::stable_sort(by_place.begin(), by_place.end(),
-                   [](const ZipRecord* one, const ZipRecord* other) { return one->header < other->header; });
-  std::string archive = content_.substr(0, by_place.empty() ? directory_.offset : by_place.front()->header);
-  std::map<const ZipRecord*, std::string> entries;
-  for (size_t i = 0; i < by_place.size(); ++i) {
-    const ZipRecord& record = *by_place[i];
-    const uint64_t end = i + 1 < by_place.size() ? by_place[i + 1]->header : directory_.offset;
-    const auto changed = members.find(record.name);
-    PackedRecord packed = changed == members.end() ? PackedRecord{content_.substr(record.header, end - record.header),
-                                                                  record.directory_fields}
-                                                   : packed_anew(record, changed->second);
-    if (archive.size() != record.header) put(packed.entry = without_zip64(packed.entry), 42, archive.size(), 4);
-    entries[&record] = std::move(packed.entry);
-    archive += packed.local;
+void PackedFile::write(const ContentOf& content_of, const ByteSink& sink) const {
+  const std::string_view archive = content_;
+  std::vector<std::string> entries;
+  uint64_t offset = members_.empty() ? directory_offset_ : members_.front().header;
+  bool is_changed = false;
+  sink(archive.substr(0, offset));
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const ZipRecord& record = members_[i];
+    const uint64_t end = i + 1 < members_.size() ? members_[i + 1].header : directory_offset_;
+    std::optional<std::string> content = content_of(i);
+    if (content && content->size() == record.size && *content == read(i)) content.reset();
+    PackedRecord packed{"", record.directory_fields};
+    if (content) packed = packed_anew(record, *content);
+    is_changed = is_changed || content.has_value();
+    const std::string_view local = content ? packed.local : archive.substr(record.header, end - record.header);
+    if (offset != record.header) put(packed.entry = without_zip64(packed.entry), 42, offset, 4);
+    offset += local.size();
+    if (offset > std::numeric_limits<uint32_t>::max() && is_changed)
+      throw std::runtime_error(name_ + ": is larger than 4 GiB with its translation; divide the file");
+    sink(local);
+    entries.push_back(std::move(packed.entry));
   }
-  const size_t offset = archive.size();
-  for (const ZipRecord& record : directory_.records) archive += entries[&record];
-  const size_t directory_bytes = archive.size() - offset;
-  if (archive.size() > std::numeric_limits<uint32_t>::max())
-    throw std::runtime_error(name_ + ": is larger than 4 GiB with its translation; divide the file");
+  is_changed ? write_directory(entries, offset, sink) : sink(archive.substr(directory_offset_));
+}
+
+void PackedFile::write_directory(const std::vector<std::string>& entries, uint64_t offset, const ByteSink& sink) const {
+  std::string directory;
+  for (const size_t member : directory_order_) directory += entries[member];
   std::string end(22, '\0');
   put(end, 0, 0x06054b50, 4);
-  for (const size_t at : {8, 10}) put(end, at, directory_.records.size(), 2);
-  put(end, 12, directory_bytes, 4);
+  for (const size_t at : {8, 10}) put(end, at, members_.size(), 2);
+  put(end, 12, directory.size(), 4);
   put(end, 16, offset, 4);
-  return archive + end;
+  sink(directory + end);
 }
 
 }  // namespace v0

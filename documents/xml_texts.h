@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/documents/document_file.h>
 #include <transmute/documents/xml_parts.h>
 
 #include <cstddef>
@@ -13,18 +14,14 @@ inline namespace v0 {
 /// An XML document whose text is translated. Everything else keeps its bytes: paragraphs that do not change, all
 /// markup between them, and all elements within them, which move with the words around them. Formatting, as runs and
 /// wrappers have it, becomes inline tags.
-class XmlTexts {
+class XmlTexts : public DocumentFile {
  public:
   /// @param name of the file, for messages
   /// @throws std::runtime_error as xml_tokens() does
   XmlTexts(std::string xml, const XmlRules& rules, const std::string& name);
 
-  /// The document as it was.
-  const std::string& xml() const { return xml_; }
-  /// The texts, in order, as HTML.
-  const std::vector<std::string>& texts() const { return texts_; }
-  /// The document with a translation, also in HTML, in place of each text.
-  std::string with(const std::vector<std::string>& translations) const;
+  TextFormat text_format() const override { return TextFormat::html; }
+  std::string with(const std::vector<std::string>& translations) const override;
 
  private:
   std::string rendered(const std::vector<std::string>& translations, size_t begin, size_t end) const;
@@ -33,7 +30,6 @@ class XmlTexts {
   std::string text_of(const std::vector<std::string>& translations, const XmlPart& part) const;
 
   std::string xml_;
-  std::vector<std::string> texts_;
   std::vector<XmlParagraph> paragraphs_;  // in the order of the document; those within another follow it
 };
 

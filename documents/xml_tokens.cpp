@@ -26,6 +26,8 @@ class XmlReader {
   std::vector<XmlToken> read() {
     if (stands_at(xml_, 0, "\xFF\xFE") || stands_at(xml_, 0, "\xFE\xFF")) refuse(0, "it is UTF-16; save it as UTF-8");
     if (const size_t bad = find_invalid_utf8(xml_); bad != std::string::npos) refuse(bad, "it is not UTF-8");
+    // A tag has at most one text before it. Growing would take twice the memory at a time.
+    tokens_.reserve(2 * static_cast<size_t>(std::count(xml_.begin(), xml_.end(), '<')) + 1);
     for (size_t at = 0; at < xml_.size();) at = xml_[at] == '<' ? read_markup(at) : read_text(at);
     if (!open_.empty()) refuse(xml_.size(), fmt::format("<{}> has no end tag", tokens_[open_.back()].name));
     if (!has_element_) refuse(0, "it has no element");

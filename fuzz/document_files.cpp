@@ -5,8 +5,9 @@
 #include <transmute/documents/packed_file.h>
 #include <transmute/fuzz/fuzz.h>
 
-#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,28 +56,35 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t kind = input.byte();
   const std::string translation = input.text(), content = input.rest();
   fuzz::may_refuse([&] {  // the archive itself, with all that may be wrong with it
-    PackedFile file("x", content, kMostBytes);
-    std::map<std::string, std::string> members;
-    for (const std::string& name : file.names()) fuzz::may_refuse([&] { members[name] = file.read(name) + 'x'; });
-    if (members.size() == file.names().size()) PackedFile("y", file.with(members), kMostBytes);
+    const PackedFile file("x", content);
+    std::string written;
+    file.write(
+        [&](size_t member) -> std::optional<std::string> {
+          std::optional<std::string> longer;
+          if (file.members()[member].size < kMostBytes) fuzz::may_refuse([&] { longer = file.read(member) + 'x'; });
+          return longer;
+        },
+        [&](std::string_view bytes) { written += bytes; });
+    fuzz::require(PackedFile("y", written).members().size() == file.members().size());
   });
   const std::string format = kFormats[kind % (sizeof(kFormats) / sizeof(*kFormats))];
   fuzz::may_refuse([&] {
     const std::string bytes = packed(format, content);
-    const auto file = open_document_file(*find_document_format(format), "x", bytes, {(kind & 128) != 0, kMostBytes});
-    if (format != "po" && format != "xliff") fuzz::require(file->with(file->texts()) == bytes);
+    const auto file = open_document(*find_document_format(format), "x", bytes, {(kind & 128) != 0, kMostBytes});
+    const std::vector<std::string> sources = texts_of(*file);
+    if (format != "po" && format != "xliff") fuzz::require(with_translations(*file, sources) == bytes);
     std::vector<std::string> texts;
-    for (const std::string& text : file->texts()) {
+    for (const std::string& text : sources) {
       const Document document(text, file->text_format(), false);
       std::vector<std::string> segments = document.segments();
       for (std::string& segment : segments) segment = translation + segment;
       texts.push_back(document.with(segments));
     }
-    const std::string translated = file->with(texts);
+    const std::string translated = with_translations(*file, texts);
     // The result is sound: it is read again, with as many texts.
     if (format == "docx" || format == "odt" || format == "xlsx" || format == "epub")
-      fuzz::require(open_document_file(*find_document_format(format), "x", translated)->texts().size() >=
-                    (file->texts().empty() ? 0U : 1U));
+      fuzz::require(texts_of(*open_document(*find_document_format(format), "x", translated)).size() >=
+                    (sources.empty() ? 0U : 1U));
   });
   return 0;
 }

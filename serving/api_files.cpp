@@ -45,7 +45,8 @@ HttpResponse response_of(const StoredFile& file) {
   return response;
 }
 
-std::unique_ptr<DocumentFile> open_file(FormFile& file, bool retranslate, const ApiLimits& limits) {
+// Opens the file and gives the request its texts.
+std::unique_ptr<DocumentParts> open_file(FormFile& file, ApiRequest& request, const ApiLimits& limits) {
   const DocumentFormat* const format = document_format_of(file.name);
   if (format == nullptr)
     throw ApiError(400,
@@ -53,8 +54,11 @@ std::unique_ptr<DocumentFile> open_file(FormFile& file, bool retranslate, const 
                    "that are");
   constexpr uint64_t kBytesPerCharacter = 80;  // of XML; most files have far fewer
   try {
-    return open_document_file(*format, "the file", std::move(file.content),
-                              {retranslate, kBytesPerCharacter * limits.characters});
+    auto document = open_document(*format, "the file", std::move(file.content),
+                                  {request.retranslate, kBytesPerCharacter * limits.characters});
+    request.texts = texts_of(*document);
+    request.format = document->text_format();
+    return document;
   } catch (const std::runtime_error& error) {
     throw ApiError(400, std::string("Invalid request: ") + error.what());
   }
@@ -96,15 +100,15 @@ void Api::begin_file(const CallPointer& call, const std::function<Answer(StoredF
   const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), file));
   admit(call, request->api_key);
   const std::string name = file.name;
-  const std::shared_ptr<const DocumentFile> document = open_file(file, request->retranslate, options_.limits);
-  set_texts(*request, *document, options_.limits);
+  const std::shared_ptr<const DocumentParts> document = open_file(file, *request, options_.limits);
+  complete_file_request(*request, options_.limits);
   detect_source(*models_.current(), *request);
   begin(call, request, [document, name, answer_with](const ApiRequest& asked, const ApiResult& result) {
     std::vector<std::string> texts;
     for (size_t i = 0; i < result.documents.size(); ++i)
       texts.push_back(text_of(result.documents[i], result.translations[i]));
-    return answer_with(
-        {translated_name(name, asked.target), document_format_of(name)->media_type, document->with(texts)});
+    return answer_with({translated_name(name, asked.target), document_format_of(name)->media_type,
+                        with_translations(*document, texts)});
   });
 }
 

@@ -377,9 +377,7 @@ ApiRequest parse_translate_file(const HttpRequest& http, FormFile& file) {
   return request;
 }
 
-void set_texts(ApiRequest& request, const DocumentFile& file, const ApiLimits& limits) {
-  request.texts = file.texts();
-  request.format = file.text_format();
+void complete_file_request(ApiRequest& request, const ApiLimits& limits) {
   ApiLimits of_files = limits;
   of_files.texts = request.texts.size();
   complete(request, of_files);

@@ -83,9 +83,9 @@ ApiRequest parse_v1(const HttpRequest& request, const ApiLimits& limits);
 /// @throws ApiError
 ApiRequest parse_translate_file(const HttpRequest& request, FormFile& file);
 
-/// Gives a request the texts of its file.
+/// Completes a request that has got the texts of its file.
 /// @throws ApiError as check_texts() does, but for the number of texts
-void set_texts(ApiRequest& request, const DocumentFile& file, const ApiLimits& limits);
+void complete_file_request(ApiRequest& request, const ApiLimits& limits);
 
 /// The value of a JSON member, of a form or of the query; empty where there is none. For `q` and `api_key` of the
 /// requests that ask for no translation.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/documents/document_file.h>
+#include <transmute/documents/document_parts.h>
 #include <transmute/translation/translator.h>
 
 #include <cstddef>
@@ -11,18 +11,20 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The arguments of translate_texts() besides the file.
+/// The arguments of write_translated() besides the document.
 struct DocumentCall {
-  std::string name;           ///< of the file, for messages
+  std::string name;           ///< of the document, for messages
+  size_t segments = 0;        ///< its count_segments()
   size_t block_texts = 4096;  ///< for one call of the translator
-  TranslationHooks hooks{};   ///< on_progress counts the segments of the whole file
+  TranslationHooks hooks{};   ///< on_progress counts the segments of the whole document
   std::function<void(const Translation& translation)> on_translation{};  ///< called for each segment, in order
 };
 
-/// The file with its texts translated.
-/// @throws std::runtime_error naming the file and the text, if a text exceeds a limit
-std::string translate_texts(const Translator& translator, const DocumentFile& file, TranslationOptions options,
-                            const DocumentCall& call);
+/// Writes a document with its texts translated. Its parts are read, translated and written one after another, small
+/// ones together, so that memory depends on the largest part.
+/// @throws std::runtime_error naming the document and the text, if a text exceeds a limit
+void write_translated(const Translator& translator, const DocumentParts& document, TranslationOptions options,
+                      const DocumentCall& call, const ByteSink& sink);
 
 }  // namespace v0
 }  // namespace transmute

@@ -4,15 +4,13 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
-#include <transmute/documents/document.h>
 #include <transmute/documents/document_formats.h>
 #include <transmute/translation/document_texts.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -32,47 +30,6 @@ const DocumentFormat& format_of(const std::string& path, const std::string& name
 
 }  // namespace
 
-std::string translate_texts(const Translator& translator, const DocumentFile& file, TranslationOptions options,
-                            const DocumentCall& call) {
-  options.inline_tags = file.text_format() != TextFormat::text;
-  const SentenceSplitter splitter;
-  std::vector<Document> documents;
-  std::vector<std::string> segments;
-  for (const std::string& text : file.texts()) {  // the translator splits sentences
-    documents.emplace_back(text, file.text_format(), false, Glossary(), splitter);
-    segments.insert(segments.end(), documents.back().segments().begin(), documents.back().segments().end());
-  }
-  std::vector<std::string> translations;
-  TranslationHooks hooks = call.hooks;
-  hooks.on_text = nullptr;
-  if (call.hooks.on_progress)
-    hooks.on_progress = [&](size_t done, size_t) {
-      call.hooks.on_progress(translations.size() + done, segments.size());
-    };
-  while (translations.size() < segments.size()) {
-    const auto begin = segments.begin() + static_cast<int64_t>(translations.size());
-    const auto end = begin + std::min(static_cast<int64_t>(call.block_texts), segments.end() - begin);
-    try {
-      for (Translation& translation : translator.translate_batch({begin, end}, options, hooks)) {
-        if (call.on_translation) call.on_translation(translation);
-        translations.push_back(std::move(translation.hypotheses.front().text));
-      }
-    } catch (const BadText& error) {
-      throw std::runtime_error(fmt::format("{}: \"{}\": {}", call.name,
-                                           shortened_name(*(begin + static_cast<int64_t>(error.text())), 80),
-                                           error.reason()));
-    }
-  }
-  std::vector<std::string> texts;
-  auto next = translations.begin();
-  for (const Document& document : documents) {
-    const auto end = next + static_cast<int64_t>(document.segments().size());
-    texts.push_back(document.with({next, end}));
-    next = end;
-  }
-  return file.with(texts);
-}
-
 void translate_document(const Translator& translator, const std::string& input, const std::string& output,
                         const TranslationOptions& options, const DocumentOptions& document,
                         const TranslationHooks& hooks) {
@@ -82,11 +39,15 @@ void translate_document(const Translator& translator, const std::string& input, 
     throw std::invalid_argument(fmt::format("{} is the input; write the translation to another file", output));
   if (!options.target_prefixes.empty()) throw std::invalid_argument("target prefixes are not for documents");
   translator.check(options);
-  const auto file = open_document_file(format, input, read_file(input), {document.retranslate});
+  const auto opened = open_document(format, input, read_file(input), {document.retranslate});
   DocumentCall call;
   call.name = input;
+  call.segments = count_segments(*opened);
   call.hooks = hooks;
-  write_file_atomically(output, translate_texts(translator, *file, options, call));
+  AtomicFile file(output);
+  write_translated(translator, *opened, options, call,
+                   [&](std::string_view bytes) { file.write(bytes.data(), bytes.size()); });
+  file.commit();
 }
 
 }  // namespace v0

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,8 +80,9 @@ DocumentRun::DocumentRun(const DocumentFlags& flags, const StreamFlags& streams)
     throw std::invalid_argument(
         fmt::format("{} would be a file of the format {}, as the input is; rename it", output_, format->name));
   check_output_is_no_input(output_, {{"--input", input_}});
-  const std::string content = read_file(input_ == "-" ? "/dev/stdin" : input_);
-  file_ = open_document_file(*format, input_name(input_), content, {flags.retranslate});
+  document_ =
+      open_document(*format, input_name(input_), read_file(input_ == "-" ? "/dev/stdin" : input_), {flags.retranslate});
+  segments_ = count_segments(*document_);
 }
 
 // Null for lines.
@@ -94,12 +96,14 @@ void DocumentRun::translate(const Translator& translator, TranslationOptions opt
                             TranslationTotals& totals) {
   DocumentCall call;
   call.name = input_name(input_);
+  call.segments = segments_;
   call.block_texts = static_cast<size_t>(block_segments);
   DocumentProgress progress(output_);
   call.hooks.on_progress = [&](size_t done, size_t all) { progress.show(done, all); };
   call.on_translation = [&](const Translation& translation) { totals.add(translation); };
   Output output(output_);
-  output.write(translate_texts(translator, *file_, std::move(options), call));
+  write_translated(translator, *document_, std::move(options), call,
+                   [&](std::string_view bytes) { output.write(bytes); });
   output.finish();
 }
 

@@ -7,6 +7,7 @@
 #include <transmute/translation/translator.h>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,12 +30,12 @@ struct DocumentFlags {
 /// The translation of a document.
 class DocumentRun {
  public:
-  /// Reads the document, if the input is one.
+  /// Reads the document, if the input is one, so that a damaged one is refused before a model is opened.
   /// @throws std::invalid_argument for flags that do not go with it, std::runtime_error for a file that cannot be read
   DocumentRun(const DocumentFlags& flags, const StreamFlags& streams);
 
   /// False if the input is to be read line by line.
-  bool has_document() const { return file_ != nullptr; }
+  bool has_document() const { return document_ != nullptr; }
   /// Translates the document, and writes it.
   /// @param block_segments for one call of the translator
   void translate(const Translator& translator, TranslationOptions options, int64_t block_segments,
@@ -44,7 +45,8 @@ class DocumentRun {
   const DocumentFormat* find_format(const DocumentFlags& flags) const;
 
   std::string input_, output_;
-  std::unique_ptr<DocumentFile> file_;
+  std::unique_ptr<DocumentParts> document_;
+  size_t segments_ = 0;  // of the document
 };
 
 }  // namespace transmute

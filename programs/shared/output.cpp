@@ -34,7 +34,7 @@ class Output::Gzip {
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
 
-  void write(const std::string& text, AtomicFile& file, int flush = Z_NO_FLUSH) {
+  void write(std::string_view text, AtomicFile& file, int flush = Z_NO_FLUSH) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));  // zlib does not write to it
     stream_.avail_in = static_cast<uInt>(text.size());
     do {
@@ -103,7 +103,7 @@ Output::Output(const std::string& path) {
 
 Output::~Output() = default;
 
-void Output::write(const std::string& text) {
+void Output::write(std::string_view text) {
   if (gzip_) {
     gzip_->write(text, *file_);
   } else if (file_) {

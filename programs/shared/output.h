@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace transmute {
 
@@ -20,7 +21,7 @@ class Output {
   ~Output();
   /// At once, where it is standard output.
   /// @throws std::runtime_error where it cannot be written.
-  void write(const std::string& text);
+  void write(std::string_view text);
   /// Gives the file its name. Without it the file is left out.
   void finish();
   /// True for a file, false for standard output, a device or a pipe.

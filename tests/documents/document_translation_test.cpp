@@ -2,11 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/files.h>
+#include <transmute/documents/document_parts.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/translation/document_texts.h>
 #include <transmute/translation/document_translation.h>
 #include <transmute/translation/transmute.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,6 +75,85 @@ TEST(DocumentTranslation, TheCInterfaceWritesTheSame) {
   EXPECT_NE(transmute_translate_document(opened, input.c_str(), other.c_str(), &document, nullptr, &error), 0);
   EXPECT_EQ(read_file(other), read_file(output));
   transmute_close(opened);
+}
+
+// Parts of one text each, or of none, that count how many bytes of them are in memory.
+class CountedParts : public DocumentParts {
+ public:
+  struct Memory {
+    size_t parts = 0, bytes = 0, most_bytes = 0;
+  };
+
+  // A part of kEmpty bytes has no texts.
+  explicit CountedParts(std::vector<size_t> sizes) : sizes_(std::move(sizes)) {}
+
+  TextFormat text_format() const override { return TextFormat::tags; }
+  size_t size() const override { return sizes_.size(); }
+  size_t bytes(size_t part) const override { return sizes_[part]; }
+  std::shared_ptr<const DocumentFile> open(size_t part) const override {
+    if (sizes_[part] == kEmpty) return nullptr;
+    return std::make_shared<Part>(sizes_[part], memory_);
+  }
+  void write(const ContentOf& content_of, const ByteSink& sink) const override {
+    for (size_t part = 0; part < size(); ++part) sink(content_of(part).value_or("nothing") + '\n');
+  }
+
+  const Memory& memory() const { return memory_; }
+  static constexpr size_t kEmpty = 7;
+
+ private:
+  class Part : public DocumentFile {
+   public:
+    Part(size_t bytes, Memory& memory) : bytes_(bytes), memory_(memory) {
+      texts_ = {"two dogs play."};
+      ++memory.parts;
+      memory.most_bytes = std::max(memory.most_bytes, memory.bytes += bytes);
+    }
+    ~Part() override {
+      --memory_.parts;
+      memory_.bytes -= bytes_;
+    }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+    TextFormat text_format() const override { return TextFormat::tags; }
+    std::string with(const std::vector<std::string>& translations) const override { return translations.at(0); }
+
+   private:
+    size_t bytes_;
+    Memory& memory_;
+  };
+
+  std::vector<size_t> sizes_;
+  mutable Memory memory_;
+};
+
+TEST(DocumentTranslation, MemoryDependsOnTheLargestPartAndNotOnTheirNumber) {
+  const Translator translator(kModel);
+  constexpr size_t kMegabyte = 1 << 20, kLargest = 40 * kMegabyte;
+  std::vector<size_t> sizes(100, kMegabyte);
+  sizes[3] = CountedParts::kEmpty;
+  const std::string line = translator.translate("two dogs play.") + '\n';
+  const auto most_bytes_of = [&](const std::vector<size_t>& of) {
+    const CountedParts parts(of);
+    std::string written, expected;
+    size_t translated = 0, most_parts = 0;
+    DocumentCall call;
+    call.segments = count_segments(parts);
+    call.on_translation = [&](const Translation&) {
+      ++translated;
+      most_parts = std::max(most_parts, parts.memory().parts);
+    };
+    write_translated(translator, parts, {}, call, [&](std::string_view bytes) { written += bytes; });
+    for (const size_t size : of) expected += size == CountedParts::kEmpty ? "nothing\n" : line;
+    EXPECT_EQ(written, expected);
+    EXPECT_EQ(translated, of.size() - 1);
+    EXPECT_GE(most_parts, 4U);  // small parts fill batches together
+    EXPECT_EQ(parts.memory().parts, 0U);
+    return parts.memory().most_bytes;
+  };
+  EXPECT_LE(most_bytes_of(sizes), 10 * kMegabyte);
+  sizes[50] = kLargest;
+  EXPECT_EQ(most_bytes_of(sizes), kLargest);
 }
 
 }  // namespace

@@ -29,14 +29,14 @@ std::string in_capitals(std::string segment) {
 
 }  // namespace
 
-std::unique_ptr<DocumentFile> opened(const std::string& name, const std::string& content,
-                                     const DocumentFileOptions& options) {
+std::unique_ptr<OpenedFile> opened(const std::string& name, const std::string& content,
+                                   const DocumentFileOptions& options) {
   const DocumentFormat* format = document_format_of(name);
   if (format == nullptr) throw std::invalid_argument(name);
-  return open_document_file(*format, name, content, options);
+  return std::make_unique<OpenedFile>(open_document(*format, name, content, options));
 }
 
-std::string shouted(const DocumentFile& file) {
+std::string shouted(const OpenedFile& file) {
   std::vector<std::string> translations;
   for (const std::string& text : file.texts()) {
     const Document document(text, file.text_format(), false);
@@ -47,7 +47,7 @@ std::string shouted(const DocumentFile& file) {
   return file.with(translations);
 }
 
-std::string with(const DocumentFile& file, const std::map<std::string, std::string>& translations) {
+std::string with(const OpenedFile& file, const std::map<std::string, std::string>& translations) {
   std::vector<std::string> texts = file.texts();
   size_t found = 0;
   for (std::string& text : texts) {
@@ -75,7 +75,8 @@ std::string archive_of(const std::vector<std::pair<std::string, std::string>>& m
 }
 
 std::string member_of(const std::string& archive, const std::string& name) {
-  return PackedFile("the test's archive", archive, 1 << 20).read(name);
+  const PackedFile file("the test's archive", archive);
+  return file.read(file.find(name).value());
 }
 
 }  // namespace transmute::testing

@@ -5,7 +5,11 @@
 #include <transmute/documents/xml_tokens.h>
 #include <transmute/tests/documents/file_support.h>
 
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace transmute::testing {
 namespace {
@@ -127,6 +131,15 @@ TEST(Epub, PagesAreHtml) {
   EXPECT_THAT(member_of(result, "toc.ncx"), HasSubstr("<text>ONE</text>"));
 }
 
+TEST(PackedDocument, KeepsNoPartInMemory) {
+  const auto document =
+      open_document(*find_document_format("docx"), "a.docx", word_file("<w:p>" + run("one") + "</w:p>"));
+  ASSERT_EQ(document->size(), 1U);
+  EXPECT_THAT(document->open(0)->texts(), ElementsAre("one"));
+  const std::weak_ptr<const DocumentFile> part = document->open(0);
+  EXPECT_TRUE(part.expired());
+}
+
 void expect_refusal(const std::string& name, const std::string& content, const std::string& reason,
                     const DocumentFileOptions& options = {}) {
   try {
@@ -157,9 +170,16 @@ TEST(PackedFile, DamageBombsAndPasswordsAreRefused) {
 
 TEST(PackedFile, OtherMembersKeepTheirBytes) {
   const std::string sound = archive_of({{"a", "one"}, {"b", "two"}, {"c", "three"}});
-  const PackedFile file("x", sound, 100);
-  EXPECT_EQ(file.with({}), sound);
-  EXPECT_EQ(file.with({{"b", "another"}}), archive_of({{"a", "one"}, {"b", "another"}, {"c", "three"}}));
+  const PackedFile file("x", sound);
+  const auto written = [&](const PackedFile::ContentOf& content_of) {
+    std::string archive;
+    file.write(content_of, [&](std::string_view bytes) { archive += bytes; });
+    return archive;
+  };
+  EXPECT_EQ(written([](size_t) { return std::nullopt; }), sound);
+  EXPECT_EQ(written([&](size_t member) { return file.read(member); }), sound);
+  EXPECT_EQ(written([](size_t member) { return member == 1 ? std::make_optional("another") : std::nullopt; }),
+            archive_of({{"a", "one"}, {"b", "another"}, {"c", "three"}}));
 }
 
 TEST(XmlTokens, WhatIsNotWellFormedIsRefused) {
