@@ -75,9 +75,7 @@ class Subtitles : public DocumentFile {
       : content_(std::move(content)), syntax_(syntax) {
     for (const Cue& cue : cues) add(cue);
     for (const CueGroup& group : groups_) {
-      std::string text;
-      for (const CueText& words : group.words) text += (text.empty() ? "" : " ") + words.html;
-      texts_.push_back(std::move(text));
+      texts_.push_back(joined_cues(group.words));
     }
   }
 

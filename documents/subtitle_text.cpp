@@ -12,6 +12,7 @@
 #include <charconv>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -232,17 +233,46 @@ double squared(double number) {
   return number * number;
 }
 
+size_t count_tags(const std::vector<CueText>& cues) {
+  size_t tags = 0;
+  for (const CueText& cue : cues) tags += cue.opening_tags.size();
+  return tags;
+}
+
+// The place before which the translation has the words of each cue but the last, in bytes; none where that is unknown.
+std::vector<std::optional<size_t>> aligned_ends(const PlainCues& plain, const std::vector<CueText>& cues) {
+  std::vector<std::optional<size_t>> ends(cues.size());
+  const size_t first = count_tags(cues);
+  for (const PlacedTag& tag : plain.tags)
+    if (tag.number >= first && tag.number - first + 1 < cues.size()) ends[tag.number - first] = tag.at;
+  size_t before = 0;
+  for (const std::optional<size_t>& end : ends) {
+    if (end && (*end <= before || *end >= plain.text.size())) return std::vector<std::optional<size_t>>(cues.size());
+    before = end.value_or(before);
+  }
+  return ends;
+}
+
 // The ends of the cues' parts.
-std::vector<size_t> cuts_among_cues(const std::string& text, const std::vector<CueText>& cues,
+std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<CueText>& cues,
                                     const std::vector<double>& shares) {
+  const std::string& text = plain.text;
   if (cues.size() == 1) return {text.size()};
   const auto all = static_cast<double>(cue_characters(text));
+  const std::vector<std::optional<size_t>> aligned = aligned_ends(plain, cues);
   return best_cuts(line_ends(text), cues.size(), [&](size_t cue, size_t begin, size_t end) {
     const auto own = static_cast<double>(width(text, begin, end));
     const auto room = static_cast<double>(room_of_line(cues[cue]) * std::max(cues[cue].lines, kUsualLines));
-    double cost = squared((own - all * shares[cue]) / 10) + squared(std::max(0.0, own - room));
+    constexpr double kFromShare = 10, kFromAligned = 5;  // characters that cost 1
+    double cost = squared((own - all * shares[cue]) / kFromShare) + squared(std::max(0.0, own - room));
+    bool is_aligned = false;
+    if (const auto place = aligned[cue]) {
+      const size_t distance = width(text, std::min(*place, end), std::max(*place, end));
+      is_aligned = distance == 0;
+      cost += squared(static_cast<double>(distance) / kFromAligned);
+    }
     if (own == 0) cost += 1000;
-    if (!ends_clause(text, end)) cost += 5;
+    if (!is_aligned && !ends_clause(text, end)) cost += 5;
     return cost;
   });
 }
@@ -349,6 +379,13 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
   return cue;
 }
 
+std::string joined_cues(const std::vector<CueText>& cues) {
+  std::string text;
+  size_t border = count_tags(cues);
+  for (const CueText& cue : cues) text += (text.empty() ? "" : fmt::format(" <img {}>", border++)) + cue.html;
+  return text;
+}
+
 size_t leading_tags(const std::string& text, const SubtitleSyntax& syntax) {
   size_t at = 0;
   while (at < text.size()) {
@@ -365,7 +402,7 @@ std::vector<std::string> divide_among_cues(const std::string& html, const std::v
   CueWriter writer(plain, cues);
   std::vector<std::string> result;
   size_t begin = 0;
-  const std::vector<size_t> cuts = cuts_among_cues(plain.text, cues, shares);
+  const std::vector<size_t> cuts = cuts_among_cues(plain, cues, shares);
   for (size_t i = 0; i < cues.size(); ++i) {
     const std::vector<size_t> lines = cuts_into_lines(plain.text, begin, cuts[i], cues[i]);
     result.push_back(cues[i].before + writer.write(begin, lines, syntax.line_break) + cues[i].after);

@@ -32,8 +32,14 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
 /// The bytes of the tags and spaces that a text begins with.
 size_t leading_tags(const std::string& text, const SubtitleSyntax& syntax);
 
-/// Divides a translation among the cues whose words, joined by spaces, are its source. `shares` tells how much of it
-/// each should have, as they add up to 1. Lines are not longer than 42 characters or, where the cue's are, those of the
+/// The words of consecutive cues as one text, with an <img N> before each cue but the first. Their numbers follow those
+/// of the cues' tags.
+std::string joined_cues(const std::vector<CueText>& cues);
+
+/// Divides a translation of joined_cues() among the cues: near its <img N>, which alignment has put where the words of
+/// the next cue are, and so that each cue has about its share. `shares` tells how much of the text each should have, as
+/// they add up to 1; they alone count where an <img N> is missing, or the translation has the words of the cues in
+/// another order. Lines are not longer than 42 characters or, where the cue's are, those of the
 /// cue, and not more than the cue's, or two, where the words have room.
 /// @param html of the translation; the tags' numbers continue from cue to cue
 /// @returns the words of each cue, with its tags and line breaks

@@ -21,9 +21,10 @@ constexpr const char* kFilm =
 
 TEST(SubRip, SentencesAreJoinedAndLinesOfSpeakersAreNot) {
   const auto film = opened("film.srt", kFilm);
-  EXPECT_THAT(film->texts(),
-              ElementsAre("A man in a blue shirt is standing on a ladder <b 0>cleaning a window</b> of the house.",
-                          "Two dogs.", "A girl."));
+  EXPECT_THAT(
+      film->texts(),
+      ElementsAre("A man in a blue shirt is standing on a ladder <img 1><b 0>cleaning a window</b> of the house.",
+                  "Two dogs.", "A girl."));
   EXPECT_EQ(film->with(film->texts()), kFilm);
 }
 
@@ -42,14 +43,55 @@ TEST(SubRip, TagsThatACutDividesEndAndBeginAgain) {
   const auto film = opened("film.srt",
                            "1\n00:00:01,000 --> 00:00:02,000\none <i>two\n\n2\n00:00:02,000 --> 00:00:03,000\n"
                            "three</i> four\n");
-  ASSERT_THAT(film->texts(), ElementsAre("one <img 0>two three<img 1> four"));
+  ASSERT_THAT(film->texts(), ElementsAre("one <img 0>two <img 2>three<img 1> four"));
   const auto words = opened("film.srt",
                             "1\n00:00:01,000 --> 00:00:02,000\n<i>one two</i> three\n\n"
                             "2\n00:00:02,000 --> 00:00:03,000\nfour five six\n");
-  ASSERT_THAT(words->texts(), ElementsAre("<b 0>one two</b> three four five six"));
+  ASSERT_THAT(words->texts(), ElementsAre("<b 0>one two</b> three <img 1>four five six"));
   EXPECT_EQ(words->with({"one two <b 0>three four</b> five six"}),
             "1\n00:00:01,000 --> 00:00:02,000\none two <i>three</i>\n\n"
             "2\n00:00:02,000 --> 00:00:03,000\n<i>four</i> five six\n");
+}
+
+// A sentence over two cues of the same time.
+std::string two_cues(const std::string& first, const std::string& second) {
+  return "1\n00:00:01,000 --> 00:00:03,000\n" + first + "\n\n2\n00:00:03,000 --> 00:00:05,000\n" + second + "\n";
+}
+
+TEST(SubRip, ASentenceIsDividedWhereItsSourceIs) {
+  const auto film = opened("film.srt", two_cues("Wait", "until the old man has gone home"));
+  ASSERT_THAT(film->texts(), ElementsAre("Wait <img 0>until the old man has gone home"));
+  EXPECT_EQ(film->with({"Warte doch <img 0>bis der alte Mann gegangen ist"}),
+            two_cues("Warte doch", "bis der alte Mann gegangen ist"));
+  // The end of a clause nearby is better.
+  EXPECT_EQ(film->with({"Warte doch <img 0>noch, bis der alte Mann gegangen ist"}),
+            two_cues("Warte doch noch,", "bis der alte Mann gegangen ist"));
+  // By time alone, without a place or with one that leaves a cue empty.
+  for (const char* place : {"", "<img 0>"})
+    EXPECT_EQ(film->with({std::string(place) + "Warte doch bis der alte Mann gegangen ist"}),
+              two_cues("Warte doch bis der", "alte Mann gegangen ist"));
+}
+
+TEST(SubRip, ACueThatWouldBeTooLongGivesWordsToTheNext) {
+  const auto film = opened("film.srt", two_cues("One", "two"));
+  std::string words;
+  for (int i = 0; i < 24; ++i) words += "word ";
+  const std::string divided = film->with({words + "<img 0>end"});
+  const size_t border = divided.find("\n\n2\n");
+  EXPECT_LE(border, two_cues("", "").find("\n\n2\n") + 42 + 1 + 42);
+  size_t count = 0;
+  for (size_t at = divided.find("word"); at != std::string::npos; at = divided.find("word", at + 1)) ++count;
+  EXPECT_EQ(count, 24U);
+  EXPECT_THAT(divided, HasSubstr("end\n"));
+}
+
+TEST(SubRip, CuesInAnotherOrderAreDividedByTime) {
+  const auto film =
+      opened("film.srt", two_cues("<i>one two</i> three", "four") + "\n3\n00:00:05,000 --> 00:00:07,000\nfive six\n");
+  ASSERT_THAT(film->texts(), ElementsAre("<b 0>one two</b> three <img 1>four <img 2>five six"));
+  const std::string by_time = film->with({"six <b 0>five four</b> three two one"});
+  EXPECT_EQ(film->with({"six <img 2><b 0>five four</b> three <img 1>two one"}), by_time);
+  EXPECT_NE(film->with({"six <img 1><b 0>five four</b> three two <img 2>one"}), by_time);
 }
 
 TEST(SubRip, LinesStayReadable) {
