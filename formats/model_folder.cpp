@@ -5,6 +5,7 @@
 #include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
 #include <transmute/formats/model_checksums.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 
 #include <filesystem>
@@ -37,7 +38,10 @@ std::string model_below(const std::string& folder) {
 // A run folder looks like a model folder but has its weights one level down.
 std::string find_weights(const std::string& folder) {
   if (folder.empty()) throw std::runtime_error("the path of the model is empty");
-  if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("{}: no such model folder", folder));
+  if (!fs::is_directory(folder))
+    throw std::runtime_error(
+        fmt::format("{}: no such model folder{}", folder,
+                    is_model_name(folder) ? "; 'transmute models' lists the downloaded ones" : ""));
   for (const char* file : {kWeightsFile, kNeutralWeightsFile})
     if (fs::exists(fs::path(folder) / file)) return path_in(folder, file);
   const bool has_model = fs::exists(fs::path(folder) / "model" / kWeightsFile);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sentences: text cut into its sentences. See --help.
 
+#include <transmute/formats/model_store.h>
 #include <transmute/formats/text_profile.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
@@ -26,9 +27,9 @@ transmute::SentenceSplitter splitter_of(const Arguments& arguments) {
   transmute::check_language("--language", arguments.language);
   transmute::SentenceProfile profile;
   if (!arguments.model.empty()) {
-    if (!std::filesystem::is_directory(arguments.model))
-      throw std::runtime_error(arguments.model + ": no such model folder");
-    profile = transmute::load_text_profile(arguments.model).sentences;
+    const std::string folder = transmute::model_path(arguments.model);
+    if (!std::filesystem::is_directory(folder)) throw std::runtime_error(folder + ": no such model folder");
+    profile = transmute::load_text_profile(folder).sentences;
   }
   return transmute::SentenceSplitter(arguments.language.empty() ? profile.language : arguments.language, profile.words);
 }

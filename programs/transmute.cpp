@@ -29,6 +29,7 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all{{"prepare", "clean parallel text for a training"},
                                         {"train", "train a model on text", true},
                                         {"backtranslate", "make training pairs from text in one language", true},
+                                        {"models", "list the downloaded models"},
                                         {"translate", "translate text"},
 #ifdef TRANSMUTE_HAS_SERVE
                                         {"serve", "serve translations over HTTP"},
@@ -75,6 +76,7 @@ std::string other_name(const std::string& word) {
       {"prepare", {"clean", "filter", "preprocess", "clean-corpus"}},
       {"backtranslate", {"back-translate", "back_translate", "bt"}},
       {"translate", {"decode", "infer", "inference", "predict", "interactive", "decoder"}},
+      {"models", {"list", "ls"}},
       {"train", {"fit", "finetune", "fine-tune", "learn"}},
       {"serve", {"server", "web", "api"}},
       {"evaluate", {"bleu", "sacrebleu", "chrf", "ter", "eval"}},

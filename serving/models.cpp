@@ -8,6 +8,7 @@
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/yaml.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/serving/detection.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <unicode/uloc.h>
@@ -162,11 +163,12 @@ ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> 
 std::vector<ModelSource> parse_model_sources(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) {
-    std::vector<ModelSource> trained = trained_pairs(text);
-    return trained.empty() ? std::vector<ModelSource>{with_languages_of_its_own(text)} : trained;
+    const std::string path = model_path(text);
+    std::vector<ModelSource> trained = trained_pairs(path);
+    return trained.empty() ? std::vector<ModelSource>{with_languages_of_its_own(path)} : trained;
   }
   const std::string languages = text.substr(0, equals);
-  ModelSource model{"", "", text.substr(equals + 1)};
+  ModelSource model{"", "", model_path(text.substr(equals + 1))};
   if (!take_languages(languages, model))
     throw std::invalid_argument("--model " + text + ": \"" + languages +
                                 "\" names no two languages; write en-de=FOLDER, pt-BR:en=FOLDER, or "

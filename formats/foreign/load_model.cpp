@@ -7,6 +7,7 @@
 #include <transmute/formats/foreign/marian.h>
 #include <transmute/formats/foreign/marian_binary.h>
 #include <transmute/formats/foreign/marian_folder.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/formats/torchscript_file.h>
 
 #include <filesystem>
@@ -25,7 +26,8 @@ bool is_no_zip_archive(const std::string& path) {
   return file.read(begin, sizeof begin) && (begin[0] != 'P' || begin[1] != 'K');
 }
 
-LoadedModel load_any_model(const std::string& path, const ParallelFor& parallel_for, WeightMemory memory) {
+LoadedModel load_any_model(const std::string& name, const ParallelFor& parallel_for, WeightMemory memory) {
+  const std::string path = model_path(name);
   if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
     if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, parallel_for);
     if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())
