@@ -33,6 +33,8 @@ endif()
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME transmute)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+# transmute-get checks servers' certificates.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "ca-certificates")
 # The copy of SentencePiece that is installed beside the library belongs to no package yet.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${CMAKE_BINARY_DIR}/third_party")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION

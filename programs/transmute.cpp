@@ -29,6 +29,9 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all{{"prepare", "clean parallel text for a training"},
                                         {"train", "train a model on text", true},
                                         {"backtranslate", "make training pairs from text in one language", true},
+#ifdef TRANSMUTE_HAS_GET
+                                        {"get", "download a model"},
+#endif
                                         {"models", "list the downloaded models"},
                                         {"translate", "translate text"},
 #ifdef TRANSMUTE_HAS_SERVE
@@ -76,6 +79,7 @@ std::string other_name(const std::string& word) {
       {"prepare", {"clean", "filter", "preprocess", "clean-corpus"}},
       {"backtranslate", {"back-translate", "back_translate", "bt"}},
       {"translate", {"decode", "infer", "inference", "predict", "interactive", "decoder"}},
+      {"get", {"download", "pull", "fetch"}},
       {"models", {"list", "ls"}},
       {"train", {"fit", "finetune", "fine-tune", "learn"}},
       {"serve", {"server", "web", "api"}},

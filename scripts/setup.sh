@@ -8,7 +8,7 @@ packages=(
   g++ make cmake ninja-build ccache pkg-config ca-certificates
   libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
   zlib1g-dev libdeflate-dev libmd4c-dev libicu-dev libgtest-dev libgmock-dev
-  libboost-dev libssl-dev libcld2-dev
+  libboost-dev libssl-dev libcld2-dev libcurl4-openssl-dev libarchive-dev
   help2man # for the manual pages
   dpkg-dev file # for cpack
 )

@@ -44,8 +44,9 @@ root=$folder/root
 if [[ ! -f $folder/installed ]]; then
   rm -rf "$root"
   mmdebstrap --quiet --architectures=arm64 --variant=extract --skip=check/qemu --include="libc6-dev,libstdc++-12-dev,\
-python3,libsentencepiece-dev,libyaml-cpp-dev,libcli11-dev,libspdlog-dev,\
-nlohmann-json3-dev,zlib1g-dev,libdeflate-dev,libmd4c-dev,libicu-dev,libgtest-dev,libgmock-dev,libboost-dev,libssl-dev,libcld2-dev$torch_packages" \
+python3,libsentencepiece-dev,libyaml-cpp-dev,libcli11-dev,libspdlog-dev,nlohmann-json3-dev,zlib1g-dev,libdeflate-dev,\
+libmd4c-dev,libicu-dev,libgtest-dev,libgmock-dev,libboost-dev,libssl-dev,libcld2-dev,libcurl4-openssl-dev,\
+libarchive-dev$torch_packages" \
     bookworm "$root"
   # Links to absolute paths would lead out of it.
   find "$root" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do

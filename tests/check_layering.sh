@@ -6,10 +6,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folders=(common tokenizer metrics network kernels text documents libtorch model formats search engine device translation
-  export training preparation serving examples programs tests benchmarks fuzz)
+  export training preparation downloads serving examples programs tests benchmarks fuzz)
 # What these include, directly or not, is not LibTorch's. All but the folders are headers for applications.
 torch_free=(common tokenizer metrics network kernels/simd kernels/cpu text documents formats search engine translation
-  preparation serving examples/parsing training/config.h training/optimization/schedule.h)
+  preparation downloads serving examples/parsing training/config.h training/optimization/schedule.h)
 status=0
 
 # including-file included-file, all of the project's.
