@@ -14,8 +14,7 @@ end='<!-- end of the generated part -->'
 reference_of_programs() {
   local program
   for program in prepare train backtranslate get models translate serve generate score evaluate export_torchscript convert \
-    average_checkpoints visualize \
-    embed make_shortlist sentences trees make_demo_corpus; do
+    average_checkpoints visualize embed make_shortlist sentences trees make_demo_corpus; do
     printf '## %s\n\n' "$program"
     "$programs/$program" --help-records | awk -f cmake/help/markdown.awk
     echo
