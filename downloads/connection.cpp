@@ -102,7 +102,7 @@ Response Connection::perform(const Request& request, const TakeBytes& take) {
   for (const std::string& header : request.headers) {
     curl_slist* const longer = curl_slist_append(headers.get(), header.c_str());
     if (longer == nullptr) throw std::bad_alloc();
-    headers.release();
+    (void)headers.release();  // `longer` begins with it
     headers.reset(longer);
   }
   const std::string agent = std::string("transmute/") + build_version();

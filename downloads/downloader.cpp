@@ -71,7 +71,7 @@ void wait_or_fail(const std::string& url, const Response& response, int failures
 
 // If-Range tells by it whether a file is still the same. Weak tags do not say so.
 std::string validator_of(const Response& response) {
-  const std::string tag = response.header("etag");
+  std::string tag = response.header("etag");
   if (tag.size() > 2 && tag.front() == '"') return tag;
   return response.header("last-modified");
 }

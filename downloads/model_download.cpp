@@ -180,7 +180,7 @@ ModelDescription describe_model(Downloader& downloader, const ModelPlan& plan, c
 }
 
 std::string download_model(Downloader& downloader, const ModelPlan& plan, const ModelDescription& description) {
-  const std::string store = model_store(), folder = path_in(store, plan.name);
+  const std::string store = model_store();
   ensure_writable_folder(store);
   const ProcessLock lock(path_in(store, ".lock"), "a download into " + store);
   // Hidden, so that nobody takes it for a model. What arrived stays here after a failure.
@@ -210,6 +210,7 @@ std::string download_model(Downloader& downloader, const ModelPlan& plan, const 
     throw std::runtime_error(fmt::format(
         "{} was downloaded, but is no model that transmute can use, and was removed: {}", plan.source, what));
   }
+  std::string folder = path_in(store, plan.name);
   fs::rename(model, folder);
   fs::remove_all(arrivals);
   return folder;

@@ -13,6 +13,7 @@ $1 == "option" && $3 != "--help" && $3 != "--version" {
   gsub(/,/, "|", value)
   name = $4 == "" ? $3 : $4 ", " $3
   gsub(/\|/, "\\|", value)
+  if (group == "Arguments" && index(value, name) == 1) { name = value; value = "" }  # TEXT TEXT...
   printf "| `%s%s` | %s | %s |\n", name, value == "" ? "" : " " value, $7 == "" ? $8 : "`" $7 "`", cell($9)
 }
 END { if (examples != "") printf "\nExamples\n\n```sh\n%s```\n", examples }

@@ -272,7 +272,7 @@ class GetTest(unittest.TestCase):
         self.hub.files[f"/{name}"] = content
         return self.get(f"{self.hub.address}/{name}", "--sha256", hashlib.sha256(content).hexdigest())
 
-    def test_packages_of_argos_translate_and_archives_of_firefox(self):
+    def test_packages_of_argos_translate_and_archives_of_marian(self):
         outcome = self.archive(argos_package(), "a.argosmodel")
         self.assert_got(outcome, "a", {"metadata.json": METADATA})
         self.assertIn("license: the source does not state it", outcome.stderr)

@@ -12,8 +12,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub:
-    """Serves models = {"owner/name": {file: bytes}} as the hub does, files = {path: bytes} as any server, and redirects =
-    {path: address}. With the path of a certificate, by https.
+    """Serves models = {"owner/name": {file: bytes}} as the hub does, files = {path: bytes} as any server, and
+    redirects = {path: address}. With the path of a certificate, by https.
 
     `mishaps` is a list of functions of (handler, path) that are asked before each request to the CDN or for a file; one
     that returns True has answered, and one that returns False is asked again later. `cut_after`: bytes of a body after
