@@ -160,7 +160,7 @@ TEST(LanguageInVocabulary, IsTheOneThatACodeMeans) {
 
 TEST(ModelSet, ListsEveryLanguageAsATargetOfItself) {
   const std::string folder = TRANSMUTE_TEST_DATA "/formats/nllb";
-  const ModelSet models({parse_model_sources("EN/eng_Latn:de=" + folder)}, TranslatorOptions{}, "");
+  const ModelSet models(parse_model_sources("EN/eng_Latn:de=" + folder), TranslatorOptions{}, "");
   using Targets = std::map<std::string, std::set<std::string>>;
   EXPECT_EQ(models.targets(), (Targets{{"EN", {"EN", "de"}}, {"de", {"de"}}}));
   EXPECT_EQ(models.language("en"), "EN");
@@ -195,8 +195,8 @@ TEST(ModelSet, UsesAShortlistForTheModelsOfItsLanguagesAlone) {
   const TemporaryFolder tables;
   TranslatorOptions options;
   options.shortlist.frequent = 0;
-  std::vector<ModelSource> sources{parse_model_sources("en-de=" + folder.path()),
-                                   parse_model_sources("en-fr=" + folder.path())};
+  std::vector<ModelSource> sources{parse_model_sources("en-de=" + folder.path()).front(),
+                                   parse_model_sources("en-fr=" + folder.path()).front()};
   const Tokenizer tokenizer = Translator(folder.path()).tokenizer();
   write_text(tables / "table", tokenizer.target().piece(10) + " " + tokenizer.source().piece(10) + " 0.5\n");
   give_shortlists({"en-de=" + (tables / "table")}, sources);
