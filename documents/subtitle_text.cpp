@@ -150,7 +150,9 @@ PlainCues plain_of(const std::string& html, const SubtitleSyntax& syntax) {
   for (size_t at = 0; at < html.size();) {
     if (html[at] != '<') {
       const std::string words = html.substr(at, html.find('<', at) - at);
-      result.text += syntax.has_references ? words : with_references_decoded(words);
+      const std::string text = syntax.has_references ? words : with_references_decoded(words);
+      const bool is_spaced = !result.text.empty() && result.text.back() == ' ' && text.compare(0, 1, " ") == 0;
+      result.text += text.substr(is_spaced ? 1 : 0);  // a tag between two spaces may vanish
       at += words.size();
       continue;
     }
@@ -281,12 +283,14 @@ std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<Cu
 std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_t end, const CueText& cue) {
   const size_t all = width(text, begin, end), room = room_of_line(cue);
   const size_t most = std::max(cue.lines, kUsualLines);
-  const size_t lines = std::min(most, (all + room - 1) / std::max<size_t>(room, 1));
-  if (lines <= 1) return {end};
   std::vector<size_t> places{begin};
   for (const size_t place : line_ends(text))
-    if (place > begin && place < end) places.push_back(place);
+    if (place > begin && place < end && width(text, begin, place) > 0 && width(text, place, end) > 0)
+      places.push_back(place);
   places.push_back(end);
+  // An empty line would end a cue: a word that is too long for one line is not divided.
+  const size_t lines = std::min({most, (all + room - 1) / std::max<size_t>(room, 1), places.size() - 1});
+  if (lines <= 1) return {end};
   const double share = static_cast<double>(all) / static_cast<double>(lines);
   return best_cuts(places, lines, [&](size_t, size_t from, size_t to) {
     const auto own = static_cast<double>(width(text, from, to));

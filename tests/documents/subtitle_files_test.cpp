@@ -66,7 +66,7 @@ TEST(SubRip, ASentenceIsDividedWhereItsSourceIs) {
   // The end of a clause nearby is better.
   EXPECT_EQ(film->with({"Warte doch <img 0>noch, bis der alte Mann gegangen ist"}),
             two_cues("Warte doch noch,", "bis der alte Mann gegangen ist"));
-  // By time alone, without a place or with one that leaves a cue empty.
+  // Time alone counts without a place, and with one that would leave a cue empty.
   for (const char* place : {"", "<img 0>"})
     EXPECT_EQ(film->with({std::string(place) + "Warte doch bis der alte Mann gegangen ist"}),
               two_cues("Warte doch bis der", "alte Mann gegangen ist"));
@@ -83,6 +83,19 @@ TEST(SubRip, ACueThatWouldBeTooLongGivesWordsToTheNext) {
   for (size_t at = divided.find("word"); at != std::string::npos; at = divided.find("word", at + 1)) ++count;
   EXPECT_EQ(count, 24U);
   EXPECT_THAT(divided, HasSubstr("end\n"));
+}
+
+TEST(SubRip, ALongWordLeavesNoEmptyLine) {
+  const std::string word(140, 'x');
+  const auto film = opened("film.srt", "1\n00:00:01,000 --> 00:00:05,000\nshort\n");
+  EXPECT_EQ(film->with({word}), "1\n00:00:01,000 --> 00:00:05,000\n" + word + "\n");
+  EXPECT_EQ(film->with({"a " + word}), "1\n00:00:01,000 --> 00:00:05,000\na\n" + word + "\n");
+  EXPECT_EQ(opened("film.srt", two_cues("one two", "three"))->with({"a b " + word}), two_cues("a b", word));
+}
+
+TEST(SubRip, ATagThatIsOnlyAPlaceLeavesOneSpace) {
+  const auto film = opened("film.srt", two_cues("one two", "three four"));
+  EXPECT_EQ(film->with({"five six <img 0> seven eight"}), two_cues("five six", "seven eight"));
 }
 
 TEST(SubRip, CuesInAnotherOrderAreDividedByTime) {
