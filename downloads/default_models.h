@@ -13,8 +13,8 @@ struct DefaultModel {
   const char* source;  ///< "hf:owner/name"
 };
 
-/// Models of the OPUS-MT project (Tiedemann and Thottingal, 2020). The license that the hub states for one is shown before
-/// it is downloaded.
+/// Models of the OPUS-MT project (Tiedemann and Thottingal, 2020). The license that the hub states for one is shown
+/// before it is downloaded.
 const std::vector<DefaultModel>& default_models();
 
 /// The source for a pair; empty where there is none.
