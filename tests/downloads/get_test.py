@@ -361,7 +361,8 @@ class GetTest(unittest.TestCase):
     def test_no_other_program_links_libcurl(self):
         for program in PROGRAMS.glob("transmute*"):
             libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-            self.assertEqual("libcurl" in libraries, program.name == "transmute-get", program)
+            if "libtorch" not in libraries:  # Debian's needs libcurl, by way of libraries that read images
+                self.assertEqual("libcurl" in libraries, program.name == "transmute-get", program)
 
 
 if __name__ == "__main__":
