@@ -14,14 +14,15 @@ trap 'rm -rf "$work"' EXIT
 export PATH="$work/venv/bin:$PATH"
 python -m build --wheel --outdir "$work" python
 
-# ICU's data is two thirds of the wheel. Of it, transmute needs neither collations nor converters, currencies, time zones,
-# units, transliterations and dictionaries. This makes a library of the rest, which auditwheel takes instead.
+# ICU's data is two thirds of the wheel. Of it, transmute needs neither collations nor converters, time zones, units,
+# transliterations and dictionaries; numbers in words need the currencies. This makes a library of the rest, which
+# auditwheel takes instead.
 icu=$(ldconfig -p | sed -n 's/.*=> \(.*libicudata\.so\.[0-9]*\)$/\1/p' | head -n 1)
 data=$(basename "$icu" | sed 's/.*\.so\.\([0-9]*\)/icudt\1/')
 if [[ -n $icu ]] && command -v icupkg >/dev/null; then
   objcopy --dump-section .rodata="$work/${data}l.dat" "$icu" /dev/null
   icupkg --list "$work/${data}l.dat" |
-    grep -E '^(coll|curr|zone|unit|translit)/|\.(cnv|dict|lstm)$|^(unames|nfkc|uts46|confusables|cnvalias)' >"$work/drop.txt"
+    grep -E '^(coll|zone|unit|translit)/|\.(cnv|dict|lstm)$|^(unames|nfkc|uts46|confusables|cnvalias)' >"$work/drop.txt"
   mkdir "$work/icu"
   icupkg --ignore-deps --remove "$work/drop.txt" "$work/${data}l.dat" "$work/icu/${data}l.dat"
   printf '.section .rodata\n.balign 16\n.global %s_dat\n.type %s_dat, @object\n%s_dat: .incbin "%s"\n.size %s_dat, . - %s_dat\n.section .note.GNU-stack,"",@progbits\n' \

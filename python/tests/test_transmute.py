@@ -74,6 +74,12 @@ class Translating(WithModel):
         self.assertEqual(alone[1], "")
         self.assertEqual(self.translator.translate([]), [])
 
+    def test_numbers_may_be_words(self):  # which takes more of ICU's data than sentences do
+        translator = transmute.Translator(TINY)
+        for text, expected in (("2 dogs play", []), ("5 dogs play", ["the number 5 is missing"])):
+            found = translator.translate_batch([text], target_prefix="two ", protect="none", guard="warn")[0]
+            self.assertEqual([w.message for w in found.warnings if w.kind == "number"], expected)
+
     def test_a_document_keeps_all_but_its_text(self):
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder, "a.json"), Path(folder, "b.json")
