@@ -191,6 +191,10 @@ bool ends_in(const std::string& name, const std::string& ending) {
   return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
 }
 
+bool begins_with(const std::string& name, std::string_view beginning) {
+  return name.compare(0, beginning.size(), beginning) == 0;
+}
+
 std::string shortened_name(const std::string& name, size_t most) {
   if (name.size() <= most) return name;
   while (most > 0 && (static_cast<unsigned char>(name[most]) & 0xC0) == 0x80) --most;

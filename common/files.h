@@ -16,6 +16,9 @@ std::string path_in(const std::string& folder, const std::string& name);
 /// True if a name has this ending and something before it.
 bool ends_in(const std::string& name, const std::string& ending);
 
+/// True if a name has this beginning, or is it.
+bool begins_with(const std::string& name, std::string_view beginning);
+
 /// The beginning of a name, of at most `most` bytes, that ends between characters.
 std::string shortened_name(const std::string& name, size_t most);
 

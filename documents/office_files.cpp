@@ -2,6 +2,7 @@
 // Archives of XML: Office Open XML, OpenDocument and EPUB.
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/files.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
@@ -100,10 +101,6 @@ class PackedDocument : public DocumentParts {
   std::vector<Part> parts_;
 };
 
-bool is_within(const std::string& text, std::string_view beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
-
 bool has_ending(const std::string& text, std::string_view ending) {
   return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
 }
@@ -160,7 +157,7 @@ std::set<std::string> table_headers(PackedDocument& file) {
   std::set<std::string> headers;
   for (size_t member = 0; member < file.members().size(); ++member) {
     const std::string& name = file.members()[member].name;
-    const bool is_table = is_within(name, "xl/tables/"), is_pivot = is_within(name, "xl/pivotCache/pivotCacheDef");
+    const bool is_table = begins_with(name, "xl/tables/"), is_pivot = begins_with(name, "xl/pivotCache/pivotCacheDef");
     if (!is_table && !is_pivot) continue;
     const std::string xml = file.read(member);
     for (const XmlToken& token : xml_tokens(xml, file.name_of(member)))
@@ -198,7 +195,7 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
   for (size_t member = 0; member < file->members().size(); ++member) {
     const std::string& path = file->members()[member].name;
     const auto part = std::find_if(parts.begin(), parts.end(),
-                                   [&](const OfficePart& candidate) { return is_within(path, candidate.beginning); });
+                                   [&](const OfficePart& candidate) { return begins_with(path, candidate.beginning); });
     if (part != parts.end() && has_ending(path, ".xml")) file->add(member, rules[&*part], part->mark);
   }
   return file;

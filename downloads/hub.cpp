@@ -15,10 +15,6 @@
 namespace transmute {
 inline namespace v0 {
 
-bool begins_with(const std::string& text, const std::string& beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
-
 namespace {
 
 constexpr const char* kHub = "https://huggingface.co";

@@ -16,9 +16,6 @@ struct HubModel {
   std::vector<RemoteFile> files;  ///< those that transmute reads, with sizes and digests
 };
 
-/// True if a text begins with `beginning`, or is it.
-bool begins_with(const std::string& text, const std::string& beginning);
-
 /// The hub's address: `HF_ENDPOINT` for a mirror, else https://huggingface.co. Without a slash at the end.
 /// @throws std::invalid_argument for a variable that is no address
 std::string hub_endpoint();

@@ -93,11 +93,8 @@ bool is_pointer(const std::string& path) {
 }
 
 void check_space(const std::string& arrivals, const ModelDescription& description) {
-  uint64_t available = 0;  // with what has arrived
-  for (const auto& entry : fs::recursive_directory_iterator(arrivals))
-    if (entry.is_regular_file()) available += entry.file_size();
   std::error_code error;
-  available += fs::space(arrivals, error).available;
+  const uint64_t available = fs::space(arrivals, error).available + bytes_in(arrivals);  // with what has arrived
   if (!error && description.bytes && available < *description.bytes)
     throw std::runtime_error(fmt::format("{}: the model has {}, but there is space for {} only", arrivals,
                                          size_text(*description.bytes), size_text(available)));
@@ -180,7 +177,7 @@ ModelDescription describe_model(Downloader& downloader, const ModelPlan& plan, c
 }
 
 std::string download_model(Downloader& downloader, const ModelPlan& plan, const ModelDescription& description) {
-  const std::string store = model_store();
+  const std::string store = required_model_store();
   ensure_writable_folder(store);
   const ProcessLock lock(path_in(store, ".lock"), "a download into " + store);
   // Hidden, so that nobody takes it for a model. What arrived stays here after a failure.

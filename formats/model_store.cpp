@@ -28,15 +28,6 @@ std::string absolute_variable(const char* name) {
   return value && *value == '/' ? value : "";
 }
 
-uint64_t bytes_in(const fs::path& folder) {
-  uint64_t bytes = 0;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    std::error_code ignored;
-    if (entry.is_regular_file(ignored)) bytes += entry.file_size();
-  }
-  return bytes;
-}
-
 std::string text_at(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
@@ -52,6 +43,12 @@ std::string model_store() {
     data = path_in(home, ".local/share");
   }
   return path_in(data, "transmute/models");
+}
+
+std::string required_model_store() {
+  std::string store = model_store();
+  if (store.empty()) throw std::runtime_error("neither XDG_DATA_HOME nor HOME names a folder for downloaded models");
+  return store;
 }
 
 bool is_model_name(const std::string& name) {
@@ -110,6 +107,15 @@ void write_model_origin(const std::string& folder, const ModelOrigin& origin) {
   json["license"] = origin.license;
   json["languages"] = origin.languages;
   write_file_atomically(path_in(folder, kOriginFile), json_text(json, 2) + "\n");
+}
+
+uint64_t bytes_in(const std::string& folder) {
+  uint64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    std::error_code ignored;
+    if (entry.is_regular_file(ignored)) bytes += entry.file_size();
+  }
+  return bytes;
 }
 
 std::string size_text(uint64_t bytes) {

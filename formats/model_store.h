@@ -21,6 +21,10 @@ struct ModelOrigin {
 /// environment names no home. It need not exist.
 std::string model_store();
 
+/// The same for those who cannot do without it.
+/// @throws std::runtime_error where the environment names no home
+std::string required_model_store();
+
 /// True if a model may have this name in the store: up to 100 letters, digits and ".", "_", "-", of which the first is
 /// a letter or a digit.
 bool is_model_name(const std::string& name);
@@ -44,6 +48,9 @@ std::vector<StoredModel> stored_models();
 std::optional<ModelOrigin> read_model_origin(const std::string& folder);
 
 void write_model_origin(const std::string& folder, const ModelOrigin& origin);
+
+/// The bytes of all files in a folder and below.
+uint64_t bytes_in(const std::string& folder);
 
 /// 297,911,201 -> "298 MB".
 std::string size_text(uint64_t bytes);

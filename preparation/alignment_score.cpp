@@ -5,6 +5,7 @@
 #include <transmute/common/random.h>
 #include <transmute/preparation/side.h>
 #include <transmute/tokenizer/special_ids.h>
+#include <transmute/training/data/word_links.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/preparation/word_alignment.h>
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -67,23 +64,6 @@ WordLinks symmetrized(const WordLinks& forward, const WordLinks& backward) {
     for (const Link& link : *direction)
       if (sources.count(link.first) == 0 && targets.count(link.second) == 0) add(link);
   return {all.begin(), all.end()};
-}
-
-std::string pharaoh_line(const WordLinks& links) {
-  std::string line;
-  for (const auto& [source, target] : links) line += fmt::format("{}{}-{}", line.empty() ? "" : " ", source, target);
-  return line;
-}
-
-std::vector<std::string_view> words_between_spaces(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\f\v";
-  std::vector<std::string_view> words;
-  for (size_t at = text.find_first_not_of(kSpaces); at != std::string_view::npos;) {
-    const size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(kSpaces, end);
-  }
-  return words;
 }
 
 }  // namespace v0

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,12 +29,6 @@ WordLinks best_links(const LinkProbabilities& probabilities);
 /// of either direction that link a new word, and at last by links of two words that are both without one.
 /// @param forward and `backward`: pairs (source, target)
 WordLinks symmetrized(const WordLinks& forward, const WordLinks& backward);
-
-/// "0-0 1-2", as training.guided_alignment reads it.
-std::string pharaoh_line(const WordLinks& links);
-
-/// The parts of a text between white space.
-std::vector<std::string_view> words_between_spaces(std::string_view text);
 
 }  // namespace v0
 }  // namespace transmute

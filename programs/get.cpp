@@ -52,9 +52,7 @@ std::string summary(const transmute::ModelDescription& description) {
 
 // True if the model is in the store.
 bool is_there(const transmute::ModelPlan& plan) {
-  const std::string store = transmute::model_store();
-  if (store.empty()) throw std::runtime_error("neither XDG_DATA_HOME nor HOME names a folder for downloaded models");
-  const std::string folder = store + "/" + plan.name;
+  const std::string folder = transmute::required_model_store() + "/" + plan.name;
   if (!std::filesystem::exists(folder)) return false;
   const std::optional<transmute::ModelOrigin> origin = transmute::read_model_origin(folder);
   if (!origin || origin->source != plan.source)

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -33,9 +32,8 @@ Row row_of(const transmute::StoredModel& model) {
 int list_models() {
   const std::vector<transmute::StoredModel> models = transmute::stored_models();
   if (models.empty()) {
-    const std::string store = transmute::model_store();
-    if (store.empty()) throw std::runtime_error("neither XDG_DATA_HOME nor HOME names the folder of downloaded models");
-    transmute::note(fmt::format("there are no models in {}; 'transmute get' downloads some", store));
+    transmute::note(
+        fmt::format("there are no models in {}; 'transmute get' downloads some", transmute::required_model_store()));
     return 0;
   }
   std::vector<Row> rows{{"NAME", "LANGUAGES", "SIZE", "LICENSE", "SOURCE", "FOLDER"}};
@@ -58,8 +56,7 @@ int list_models() {
 int main(int argc, char** argv) {
   CLI::App app(
       "Lists the models that get has downloaded: name, languages, size, license, source and folder. Every program "
-      "takes "
-      "such a name for --model. To remove a model, remove its folder.",
+      "takes such a name for --model. To remove a model, remove its folder.",
       "models");
   app.footer("{}");
   return transmute::run_program(app, argc, argv, list_models);

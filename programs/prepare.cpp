@@ -11,6 +11,7 @@
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
 #include <transmute/programs/shared/program.h>
+#include <transmute/text/format.h>
 #include <transmute/text/sentence_language.h>
 
 #include <algorithm>

@@ -25,12 +25,14 @@ std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothes
   return links;
 }
 
+std::string pharaoh_line(const std::vector<std::pair<size_t, size_t>>& links) {
+  std::string line;
+  for (const auto& [source, target] : links) line += fmt::format("{}{}-{}", line.empty() ? "" : " ", source, target);
+  return line;
+}
+
 std::string format_alignment(const Hypothesis& hypothesis) {
-  std::string text;
-  for (const auto& [source, target] :
-       hypothesis.word_alignment ? *hypothesis.word_alignment : hard_alignment(hypothesis))
-    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", source, target);
-  return text;
+  return pharaoh_line(hypothesis.word_alignment ? *hypothesis.word_alignment : hard_alignment(hypothesis));
 }
 
 bool has_loop(const std::vector<std::string>& tokens) {

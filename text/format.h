@@ -17,7 +17,11 @@ inline namespace v0 {
 /// Needs a hypothesis with its alignment.
 std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothesis);
 
-/// "0-0 1-2" in Pharaoh's format: Hypothesis::word_alignment, or, without it, the links of hard_alignment().
+/// Links (source, target) in Pharaoh's notation: "0-0 1-2".
+std::string pharaoh_line(const std::vector<std::pair<size_t, size_t>>& links);
+
+/// A hypothesis' links in Pharaoh's notation: Hypothesis::word_alignment, or, without it, the links of
+/// hard_alignment().
 std::string format_alignment(const Hypothesis& hypothesis);
 
 /// True if one to eight tokens come at least four times in a row, eight tokens or more in all: a search that went

@@ -262,25 +262,21 @@ size_t emoji_length(const std::string& text, size_t at) {
 // is an ordinal number in many languages.
 size_t marker_length(const std::string& text, size_t begin) {
   constexpr size_t kMostDigits = 3;
-  size_t at = begin;
-  const bool has_parenthesis = is_one_of(text, at, "(");
-  if (has_parenthesis) ++at;
-  const size_t digits = end_of(text, at, kDigits) - at;
-  if (digits > 0 ? digits <= kMostDigits : is_one_of(text, at, kLetters)) {
-    at += std::max<size_t>(digits, 1);
-    at += is_one_of(text, at, ")") ? 1 : text.size();
-  } else if (is_one_of(text, begin, "-*+>")) {
-    at = begin + 1;
+  size_t end = begin;
+  const size_t inner = is_one_of(text, begin, "(") ? begin + 1 : begin;
+  const size_t digits = end_of(text, inner, kDigits) - inner;
+  if (digits > 0 || is_one_of(text, inner, kLetters)) {
+    end = inner + std::max<size_t>(digits, 1);
+    if (digits > kMostDigits || !is_one_of(text, end, ")")) return 0;
+    ++end;
   } else if (is_one_of(text, begin, "#")) {
-    at = end_of(text, begin, "#");
+    end = end_of(text, begin, "#");
   } else {
-    at = begin;
-    for (const std::string_view bullet : {"–", "—", "•", "·", "‣", "◦", "▪", "●", "■", "►", "✓"})
-      if (starts_with(text, begin, bullet)) at += bullet.size();
-    if (at == begin) return 0;
+    for (const std::string_view mark : {"-", "*", "+", ">", "–", "—", "•", "·", "‣", "◦", "▪", "●", "■", "►", "✓"})
+      if (starts_with(text, begin, mark)) end = begin + mark.size();
   }
-  const size_t next = end_of(text, at, " \t");
-  return next > at && next < text.size() ? at - begin : 0;
+  const size_t next = end_of(text, end, " \t");
+  return next > end && next < text.size() ? end - begin : 0;
 }
 
 // True if a character belongs to a word that has spaces around it.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <transmute/common/random.h>
 #include <transmute/preparation/alignment_score.h>
+#include <transmute/text/format.h>
+#include <transmute/training/data/word_links.h>
 
 #include <string>
 #include <utility>

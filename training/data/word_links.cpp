@@ -13,27 +13,18 @@ inline namespace v0 {
 
 namespace {
 
-bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-// Where the words of `text` begin.
-std::vector<size_t> word_begins(const std::string& text) {
-  std::vector<size_t> begins;
-  for (size_t i = 0; i < text.size(); ++i)
-    if (!is_space(text[i]) && (i == 0 || is_space(text[i - 1]))) begins.push_back(i);
-  return begins;
-}
+constexpr std::string_view kSpaces = " \t\n\v\f\r";
 
 // For each word of `text`, its pieces. A piece of space alone goes to the word after it, one that goes over several
 // words to the first.
 std::vector<std::vector<int64_t>> pieces_of_words(const PlacedPieces& placed) {
   const auto& [text, spans] = placed;
-  const std::vector<size_t> begins = word_begins(text);
+  std::vector<size_t> begins;
+  for (const std::string_view word : words_between_spaces(text))
+    begins.push_back(static_cast<size_t>(word.data() - text.data()));
   std::vector<std::vector<int64_t>> pieces(begins.size());
   for (size_t piece = 0; piece < spans.size(); ++piece) {
-    size_t at = spans[piece].first;
-    while (at < text.size() && is_space(text[at])) ++at;
+    const size_t at = std::min(text.find_first_not_of(kSpaces, spans[piece].first), text.size());
     const auto after = std::upper_bound(begins.begin(), begins.end(), at);
     if (after == begins.begin()) continue;
     pieces[static_cast<size_t>(after - begins.begin()) - 1].push_back(static_cast<int64_t>(piece));
@@ -51,25 +42,28 @@ const std::vector<int64_t>& word_at(const std::vector<std::vector<int64_t>>& wor
 
 }  // namespace
 
+std::vector<std::string_view> words_between_spaces(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t at = text.find_first_not_of(kSpaces); at != std::string_view::npos;) {
+    const size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(kSpaces, end);
+  }
+  return words;
+}
+
 std::vector<std::pair<int64_t, int64_t>> parse_word_links(const std::string& line) {
   std::vector<std::pair<int64_t, int64_t>> links;
-  const char* const end = line.data() + line.size();
-  for (const char* at = line.data(); at != end;) {
-    if (is_space(*at)) {
-      ++at;
-      continue;
-    }
-    const char* const begin = at;
-    while (at != end && !is_space(*at)) ++at;
+  for (const std::string_view link : words_between_spaces(line)) {
+    const char* const end = link.data() + link.size();
     int32_t source = -1;
     int32_t target = -1;
-    const auto first = std::from_chars(begin, at, source);
-    const bool dash = first.ec == std::errc() && first.ptr != at && *first.ptr == '-';
-    const auto second = dash ? std::from_chars(first.ptr + 1, at, target) : first;
-    if (!dash || second.ec != std::errc() || second.ptr != at || source < 0 || target < 0)
+    const auto first = std::from_chars(link.data(), end, source);
+    const bool dash = first.ec == std::errc() && first.ptr != end && *first.ptr == '-';
+    const auto second = dash ? std::from_chars(first.ptr + 1, end, target) : first;
+    if (!dash || second.ec != std::errc() || second.ptr != end || source < 0 || target < 0)
       throw std::invalid_argument(
-          fmt::format("'{}' is not a link; links are written 0-0 1-2: source word, target word, counted from 0",
-                      std::string(begin, at)));
+          fmt::format("'{}' is not a link; links are written 0-0 1-2: source word, target word, counted from 0", link));
     links.emplace_back(source, target);
   }
   return links;

@@ -4,11 +4,15 @@
 #include <transmute/tokenizer/tokenizer.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
+
+/// The words that alignments count: the parts of a text between white space.
+std::vector<std::string_view> words_between_spaces(std::string_view text);
 
 /// A word alignment, as pairs (source word, target word), counted from 0, from Pharaoh's notation "0-0 1-2".
 /// @throws std::invalid_argument naming what is no such pair.
