@@ -58,8 +58,8 @@ class TrainingSession {
   const char* limit_that_ended() const;
   std::string ended_by() const;
   const char* better_model(ValidationScore& last);
-  bool load_best();
-  void judge_model(const TranslatedText& translated, double loss);
+  bool load_weights(const std::string& model);
+  void judge_model(const ValidationScore& last, const char* recommended);
   void recommend(const char* model);
   void save_model(const std::string& folder);
   RunFacts facts() const;

@@ -37,7 +37,7 @@ void TrainingSession::finish() {
   final_score_ = last.summary;
   log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
   const char* const better = better_model(last);
-  judge_model(last.translated, last.loss);
+  judge_model(last, better);
   write_report();
   recommend(better);
 }
@@ -60,7 +60,7 @@ std::string TrainingSession::ended_by() const {
 // highest score of many is the highest partly by chance.
 const char* TrainingSession::better_model(ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
-  if (!comparable || *state_.best_score <= last.score || !load_best()) return RunFolder::kModel;
+  if (!comparable || *state_.best_score <= last.score || !load_weights(folder_.best())) return RunFolder::kModel;
   TranslatedText translated;
   if (validator_->translates()) translated = validator_->translate();
   const bool is_better = last.metric == ValidationMetric::loss  // which has no scores of sentences to resample
@@ -75,24 +75,41 @@ const char* TrainingSession::better_model(ValidationScore& last) {
   return RunFolder::kBest;
 }
 
-// Says what the recommended model is worth.
-void TrainingSession::judge_model(const TranslatedText& translated, double loss) {
+// Says what the recommended model is worth. Greedy search fails where the beam of `translate` still succeeds, so that a
+// model is not condemned before it has translated with that beam.
+void TrainingSession::judge_model(const ValidationScore& last, const char* recommended) {
   const double passes = static_cast<double>(state_.target_tokens) / static_cast<double>(train_text_.epoch_tokens());
   const char* const limit = limit_that_ended();
-  verdict_ = judge({config_, tokenizer_, translated, loss, state_.step, passes,
-                    limit != nullptr && std::string(limit) == "training.max_minutes", report_->is_collapsed()});
-  if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu()));
+  TranslatedText translated = last.translated;
+  const FinishedTraining training{config_,
+                                  tokenizer_,
+                                  translated,
+                                  last.loss,
+                                  state_.step,
+                                  passes,
+                                  limit != nullptr && std::string(limit) == "training.max_minutes",
+                                  report_->is_collapsed()};
+  verdict_ = judge(training);
+  std::string search;
+  const SearchOptions& of_users = config_.model.search;
+  if ((verdict_.worth == Worth::not_yet || verdict_.worth == Worth::none) && !has_diverged(training) &&
+      of_users.beam_size > config_.validation.beam_size && load_weights(path_in(folder_.path(), recommended))) {
+    search = fmt::format("with beam size {}", of_users.beam_size);
+    translated = validator_->translate(of_users);
+    verdict_ = judge(training);
+  }
+  if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu(), search));
   if (!verdict_.problem.empty()) log_.warn(verdict_.problem);
   if (verdict_.worth == Worth::unknown) report_->warn_if_still_collapsed();
 }
 
-// Puts the best weights into the network, unless their folder has been removed or damaged.
-bool TrainingSession::load_best() {
+// Puts the weights of one of the run's models into the network, unless its folder has been removed or damaged.
+bool TrainingSession::load_weights(const std::string& model) {
   try {
-    assign_parameters(replicas_.transformer(), read_weights(folder_.best()), path_in(folder_.best(), kWeightsFile));
+    assign_parameters(replicas_.transformer(), read_weights(model), path_in(model, kWeightsFile));
     return true;
   } catch (const std::runtime_error& error) {
-    log_.warn(fmt::format("{} cannot be compared with {}: {}", folder_.best(), folder_.model(), error.what()));
+    log_.warn(fmt::format("{} cannot be validated: {}", model, error.what()));
     return false;
   }
 }

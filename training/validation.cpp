@@ -157,7 +157,14 @@ std::string Validator::conditions() const {
 }
 
 TranslatedText Validator::translate() const {
-  const ValidationOptions& validation = parts_.config.validation;
+  SearchOptions search;
+  search.beam_size = parts_.config.validation.beam_size;
+  search.length_alpha = parts_.config.validation.length_alpha;
+  return translate(search);
+}
+
+TranslatedText Validator::translate(const SearchOptions& search) const {
+  const int64_t max_sentences = parts_.config.validation.max_sentences;
   Transformer& transformer = parts_.replicas.transformer();
   transformer->eval();
   const ParallelFor parallel_for = [this](size_t count, const std::function<void(size_t)>& task) {
@@ -170,8 +177,7 @@ TranslatedText Validator::translate() const {
   options.letter_case = LetterCase::kept;  // what is measured is the network
   options.split_sentences = SentenceSplitting::never;
   options.protect = Protection::none;
-  options.search.beam_size = validation.beam_size;
-  options.search.length_alpha = validation.length_alpha;
+  options.search = search;
   const DataOptions& data = parts_.config.data;  // what is learned whole is translated whole
   options.max_source_tokens = std::max(options.max_source_tokens, data.max_source_tokens);
   options.search.max_extra_length =
@@ -180,8 +186,8 @@ TranslatedText Validator::translate() const {
   text.references.emplace_back();
   std::vector<Translation> translations;
   for (const auto& [languages, files] : files_by_languages(valid_files(parts_.config))) {
-    const std::vector<std::string> sources = first_lines(files.source, validation.max_sentences);
-    const std::vector<std::string> references = first_lines(files.target, validation.max_sentences);
+    const std::vector<std::string> sources = first_lines(files.source, max_sentences);
+    const std::vector<std::string> references = first_lines(files.target, max_sentences);
     check_still_parallel(files, sources.size(), references.size());
     options.target_language = target_of(languages);
     for (Translation& translation : engine.translate(sources, options)) translations.push_back(std::move(translation));

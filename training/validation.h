@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/common/json.h>
+#include <transmute/network/search_options.h>
 #include <transmute/text/checks/confidence.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/machine.h>
@@ -75,7 +76,9 @@ class Validator {
   /// The other things that its scores depend on: the content of the validation text and, for translations, how many
   /// there are and the search. Reads the text's files.
   std::string conditions() const;
+  /// The translations by the search that the config gives for validation.
   TranslatedText translate() const;
+  TranslatedText translate(const SearchOptions& search) const;
   /// All of it, after `step`.
   ValidationScore measure(int64_t step) const;
 

@@ -99,14 +99,6 @@ std::string rate_key(const TrainingOptions& training) {
              : fmt::format("training.learning_rate (now {:g})", training.learning_rate);
 }
 
-// True if the loss is larger than that of a network which knows nothing. Before the first steps have had an effect it
-// often is, by a little: what is drawn is sure of itself.
-bool has_diverged(const FinishedTraining& training) {
-  const double margin = training.steps < kFewSteps ? 10 : 1.5;
-  const double of_ignorance = std::log(static_cast<double>(training.tokenizer.target().size()));
-  return !(training.loss < margin * of_ignorance);
-}
-
 std::string divergence_text(const FinishedTraining& training) {
   return fmt::format(
       "the training has diverged: the loss on the validation text is {:.4g} per token, and a network that knows "
@@ -206,6 +198,13 @@ double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector
   return mean / std::sqrt(std::max(variance, kSmallest) / n);
 }
 
+// Before the first steps have had an effect, the loss often is larger by a little: what is drawn is sure of itself.
+bool has_diverged(const FinishedTraining& training) {
+  const double margin = training.steps < kFewSteps ? 10 : 1.5;
+  const double of_ignorance = std::log(static_cast<double>(training.tokenizer.target().size()));
+  return !(training.loss < margin * of_ignorance);
+}
+
 Verdict judge(const FinishedTraining& training) {
   Verdict verdict;
   const TranslatedText& text = training.translated;
@@ -238,10 +237,10 @@ Verdict judge(const FinishedTraining& training) {
   return verdict;
 }
 
-std::string scores_text(const Verdict& verdict, double bleu) {
+std::string scores_text(const Verdict& verdict, double bleu, const std::string& search) {
   if (verdict.scores.empty()) return "";
-  std::string text =
-      fmt::format("the model's BLEU on the validation text is {:.2f}; that of trivial translators:", bleu);
+  std::string text = fmt::format("the model's BLEU{} on the validation text is {:.2f}; that of trivial translators:",
+                                 search.empty() ? "" : " " + search, bleu);
   for (const auto& [name, score] : verdict.scores)
     text += fmt::format("{} {} {:.2f}", name == verdict.scores.front().first ? "" : ",", name, score);
   return text;

@@ -59,11 +59,15 @@ struct Verdict {
   std::string problem;  ///< what is wrong, the likely cause and the remedy; empty where nothing is
 };
 
+/// True if the loss is larger than that of a network which knows nothing.
+bool has_diverged(const FinishedTraining& training);
+
 /// Judges a finished training by its translations of the held-out text. Reads the training text.
 Verdict judge(const FinishedTraining& training);
 
-/// The trivial translators' scores in one sentence, for the log; empty where there are none.
-std::string scores_text(const Verdict& verdict, double bleu);
+/// The model's and the trivial translators' scores in one sentence, for the log; empty where there are none.
+/// @param search names the search that the model's score is from, as in "BLEU with beam size 4"; may be empty
+std::string scores_text(const Verdict& verdict, double bleu, const std::string& search);
 
 }  // namespace v0
 }  // namespace transmute

@@ -471,7 +471,7 @@ TEST_F(ResumedTraining, RecommendsItsModelWhereTheBestOneIsGoneOrDamaged) {
     state["best"]["score"] = metric == "loss" ? -0.01 : 200.0;  // better than the model can be
     write_text(state_path, state.dump());
     EXPECT_THAT(log_of(run, settings), HasSubstr("/best is ")) << metric;
-    const auto recommends_model = AllOf(HasSubstr("/best cannot be compared with"), Not(HasSubstr("/best is ")),
+    const auto recommends_model = AllOf(HasSubstr("/best cannot be validated"), Not(HasSubstr("/best is ")),
                                         HasSubstr("the model is in " + (folder_ / (run + "/model"))));
     damage(run + "/best/weights.safetensors");
     EXPECT_THAT(log_of(run, settings), recommends_model) << metric;
