@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <transmute/common/zip_member.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -42,6 +43,13 @@ std::string packer_of(std::string_view beginning) {
 [[noreturn]] void refuse_packed(const std::string& path, const std::string& packer) {
   throw std::runtime_error(
       fmt::format("{}: is not plain or gzipped text: {} has packed it; unpack the file first", path, packer));
+}
+
+// Divides "corpus.zip/a.en" at the file. The second part is empty where the path is none of a file within another one.
+std::pair<std::string, std::string> archive_and_member(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    if (std::filesystem::is_regular_file(path.substr(0, slash))) return {path.substr(0, slash), path.substr(slash + 1)};
+  return {path, ""};
 }
 
 // The first bytes of a regular file; of a pipe none, because they would be lost.
@@ -107,17 +115,26 @@ ByteSource::ByteSource(const std::string& path) : path_(path), file_(std::make_u
   if (std::filesystem::is_directory(path))
     throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOTDIR) {
+    const auto [archive, member] = archive_and_member(path);
+    member_ = std::make_unique<ZipMember>(archive, member);
+    return;
+  }
   if (fd < 0) throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   const std::string packer = packer_of(beginning_of(fd));
   if (!packer.empty()) {
     try {
-      if (packer == "zip" || packer == "7-Zip") refuse_packed(path, packer);
-      unpacker_ = std::make_unique<Unpacker>(path, packer, fd);
+      if (packer == "7-Zip") refuse_packed(path, packer);
+      if (packer == "zip")
+        member_ = std::make_unique<ZipMember>(path, "");
+      else
+        unpacker_ = std::make_unique<Unpacker>(path, packer, fd);
     } catch (...) {
       close(fd);
       throw;
     }
     close(fd);
+    if (member_) return;
     fd = unpacker_->output;
   }
   file_->handle = gzdopen(fd, "rb");
@@ -130,8 +147,18 @@ ByteSource::ByteSource(const std::string& path) : path_(path), file_(std::make_u
 
 ByteSource::~ByteSource() = default;
 
+size_t ByteSource::read_member(void* to, size_t count) {
+  try {
+    return member_->read(to, count);
+  } catch (const std::runtime_error& damage) {
+    error_ = damage.what();
+    return 0;
+  }
+}
+
 size_t ByteSource::read(void* to, size_t count) {
   if (!error_.empty()) return 0;
+  if (member_) return read_member(to, count);
   const int read = gzread(file_->handle, to, static_cast<unsigned>(count));
   int code = Z_OK;
   const char* message = gzerror(file_->handle, &code);

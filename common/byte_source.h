@@ -8,8 +8,11 @@
 namespace transmute {
 inline namespace v0 {
 
+class ZipMember;
+
 /// The bytes of a file from its beginning to its end. Packed files are recognized by their content, whatever their
-/// names, and unpacked on the way: gzip by zlib; xz, zstd and bzip2 by the programs of these names.
+/// names, and unpacked on the way: gzip and the only file of a zip archive by zlib; xz, zstd and bzip2 by the programs
+/// of these names. A path such as "corpus.zip/a.en" is that of a file within an archive.
 class ByteSource {
  public:
   /// @throws std::runtime_error naming the file, where it is a folder, cannot be opened, or is packed by something else
@@ -29,8 +32,10 @@ class ByteSource {
  private:
   struct File;
   struct Unpacker;
+  size_t read_member(void* to, size_t count);
 
   std::string path_;
+  std::unique_ptr<ZipMember> member_;
   std::unique_ptr<Unpacker> unpacker_;
   std::unique_ptr<File> file_;  // closed before the unpacker is waited for
   bool is_begun_ = false;

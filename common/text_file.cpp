@@ -90,7 +90,7 @@ size_t byte_order_mark_length(std::string_view text) {
 
 std::string text_file_ending(const std::string& path) {
   std::filesystem::path name(path);
-  for (const char* packed : {".gz", ".xz", ".zst", ".bz2"})
+  for (const char* packed : {".gz", ".xz", ".zst", ".bz2", ".zip"})
     if (name.extension() == packed) return text_file_ending(name.replace_extension().string());
   const std::string extension = name.extension().string();
   return extension.empty() ? extension : extension.substr(1);

@@ -2,14 +2,17 @@
 #include <transmute/preparation/pair_reader.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/zip_member.h>
 #include <transmute/documents/plural_forms.h>
 #include <transmute/documents/po_entries.h>
 #include <transmute/documents/wrapped_text.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -130,6 +133,49 @@ class PoPairs : public PairReader {
   size_t next_ = 0;
 };
 
+// The ending of a file's name if it may be a language, as in OPUS's archives: Tatoeba.de-en.de beside Tatoeba.de-en.en
+// and Tatoeba.de-en.xml.
+std::string language_ending(const std::string& name) {
+  const std::string ending = text_file_ending(name);
+  constexpr std::string_view kOthers[] = {"xml", "ids", "txt", "md", "csv", "tsv", "tmx", "po"};
+  const bool is_long =
+      ending.size() > 3 && ending[2] != '-' && ending[2] != '_' && ending[3] != '-' && ending[3] != '_';
+  const bool is_other = std::find(std::begin(kOthers), std::end(kOthers), ending) != std::end(kOthers);
+  return ending.size() < 2 || is_long || is_other ? "" : ending;
+}
+
+// The pairs of a zip archive: its only file of pairs, or its two texts.
+PairInput pairs_in_archive(const std::string& archive, const PairReaderOptions& options) {
+  std::vector<std::string> files, texts;
+  for (const std::string& name : zip_members(archive)) {
+    const std::string ending = lower_case(text_file_ending(name));
+    if (ending == "tsv" || ending == "tmx" || ending == "xlf" || ending == "xliff" || ending == "po")
+      files.push_back(archive + '/' + name);
+    if (!language_ending(name).empty()) texts.push_back(name);
+  }
+  if (files.size() == 1) return {files.front(), ""};
+  std::vector<std::string> sources, targets;
+  for (const std::string& name : texts) {
+    const std::string language = language_ending(name);
+    const bool is_source = is_language(language, options.source_language),
+               is_target = is_language(language, options.target_language);
+    if (is_source || (options.source_language.empty() && !options.target_language.empty() && !is_target))
+      sources.push_back(archive + '/' + name);
+    if (is_target || (options.target_language.empty() && !options.source_language.empty() && !is_source))
+      targets.push_back(archive + '/' + name);
+  }
+  if (sources.size() == 1 && targets.size() == 1) return {sources.front(), targets.front()};
+  if (texts.empty())
+    throw std::runtime_error(
+        fmt::format("{}: contains no pairs: neither one of {} nor two texts whose names end in "
+                    "their languages, such as .en and .de",
+                    archive, kPairFileEndings));
+  throw std::runtime_error(fmt::format(
+      "{0}: which of its texts are meant is not certain: {1}. Give --source-language and --target-language, or name "
+      "both texts: --source {0}/{2} --target {0}/…",
+      archive, fmt::join(texts, ", "), texts.front()));
+}
+
 }  // namespace
 
 std::string on_one_line(const std::string& text) {
@@ -160,6 +206,8 @@ std::unique_ptr<PairReader> open_pairs(const PairInput& input, const PairReaderO
   if (ending == "tmx") return open_tmx_pairs(input.source, options);
   if (ending == "xlf" || ending == "xliff") return open_xliff_pairs(input.source, options);
   if (ending == "po") return std::make_unique<PoPairs>(input.source);
+  if (std::filesystem::path(lower_case(input.source)).extension() == ".zip")
+    return open_pairs(pairs_in_archive(input.source, options), options);
   throw std::invalid_argument(
       fmt::format("{}: the ending of its name tells no format of pairs; {} do (also packed, as .tsv.gz). Text in two "
                   "files is given with --source and --target",

@@ -46,10 +46,11 @@ struct PairReaderOptions {
 };
 
 /// The endings of files of pairs, for messages.
-constexpr const char* kPairFileEndings = ".tsv, .tmx, .xlf, .xliff and .po";
+constexpr const char* kPairFileEndings = ".tsv, .tmx, .xlf, .xliff, .po and .zip";
 
 /// Opens two files of text, or a file of pairs in the format that its name's ending says: TSV, TMX, XLIFF 1.2 and 2, or
-/// a catalog of GNU gettext. Packed files are read as by ByteSource; what is not UTF-8 in text becomes U+FFFD.
+/// a catalog of GNU gettext; or a zip archive with one such file, or with two texts whose names end in their languages,
+/// such as OPUS offers. Packed files are read as by ByteSource; what is not UTF-8 in text becomes U+FFFD.
 /// @throws std::invalid_argument for another ending; std::runtime_error naming the file that cannot be read
 std::unique_ptr<PairReader> open_pairs(const PairInput& input, const PairReaderOptions& options);
 

@@ -5,6 +5,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/zip_files.h>
 
 #include <stdexcept>
 #include <string>
@@ -177,6 +178,44 @@ TEST(Catalog, HasItsFinishedTranslationsAndPlurals) {
                          "msgid \"Open\"\nmsgstr \"\xd6"
                          "ffnen\"\n"),
               HasSubstr("msgconv"));
+}
+
+PairReaderOptions from_to(const std::string& source, const std::string& target) {
+  PairReaderOptions options;
+  options.source_language = source;
+  options.target_language = target;
+  return options;
+}
+
+TEST(PairReader, FindsTheTwoTextsOfAnArchive) {
+  const TemporaryFolder folder;
+  testing::write_zip(folder / "opus.zip", {{"README", "See opus.nlpl.eu."},
+                                           {"Books.de-en.de", "eins\nzwei\n"},
+                                           {"Books.de-en.en", "one\ntwo\n"},
+                                           {"Books.de-en.xml", "<linkGrp/>"}});
+  const PairInput archive{folder / "opus.zip", ""};
+  const std::vector<std::string> english_first{"one|eins", "two|zwei"};
+  EXPECT_EQ(read_all(archive, from_to("en", "de")).pairs, english_first);
+  EXPECT_EQ(read_all(archive, from_to("en", "")).pairs, english_first);
+  EXPECT_EQ(read_all(archive, from_to("", "de")).pairs, english_first);
+  EXPECT_THAT(read_all(archive, from_to("de", "en")).pairs, ElementsAre("eins|one", "zwei|two"));
+  for (const PairReaderOptions& options : {PairReaderOptions(), from_to("en", "fr")})
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_all(archive, options); }),
+                AllOf(HasSubstr("Books.de-en.de, Books.de-en.en"), HasSubstr("--source-language")));
+}
+
+TEST(PairReader, FindsTheOnlyFileOfPairsOfAnArchive) {
+  const TemporaryFolder folder;
+  testing::write_zip(folder / "a.zip",
+                     {{"memory.tmx", kTmxBegin + tmx_unit("one", "eins") + kTmxEnd}, {"LICENSE", ""}});
+  EXPECT_THAT(read_all({folder / "a.zip", ""}).pairs, ElementsAre("one|eins"));
+  testing::write_zip(folder / "b.tsv.zip", {{"b.tsv", "one\teins\n"}});
+  EXPECT_THAT(read_all({folder / "b.tsv.zip", ""}).pairs, ElementsAre("one|eins"));
+  testing::write_zip(folder / "c.zip", {{"notes.txt", "one"}});
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                read_all({folder / "c.zip", ""});
+              }),
+              HasSubstr("c.zip: contains no pairs"));
 }
 
 }  // namespace
