@@ -3,6 +3,7 @@
 
 #include <transmute/common/hash.h>
 #include <transmute/common/random.h>
+#include <transmute/preparation/chance_threshold.h>
 #include <transmute/preparation/side.h>
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/training/data/word_links.h>
@@ -48,41 +49,6 @@ Gain gain(const std::vector<int32_t>& source, const std::vector<int32_t>& target
     gained.sum += std::log((1 - kUnexplained) * probability / frequency + kUnexplained);
   }
   return gained;
-}
-
-// The scores of a class of pairs, and of as many that chance has paired.
-struct Scores {
-  std::vector<double> found, chance;  // ascending
-};
-
-double share_up_to(const std::vector<double>& ascending, double value) {
-  return static_cast<double>(std::upper_bound(ascending.begin(), ascending.end(), value) - ascending.begin()) /
-         static_cast<double>(ascending.size());
-}
-
-// The share of pairs that are as if by chance: of those, half score less than the median of chance, and few others do.
-double mismatched_share(const Scores& scores) {
-  double least = 1;
-  for (const double quantile : {0.25, 0.5, 0.75}) {
-    const double value = scores.chance[static_cast<size_t>(quantile * static_cast<double>(scores.chance.size() - 1))];
-    least = std::min(least, share_up_to(scores.found, value) / share_up_to(scores.chance, value));
-  }
-  return least;
-}
-
-// The highest score around which at least half of the pairs are as if by chance.
-std::optional<double> threshold_of(const Scores& scores, double mismatched) {
-  constexpr double kFewestMismatched = 0.0005, kWidth = 0.125;
-  if (mismatched < kFewestMismatched) return {};
-  const auto around = [](const std::vector<double>& values, double value) {
-    return share_up_to(values, value + kWidth) - share_up_to(values, value - kWidth);
-  };
-  std::optional<double> threshold;
-  for (double value = scores.chance.front(); value < scores.chance.back(); value += kWidth / 4) {
-    const double by_chance = mismatched * around(scores.chance, value);
-    if (by_chance > 0 && 2 * by_chance >= around(scores.found, value)) threshold = value;
-  }
-  return threshold;
 }
 
 }  // namespace
@@ -236,6 +202,7 @@ WordLinks AlignmentScorer::align(const TextPair& pair) const {
 
 AlignmentThresholds AlignmentScorer::find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const {
   constexpr size_t kFewestPairs = 500, kGrain = 256;
+  constexpr double kWidth = 0.125;
   struct Scored {
     PairWords words;
     size_t half = 0;
@@ -256,7 +223,7 @@ AlignmentThresholds AlignmentScorer::find_thresholds(const std::vector<TextPair>
   AlignmentThresholds thresholds;
   double mismatched = 0;
   for (size_t i = 0; i < kAlignmentClasses; ++i) {
-    Scores scores;
+    ScoresAndChance scores;
     for (const auto& pairs : classes[i])
       for (size_t k = 0; k < pairs.size(); ++k) {
         const Scored& next = *pairs[(k + 1) % pairs.size()];
@@ -264,11 +231,10 @@ AlignmentThresholds AlignmentScorer::find_thresholds(const std::vector<TextPair>
         scores.chance.push_back(score(pairs[k]->words.source, next.words.target, pairs[k]->half).value);
       }
     if (scores.found.size() < kFewestPairs) continue;
-    std::sort(scores.found.begin(), scores.found.end());
-    std::sort(scores.chance.begin(), scores.chance.end());
-    const double share = mismatched_share(scores);
-    mismatched += share * static_cast<double>(scores.found.size());
-    thresholds.least[i] = threshold_of(scores, share);
+    const auto count = static_cast<double>(scores.found.size());
+    const ChanceThreshold found = find_threshold(std::move(scores), kWidth);
+    mismatched += found.mismatched * count;
+    thresholds.least[i] = found.least;
   }
   if (!sample.empty()) thresholds.mismatched = mismatched / static_cast<double>(sample.size());
   return thresholds;

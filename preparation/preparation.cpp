@@ -80,7 +80,8 @@ void Preparation::learn(std::vector<TextPair> sample) {
   };
   sample.erase(std::remove_if(sample.begin(), sample.end(), is_useless), sample.end());
   expected_ = learn_expected_text(sample, options_.reading);
-  if (!options_.rules.applies(Rule::alignment) && !options_.aligns) return;
+  const bool aligns = options_.rules.applies(Rule::alignment) || options_.aligns;
+  if (!aligns && !asks_models()) return;
   std::vector<char> is_bad(sample.size());
   workers_.for_each_chunk(sample.size(), kChunkPairs, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
@@ -90,7 +91,13 @@ void Preparation::learn(std::vector<TextPair> sample) {
   for (size_t i = 0; i < sample.size(); ++i)
     if (is_bad[i] == 0) std::swap(sample[good++], sample[i]);
   sample.resize(good);
-  scorer_ = std::make_unique<const AlignmentScorer>(sample, workers_);
+  if (aligns) scorer_ = std::make_unique<const AlignmentScorer>(sample, workers_);
+  if (!asks_models() || options_.max_cross_entropy) return;
+  constexpr size_t kMostCosts = 10'000;  // which take a model as long as the rules take for millions
+  const auto is_misaligned = [&](const TextPair& pair) { return find_misalignment(pair).has_value(); };
+  sample.resize(std::min(sample.size(), kMostCosts));
+  sample.erase(std::remove_if(sample.begin(), sample.end(), is_misaligned), sample.end());
+  cost_limits_ = find_cost_limits(options_.cross_entropy, sample);
 }
 
 void Preparation::read_excluded() {
@@ -107,6 +114,10 @@ void Preparation::read_excluded() {
 const AlignmentThresholds* Preparation::alignment_thresholds() const {
   return scorer_ && options_.rules.applies(Rule::alignment) && !options_.min_alignment ? &scorer_->thresholds()
                                                                                        : nullptr;
+}
+
+const CostLimits* Preparation::cost_limits() const {
+  return asks_models() && !options_.max_cross_entropy ? &cost_limits_ : nullptr;
 }
 
 std::optional<Violation> Preparation::find_misalignment(const TextPair& pair) const {
@@ -145,12 +156,31 @@ std::optional<Violation> Preparation::find_repetition(const CheckedPair& checked
   return {};
 }
 
+// Applies the models' rule to the pairs of a block that break no other.
+void Preparation::ask_models(std::vector<CheckedPair>& block) const {
+  if (!asks_models()) return;
+  std::vector<TextPair> pairs;
+  std::vector<CheckedPair*> asked;
+  for (CheckedPair& checked : block) {
+    if (checked.violation) continue;
+    asked.push_back(&checked);
+    pairs.push_back(checked.pair);
+  }
+  const std::vector<double> costs = options_.cross_entropy(pairs);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const std::optional<double> most =
+        options_.max_cross_entropy ? options_.max_cross_entropy : cost_limits_.most_of(pairs[i]);
+    if (most && costs[i] > *most)  // no number is not more
+      asked[i]->violation = Violation{
+          Rule::cross_entropy, fmt::format("{:.2f} nats per token; at most {:.2f} are allowed", costs[i], *most)};
+  }
+}
+
 void Preparation::finish(std::vector<CheckedPair>& block, PreparationOutcome& outcome, const Keep& keep,
                          const Drop& drop) {
   constexpr size_t kExamples = 8;
   for (CheckedPair& checked : block) {
     ++outcome.read;
-    if (!checked.violation) checked.violation = find_repetition(checked);
     if (!checked.violation) {
       ++outcome.kept;
       keep(checked.pair, checked.links);
@@ -183,6 +213,9 @@ PreparationOutcome Preparation::run(const Keep& keep, const Drop& drop) {
       workers_.for_each_chunk(block.size(), kChunkPairs, [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; ++i) check(block[i]);
       });
+      for (CheckedPair& checked : block)
+        if (!checked.violation) checked.violation = find_repetition(checked);
+      ask_models(block);
       finish(block, outcome, keep, drop);
       progress_(outcome.read, pairs_);
     }

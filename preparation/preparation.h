@@ -3,6 +3,7 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/preparation/alignment_score.h>
+#include <transmute/preparation/cross_entropy.h>
 #include <transmute/preparation/pair_reader.h>
 #include <transmute/preparation/rules.h>
 #include <transmute/preparation/seen_texts.h>
@@ -21,13 +22,15 @@ inline namespace v0 {
 
 /// The text to prepare, and how.
 struct PreparationOptions {
-  std::vector<PairInput> inputs;        ///< read one after the other
-  PairReaderOptions reading;            ///< their languages and columns
-  std::vector<std::string> exclude;     ///< files of texts, one a line, that no pair may have on either side
-  RuleOptions rules;                    ///< limits, and which rules are on
-  std::optional<double> min_alignment;  ///< the lowest AlignmentScore; without one, the sample's thresholds
-  size_t sample = 100'000;              ///< pairs from which the thresholds are learned
-  bool aligns = false;                  ///< align the words of the pairs that are kept
+  std::vector<PairInput> inputs;            ///< read one after the other
+  PairReaderOptions reading;                ///< their languages and columns
+  std::vector<std::string> exclude;         ///< files of texts, one a line, that no pair may have on either side
+  RuleOptions rules;                        ///< limits, and which rules are on
+  std::optional<double> min_alignment;      ///< the lowest AlignmentScore; without one, the sample's thresholds
+  PairCosts cross_entropy;                  ///< costs of pairs by models of both directions; none: that rule is off
+  std::optional<double> max_cross_entropy;  ///< the highest of these costs; without one, the sample's limits
+  size_t sample = 100'000;                  ///< pairs from which the thresholds are learned
+  bool aligns = false;                      ///< align the words of the pairs that are kept
 };
 
 /// A pair that was left out.
@@ -76,6 +79,8 @@ class Preparation {
   const ExpectedText& expected() const { return expected_; }
   /// The thresholds of the alignment; null where that rule is off, or has its own limit.
   const AlignmentThresholds* alignment_thresholds() const;
+  /// The limits of the models' costs; null where that rule is off, or has its own limit.
+  const CostLimits* cost_limits() const;
   /// The options.
   const PreparationOptions& options() const { return options_; }
 
@@ -87,6 +92,8 @@ class Preparation {
   void check(CheckedPair& checked) const;
   std::optional<Violation> find_misalignment(const TextPair& pair) const;
   std::optional<Violation> find_repetition(const CheckedPair& checked);
+  bool asks_models() const { return options_.cross_entropy && options_.rules.applies(Rule::cross_entropy); }
+  void ask_models(std::vector<CheckedPair>& block) const;
   void finish(std::vector<CheckedPair>& block, PreparationOutcome& outcome, const Keep& keep, const Drop& drop);
 
   PreparationOptions options_;
@@ -95,6 +102,7 @@ class Preparation {
   int64_t pairs_ = 0;  // of the text
   ExpectedText expected_;
   std::unique_ptr<const AlignmentScorer> scorer_;  // null where nothing asks for it
+  CostLimits cost_limits_;
   HashSet excluded_, pairs_seen_, keys_seen_;
 };
 

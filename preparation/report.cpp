@@ -47,6 +47,21 @@ std::string alignment_text(const Preparation& preparation) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+// The limits of the models' costs by the number of characters.
+std::string cost_text(const Preparation& preparation) {
+  const PreparationOptions& options = preparation.options();
+  if (!options.cross_entropy) return "without models";
+  if (options.max_cross_entropy) return fmt::format("{:g} nats per token", *options.max_cross_entropy);
+  std::vector<std::string> parts;
+  const CostLimits& limits = *preparation.cost_limits();
+  for (size_t i = 0; i < kCostClasses; ++i) {
+    const std::string lengths = i + 1 < kCostClasses ? fmt::format("up to {}", kCostClassLengths[i]) : "more";
+    parts.push_back(
+        fmt::format("{} characters: {}", lengths, limits.most[i] ? fmt::format("{:.2f}", *limits.most[i]) : "none"));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 // The limit of a rule as it was applied; empty for those that have none.
 std::string limit_text(const Preparation& preparation, Rule rule) {
   const RuleOptions& options = preparation.options().rules;
@@ -71,6 +86,8 @@ std::string limit_text(const Preparation& preparation, Rule rule) {
       return fmt::format("{:g} standard deviations", options.max_deviation);
     case Rule::alignment:
       return alignment_text(preparation);
+    case Rule::cross_entropy:
+      return cost_text(preparation);
     default:
       return "";
   }

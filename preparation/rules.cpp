@@ -174,7 +174,8 @@ const std::array<RuleText, kRules>& rule_texts() {
        {"alignment", "the words of the two sides hardly translate each other"},
        {"exclude", "a side is a line of a file of --exclude"},
        {"duplicate", "the pair has occurred before"},
-       {"near_duplicate", "the pair has occurred before but for case, spaces and punctuation"}}};
+       {"near_duplicate", "the pair has occurred before but for case, spaces and punctuation"},
+       {"cross_entropy", "models of both directions find the sides improbable given each other"}}};
   return kTexts;
 }
 

@@ -33,10 +33,11 @@ enum class Rule {
   exclude,
   duplicate,
   near_duplicate,
+  cross_entropy,
 };
 
 /// Number of rules.
-constexpr size_t kRules = 16;
+constexpr size_t kRules = 17;
 
 /// The words that users read about a rule.
 struct RuleText {

@@ -11,6 +11,7 @@
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
 #include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/translator_flags.h>
 #include <transmute/text/format.h>
 #include <transmute/text/sentence_language.h>
 
@@ -32,6 +33,7 @@ struct Arguments {
   std::vector<int64_t> columns{1, 2};
   std::string output, output_source, output_target, alignments, dropped, report, counts;
   std::vector<std::string> keep;
+  std::string model, reverse_model, device = "cpu", precision;
   int threads = 0;
   transmute::PreparationOptions options;
 };
@@ -70,6 +72,24 @@ transmute::PreparationOptions options_of(const Arguments& arguments) {
     options.rules.off[static_cast<size_t>(found - names.begin())] = true;
   }
   return options;
+}
+
+// The costs by the models of both directions; none where no models are given.
+transmute::PairCosts open_models(const Arguments& arguments) {
+  if (arguments.model.empty()) return {};
+  transmute::TranslatorOptions options;
+  options.device = arguments.device;
+  options.precision = transmute::precision_of_flag(arguments.precision);
+  options.threads = arguments.threads;
+  const auto open = [&](const std::string& path) {
+    auto model = std::make_shared<const transmute::Translator>(path, options);
+    model->score_batch({}, {});  // whether it can be done at all, before a line is read
+    return model;
+  };
+  return [model = open(arguments.model),
+          reverse = open(arguments.reverse_model)](const std::vector<transmute::TextPair>& pairs) {
+    return transmute::dual_cross_entropies(*model, *reverse, pairs);
+  };
 }
 
 // No output may be an input, or another output.
@@ -169,6 +189,7 @@ int prepare(const Arguments& arguments) {
   std::unique_ptr<transmute::Output> alignments;
   if (!arguments.alignments.empty()) alignments = std::make_unique<transmute::Output>(arguments.alignments);
   options.aligns = alignments != nullptr;
+  options.cross_entropy = open_models(arguments);
   transmute::Preparation preparation(std::move(options), workers, shown_on(line));
   const transmute::PreparationOutcome outcome = preparation.run(
       [&](const transmute::TextPair& pair, const transmute::WordLinks& links) {
@@ -203,7 +224,8 @@ void declare_files(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_option("--target", arguments.target, "its translation, line for line")->type_name("FILE");
   app.add_option("--pairs", arguments.pairs,
-                 fmt::format("files of pairs: {}; like all inputs, plain or packed by gzip, xz, zstd or bzip2",
+                 fmt::format("files of pairs: {}; like all inputs, plain or packed by gzip, xz, zstd or bzip2; of a "
+                             "text in a zip archive, name both: corpus.zip/a.en",
                              transmute::kPairFileEndings))
       ->type_name("FILE");
   app.add_option("--columns", arguments.columns, "columns of source and target in .tsv files")
@@ -264,6 +286,27 @@ void declare_rules(CLI::App& app, Arguments& arguments) {
                  "text's pairs score as pairs made by chance do")
       ->check(transmute::between(-10, 20))
       ->group("Rules");
+  CLI::Option* const model =
+      app.add_option("--model", arguments.model,
+                     "a model from the source to the target; it and --reverse-model leave out pairs that they find "
+                     "improbable (rule cross_entropy)")
+          ->type_name("MODEL")
+          ->group("Models");
+  CLI::Option* const reverse_model =
+      app.add_option("--reverse-model", arguments.reverse_model, "a model from the target to the source")
+          ->type_name("MODEL")
+          ->needs(model)
+          ->group("Models");
+  model->needs(reverse_model);
+  app.add_option("--max-cross-entropy", arguments.options.max_cross_entropy,
+                 "maximum mean of both models' cross-entropies plus their difference, in nats per token; by default, "
+                 "where half of the text's pairs score as pairs made by chance do")
+      ->check(transmute::positive())
+      ->needs(model)
+      ->group("Models");
+  transmute::add_device_flag(app, arguments.device);
+  transmute::add_precision_flag(app, arguments.precision);
+  for (const char* flag : {"--device", "--precision"}) app.get_option(flag)->needs(model)->group("Models");
   app.add_option("--sample", arguments.options.sample, "maximum number of pairs from which limits are learned")
       ->check(transmute::at_least(1))
       ->capture_default_str()

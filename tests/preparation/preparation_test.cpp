@@ -8,6 +8,9 @@
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -120,6 +123,45 @@ TEST(Preparation, FindsWrongPairsByTheirWords) {
   for (const std::string& pair : prepared.dropped) found += wrong.count(pair);
   EXPECT_GE(found, 0.97 * static_cast<double>(wrong.size()));
   EXPECT_LE(prepared.dropped.size(), found + 60);  // 1% of the right ones
+}
+
+// Each word of the target that is not its source's costs a nat, so that a right pair costs nothing but some noise.
+std::vector<double> costs_of_numbered(const std::vector<TextPair>& pairs) {
+  std::vector<double> costs;
+  for (const TextPair& pair : pairs) {
+    double cost = static_cast<double>(std::hash<std::string>()(pair.source) % 100) / 100;
+    for (size_t i = 1; i < std::min(pair.source.size(), pair.target.size()); ++i)
+      if (pair.source[i - 1] == 'k' && pair.source[i] != pair.target[i]) ++cost;
+    costs.push_back(cost);
+  }
+  return costs;
+}
+
+TEST(Preparation, FindsPairsThatModelsDoNotExpect) {
+  const TemporaryFolder folder;
+  std::vector<TextPair> pairs;
+  for (uint64_t i = 0; i < 6000; ++i) pairs.push_back(numbered_pair(i, 5 + i % 4));
+  std::set<std::string> wrong;
+  for (size_t i = 0; i + 20 < pairs.size(); i += 20) {
+    std::swap(pairs[i].target, pairs[i + 4].target);
+    for (const size_t k : {i, i + 4}) wrong.insert("cross_entropy: " + pairs[k].source + "|" + pairs[k].target);
+  }
+  PreparationOptions options = options_for(folder, pairs);
+  options.rules.off[static_cast<size_t>(Rule::alignment)] = true;
+  EXPECT_EQ(prepare_pairs(options).kept.size(), pairs.size()) << "without models";
+  options.cross_entropy = costs_of_numbered;
+  const Prepared prepared = prepare_pairs(options);
+  size_t found = 0;
+  for (const std::string& pair : prepared.dropped) found += wrong.count(pair);
+  EXPECT_GE(found, 0.97 * static_cast<double>(wrong.size()));
+  EXPECT_LE(prepared.dropped.size(), found + 60);
+  EXPECT_THAT(prepared.page, HasSubstr("models of both directions"));
+  options.max_cross_entropy = 100;
+  EXPECT_EQ(prepare_pairs(options).kept.size(), pairs.size());
+  options.max_cross_entropy = 1e-9;
+  EXPECT_LE(prepare_pairs(options).kept.size(), 120) << "those whose noise is none";
+  options.cross_entropy = [](const std::vector<TextPair>& asked) { return std::vector<double>(asked.size(), NAN); };
+  EXPECT_EQ(prepare_pairs(options).kept.size(), pairs.size()) << "pairs without a cost stay";
 }
 
 TEST(Preparation, LeavesRightPairsAlone) {
