@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fails on a dead relative link in a Markdown page, on a heading that a link names and no page has, and on a README of
-# over 150 lines.
+# over 120 lines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
