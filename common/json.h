@@ -30,15 +30,15 @@ class JsonLimitError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// In a time that grows with the text's length alone, however many members an object has: Json::parse looks through all
-/// of them for each. Looking a name up takes as long as the object is large: go through items() where there are many.
+/// Parses a text in time linear in its length, however many members an object has; Json::parse compares each new member
+/// with all others. Looking up a name takes time linear in the object's size: iterate over items() if there are many.
 /// @throws Json::parse_error, which says where `text` is no JSON; JsonLimitError
 Json parse_json(std::string_view text, const JsonLimits& limits = {});
 
-/// Nothing where `text` is no JSON, or is nested too deeply.
+/// Without a value if `text` is not JSON, or is nested too deeply.
 std::optional<Json> parse_json_if_valid(std::string_view text);
 
-/// On one line, or indented by `indent` spaces a level. Bytes that are no UTF-8 become U+FFFD.
+/// The JSON on one line, or indented by `indent` spaces a level. Bytes that are no UTF-8 become U+FFFD.
 std::string json_text(const Json& json, int indent = -1);
 
 }  // namespace v0

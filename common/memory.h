@@ -6,8 +6,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Returns memory that was freed to the system. The C library keeps much of it for what may come, which after loading a
-/// model is as much as the weights, after learning a vocabulary far more than what follows.
+/// Returns memory that was freed to the system. The C library keeps much of it for later allocations: after loading a
+/// model as much as the weights take, after learning a vocabulary far more than the training needs.
 void return_freed_memory();
 
 /// Keeps freed memory in the process instead of handing large blocks back to the system, whose page faults cost more
@@ -19,9 +19,9 @@ void keep_freed_memory();
 /// huge page with the block; small blocks are left alone.
 void prefer_huge_pages(void* block, size_t bytes);
 
-/// A block of zeros from the system itself, on a page's border. The C library writes a few bytes before each of its
-/// blocks, and what lies between touched pages no longer gets huge ones: those that are mapped side by side before any
-/// is touched do.
+/// A block of zeros directly from the system, aligned to a page. The C library writes a few bytes before each of its
+/// blocks, and memory around a touched page can no longer get huge pages. Blocks that are mapped side by side before
+/// any of them is touched do get them.
 /// @throws std::bad_alloc
 void* map_memory(size_t bytes);
 void unmap_memory(void* block, size_t bytes);

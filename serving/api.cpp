@@ -94,7 +94,7 @@ struct Failure {
   std::string message;
 };
 
-// The failure as the client hears of it. The log hears of what is the server's own.
+// Returns the status and message for the client. Notes failures of the server itself for the log.
 Failure failure_of(Call& call, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -104,7 +104,7 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
     return {503, call.is_abandoned() ? "the client has left" : "the translation took too long"};
   } catch (const std::invalid_argument& refused) {
     return {400, std::string("Invalid request: ") + refused.what()};
-  } catch (const std::bad_alloc&) {  // others may end and leave room
+  } catch (const std::bad_alloc&) {  // memory is free again when other requests have ended
     call.note("failure", "there is not enough memory");
     return {503, "there is not enough memory for this request at the moment; send less text, or try again later"};
   } catch (const std::exception& failure) {
@@ -113,7 +113,7 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
   }
 }
 
-// Tells of the failure as an answer or, where a stream has begun, as its last event.
+// Reports the failure as an answer or, if a stream has started, as its last event.
 void fail_with(Call& call, const std::exception_ptr& error) {
   const Failure failure = failure_of(call, error);
   if (!call.has_sent_events()) return call.fail(failure.status, failure.message);
@@ -324,7 +324,7 @@ void Api::detect(const CallPointer& call) {
 }
 
 void Api::languages(const CallPointer& call) {
-  const auto models = models_.current();  // a reload must not take them away meanwhile
+  const auto models = models_.current();  // keeps them during a reload
   Json answer = Json::array();
   for (const auto& [code, targets] : models->targets())
     answer.push_back({{"code", code}, {"name", language_name(code)}, {"targets", targets}});

@@ -21,15 +21,15 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The server's demands on its clients, and its words about them.
+/// Limits of the requests, and what is logged about them.
 struct ApiOptions {
   ApiLimits limits{};
-  double request_seconds = 60;                   ///< after which a request that is not done is given up
+  double request_seconds = 60;                   ///< time after which an unfinished request is canceled
   size_t requests_per_client = 64;               ///< under way at once, by API key, else by address
   bool behind_proxy = false;                     ///< the client's address is the last of X-Forwarded-For
   bool log_texts = false;                        ///< texts, translations and reasons of refusal go into the log
-  bool log_failures_only = false;                ///< of the requests, only those in which the server failed
-  std::function<void(const Json& entry)> log{};  ///< of requests
+  bool log_failures_only = false;                ///< log only the requests in which the server itself failed
+  std::function<void(const Json& entry)> log{};  ///< gets one entry for each request
 };
 
 /// Answers every request: LibreTranslate's interface, /v1/translate, the page, health and metrics. Keeps no state
@@ -42,9 +42,9 @@ class Api {
   /// For HttpServer.
   void handle(std::shared_ptr<HttpExchange> exchange);
 
-  /// From now on /health/ready says that no new requests are wanted.
+  /// Makes /health/ready report that the server takes no new requests.
   void set_draining() { draining_ = true; }
-  /// Sets the statistics of the server, which /metrics tells.
+  /// Sets the source of the server's statistics for /metrics.
   void set_statistics(std::function<HttpStatistics()> statistics) { statistics_ = std::move(statistics); }
 
  private:

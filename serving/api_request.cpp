@@ -55,7 +55,7 @@ bool is_json(const HttpRequest& request) {
   return first != std::string::npos && request.body[first] == '{' && !is_multipart(request);
 }
 
-// All parameters, of whichever kind.
+// The parameters of a request, whatever its content type.
 Json read_parameters(const HttpRequest& request, FormFile* file = nullptr) {
   if (const std::string coding = lower_case(request.header("content-encoding"));
       !coding.empty() && coding != "identity")
@@ -81,7 +81,7 @@ Json read_parameters(const HttpRequest& request, FormFile* file = nullptr) {
   return parameters;
 }
 
-// Reads the members of a JSON object one by one, and notices those that nobody asked for.
+// Reads the members of a JSON object one by one, and finds those that were never read, which are unknown.
 class Members {
  public:
   Members(const Json& json, std::string name) : json_(json), name_(std::move(name)) {

@@ -16,7 +16,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A request that cannot be met, with the status that says so.
+/// Thrown if a request cannot be met; has the HTTP status of the answer.
 class ApiError : public std::runtime_error {
  public:
   ApiError(int status, const std::string& message) : std::runtime_error(message), status_(status) {}
@@ -26,7 +26,7 @@ class ApiError : public std::runtime_error {
   int status_;
 };
 
-/// A client's text as a message quotes it: not much of it.
+/// The beginning of a client's text, for quoting in a message.
 std::string quotable(const std::string& text);
 
 /// Limits of one request.
@@ -34,12 +34,12 @@ struct ApiLimits {
   size_t texts = 1000;            ///< in one request
   size_t characters = 100'000;    ///< of all texts of a request
   size_t tokens = 50'000;         ///< of all texts of a request, with the usual beam; see check_tokens
-  int64_t beam_size = 32;         ///< and hypotheses, and alternatives
+  int64_t beam_size = 32;         ///< also of the number of hypotheses or alternatives
   int64_t extra_length = 500;     ///< of SearchOptions' min_length and max_extra_length
   size_t glossary_entries = 500;  ///< in one request
 };
 
-/// A request for translations, whichever way it was written.
+/// A request for translations, read from either interface's JSON or form.
 struct ApiRequest {
   std::vector<std::string> texts;
   bool is_list = false;  ///< the texts came as a list, and so do the answers
@@ -50,16 +50,16 @@ struct ApiRequest {
   bool stream = false;
   int64_t alternatives = 0;             ///< LibreTranslate's: further translations of each text
   std::vector<std::string> prefixes{};  ///< one for each text, or none
-  bool retranslate = false;             ///< of a file: also what the file has a translation of, as catalogs do
+  bool retranslate = false;             ///< files: also translate catalog entries that have a translation
   TranslationOptions options{};
   std::string api_key;
-  std::string key;  ///< of the options: equal where they are
+  std::string key;  ///< equal for equal options
 
-  /// The settings that a model may recommend, where the request gives them.
+  /// Settings for which a model may have recommendations; without a value if the request does not give them.
   std::optional<int64_t> beam_size, no_repeat_ngram;
   std::optional<double> length_alpha;
   int64_t max_beam_size = 0;  ///< the server's limit
-  /// Takes the model's search where the request says nothing, once its model is known.
+  /// Fills the settings that the request does not give from the model's recommendations.
   void search_as(const SearchOptions& of_model);
 };
 

@@ -26,8 +26,8 @@ void cancel(const Segment& segment) {
   }
 }
 
-// Chooses what goes along with the oldest segment so that a batch is about one search: the translator makes several of
-// a larger one, and answers when the last has ended.
+// Chooses the segments that share a batch with the oldest one, so that the batch is about one search: the translator
+// divides a larger one into several searches, and returns only after the last.
 class BatchSize {
  public:
   explicit BatchSize(const Segment& oldest)
@@ -188,7 +188,7 @@ void Batcher::translate(std::vector<Segment> batch) {
     if (batch.size() == 1) return batch.front().failed(std::current_exception());
   }
   if (!translations.empty()) return hand_out(batch, std::move(translations));
-  // One of them is at fault: each by itself, so that the others do not suffer.
+  // One segment caused the failure: each is translated alone, so that the others succeed.
   for (Segment& segment : batch) {
     std::vector<Segment> alone;
     try {
@@ -223,7 +223,7 @@ std::vector<Translation> Batcher::translate_together(const std::vector<Segment>&
   return batch.front().model->translate_batch(texts, options, hooks);
 }
 
-// A failure of one answer, such as memory for it, is no matter of the others.
+// If one answer fails, for example for lack of memory, the others are still delivered.
 void Batcher::hand_out(const std::vector<Segment>& batch, std::vector<Translation> translations) {
   for (size_t i = 0; i < batch.size(); ++i) try {
       if (stop_ || is_unwanted(batch[i])) {

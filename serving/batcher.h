@@ -33,7 +33,7 @@ struct Segment {
   std::string text;
   std::string prefix{};                                      ///< of the translation
   std::function<void(const std::string& so_far)> on_text{};  ///< see TranslationHooks
-  std::function<bool()> is_unwanted{};  ///< true from then on: nobody waits any more; `failed` gets Cancelled
+  std::function<bool()> is_unwanted{};  ///< true once nobody waits any more; `failed` then gets Cancelled
   std::function<void(Translation)> done;
   std::function<void(std::exception_ptr)> failed;
 };
@@ -51,21 +51,21 @@ struct BatcherState {
   size_t waiting_segments = 0, waiting_bytes = 0, running_segments = 0;
 };
 
-/// Merges the segments of all requests into batches: a worker that becomes free takes the oldest one that waits and
-/// others of the same model and options, as long as they make up about one search and are not much longer. So a batch
-/// grows with the load, a single request waits for nobody, and a short one that is the oldest for no long ones.
+/// Merges the segments of all requests into batches: a free worker takes the oldest waiting segment and others with the
+/// same model and options that are not much longer, up to about one search. Batches therefore grow with the load. A
+/// lone request starts at once, and a short segment that is the oldest does not wait for long ones.
 class Batcher {
  public:
-  /// `on_batch` is told of the size of every batch, on any thread.
+  /// `on_batch` gets the size of every batch, on any thread.
   explicit Batcher(const BatcherOptions& options, std::function<void(size_t segments)> on_batch = {});
-  /// Fails what waits and, within a step of the decoder, what runs, as Cancelled.
+  /// Ends all segments with Cancelled: the waiting ones at once, the running ones within a step of the decoder.
   ~Batcher();
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  /// False where there is no room: nothing is taken then, nor where it throws std::bad_alloc.
+  /// Returns false if there is no room. Takes all segments or none, also when it throws std::bad_alloc.
   bool submit(std::vector<Segment> segments);
-  /// For a further step of a request that was let in before: takes it in any case.
+  /// Takes the segment even if there is no room: it is a further step of a request that was accepted before.
   void continue_with(Segment segment);
 
   BatcherState state() const;

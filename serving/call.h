@@ -45,7 +45,7 @@ struct CallReport {
 class Call {
  public:
   Call(std::shared_ptr<HttpExchange> exchange, std::string route, CallReport report);
-  /// Where there was no answer, the client has gone.
+  /// If there was no answer, logs that the client has gone.
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -70,8 +70,8 @@ class Call {
   void send_event(const std::string& name, const Json& data);
   void end_events(int status = 200);
   bool has_sent_events() const { return has_sent_events_; }
-  /// False while the client has not taken the events before, or where they already come at a megabyte per second: those
-  /// that only tell of progress can be left out.
+  /// Returns false while the client has not received the earlier events, or if events already come at a megabyte per
+  /// second. Events that only report progress can then be left out.
   bool wants_events() const;
 
  private:

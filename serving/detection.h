@@ -21,10 +21,10 @@ struct DetectedLanguage {
   double confidence = 0;  ///< 0 to 100; 0 where the text tells nothing
 };
 
-/// Finds the language of a text by how the languages spell its words and by the Compact Language Detector 2 (Debian's
-/// libcld2), which alone decides where a language has no list of words. Best first, at least one; with one language to
-/// choose from it is that one. `confidence` is the probability in percent that it is this language rather than another
-/// one of them or none of them.
+/// Finds the language of a text by the spelling of its words and by the Compact Language Detector 2 (Debian's libcld2);
+/// languages without a list of words are recognized by the latter alone. Returns the best first, and at least one.
+/// `confidence` is the probability, in percent, that the text is in this language rather than in another one of the
+/// choice or in none.
 /// @param text valid UTF-8
 /// @param is_html whether the text's tags are left out and its references decoded
 std::vector<DetectedLanguage> detect_language(const std::string& text, const std::vector<std::string>& languages,

@@ -48,12 +48,12 @@ class HttpExchange {
   virtual void respond(HttpResponse response) = 0;
   /// The head of an answer whose body comes in chunks with write() and ends with end().
   virtual void begin_stream(HttpResponse head) = 0;
-  /// A client that does not take what waits for it loses the connection.
+  /// Closes the connection of a client that leaves too many bytes waiting.
   virtual void write(std::string chunk) = 0;
-  /// Chunks still wait for the client to take them.
+  /// True while chunks wait to be received by the client.
   virtual bool is_writing() const = 0;
   virtual void end() = 0;
-  /// The client has left: nobody waits for the answer.
+  /// True if the client has disconnected: nobody waits for the answer.
   virtual bool is_abandoned() const = 0;
 };
 

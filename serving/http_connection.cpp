@@ -82,7 +82,7 @@ void Connection::close() {
   socket_.close(ignored);
 }
 
-// In every phase but handling, in which the handler decides how long it takes.
+// Sets the time limit of the present phase. There is none while the handler works, which limits itself.
 void Connection::limit_time(double seconds) {
   timer_.expires_after(duration_of(seconds));
   timer_.async_wait([weak = weak_from_this(), limit = ++time_limit_](Error error) {
@@ -306,13 +306,13 @@ std::string Connection::head_of(const HttpResponse& response, bool chunked) cons
   return head + "\r\n";
 }
 
-// From now on the answer counts, and the request no more.
+// The response has been produced: releases the request's memory.
 void Connection::complete() {
   complete_ = true;
   release_body();
 }
 
-// One write is under way at a time; what comes meanwhile waits.
+// One write is under way at a time; further bytes wait for its end.
 void Connection::send(std::string bytes) {
   if (waiting_.empty()) {
     waiting_ = std::move(bytes);
@@ -353,7 +353,7 @@ void Connection::count_answer() {
   held_answer_bytes_ = size;
 }
 
-// For this connection's answer, which nobody had time to take yet.
+// Makes room for this connection's answer: closes the connections whose answers have waited longest.
 void Connection::make_room() {
   while (shared_.answer_bytes > shared_.limits.total_answer_bytes) {
     Connection* slowest = nullptr;
@@ -406,7 +406,7 @@ void Connection::refuse(int status, const std::string& message) {
   ticket_ = 0;
   keep_alive_ = is_head_ = chunked_ = is_http_1_0_ = false;
   ++shared_.statistics.answered_by_server[status];
-  // Its read has ended. A client that lingers must not keep the room of a body that counts no more.
+  // The read of the request has ended. A lingering client must not keep memory of a body that no longer counts.
   parser_.reset();
   complete();
   HttpResponse response{status, "application/json", "{\"error\":\"" + message + "\"}"};

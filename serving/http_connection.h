@@ -67,7 +67,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   bool is_idle() const { return phase_ == Phase::idle; }
   void close();
-  /// Calls `act`. Where memory is too short for it, this connection closes, and the others continue.
+  /// Calls `act`. If that runs out of memory, closes this connection; the others continue.
   template <class Act>
   void attempt(Act act) {
     try {
@@ -77,7 +77,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  // For Exchange, on the server's thread. `ticket` says which request's answer it is: one that was given up has none.
+  // For Exchange, on the server's thread. `ticket` names the request that is answered: the answer to a request that was
+  // given up is ignored.
   void respond(uint64_t ticket, HttpResponse response);
   void begin_stream(uint64_t ticket, const HttpResponse& head);
   void write(uint64_t ticket, const std::string& chunk);

@@ -24,8 +24,8 @@ std::string pharaoh_line(const std::vector<std::pair<size_t, size_t>>& links);
 /// hard_alignment().
 std::string format_alignment(const Hypothesis& hypothesis);
 
-/// True if one to eight tokens come at least four times in a row, eight tokens or more in all: a search that went
-/// round in circles.
+/// True if the search was caught in a loop: one to eight tokens occur at least four times in a row, eight tokens or
+/// more in all.
 bool has_loop(const std::vector<std::string>& tokens);
 
 /// Moses' n-best list, which counts lines from 0: a line "number ||| text ||| logprob= … ||| score" for each

@@ -31,7 +31,7 @@ bool is_one_of(std::string_view text, size_t at, std::string_view characters) {
   return at < text.size() && characters.find(text[at]) != std::string_view::npos;
 }
 
-// Behind the run of these characters.
+// The end of the run of these characters that begins at `at`.
 size_t end_of(std::string_view text, size_t at, std::string_view characters) {
   return std::min(text.find_first_not_of(characters, at), text.size());
 }
@@ -45,7 +45,7 @@ bool is_letter_or_digit(std::string_view text, size_t at) {
          (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || static_cast<unsigned char>(text[at]) >= 0x80);
 }
 
-// Behind a conversion of printf, whose flags begin at `at`; `at` where there is none. A space is no flag here: "50 %
+// The end of a conversion of printf whose flags begin at `at`; `at` if there is none. A space is no flag here: "50 %
 // of".
 size_t conversion_end(std::string_view text, size_t at) {
   size_t end = end_of(text, at, "-+#0'");

@@ -90,8 +90,8 @@ std::vector<std::pair<size_t, size_t>> SentenceSplitter::spans(const std::string
   return spans.size() > 1 ? joined_at_terms(spans, glossary.matches_in(text)) : spans;
 }
 
-// Thai, Lao and Khmer, which have no spaces between words, have them between sentences. Of `next` only the first
-// character counts, so that the answer is known when a translation begins.
+// Thai, Lao and Khmer, which have no spaces between words, have them between sentences. Only the first character of
+// `next` counts, so that the answer is known when a translation begins.
 std::string space_between(const std::string& sentence, const std::string& next, std::string_view gap) {
   if (sentence.empty() || next.empty()) return "";
   if (gap.find_first_of("\r\n") != std::string_view::npos) return std::string(gap);

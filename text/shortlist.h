@@ -13,10 +13,10 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The few target tokens that a source's translation is likely to be made of, so that the decoder's last product need
-/// not know the whole vocabulary: the source's own tokens where the target has them (names), what a table gives as
-/// their translations, what is frequent, and what is copied in other pieces than the source's: single digits and marks
-/// always, longer numbers where the source has their digits in a row.
+/// Chooses the few target tokens that a source's translation is likely to consist of, so that the decoder's last
+/// product need not cover the whole vocabulary: the translations of the source's tokens by a table, these tokens
+/// themselves if the target vocabulary has them (names), frequent tokens, single digits and punctuation, and longer
+/// numbers whose digits occur in a row in the source.
 class Shortlist {
  public:
   /// Reads the table, plain or gzipped.

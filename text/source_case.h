@@ -17,10 +17,10 @@ class SourceCase {
   /// @param target_language TranslationOptions::target_language
   SourceCase(const SourceParts& sources, const Tokenizer& tokenizer, std::string target_language);
 
-  /// The text as the model read it; null where that is as it was written.
+  /// The text as the model read it; null if that is the text as it was written.
   const RecasedText* read(size_t text) const;
 
-  /// The translation of a text that read() is not null of. A prefix and terms that the caller demands stay as they are.
+  /// The translation of a text for which read() is not null. The caller's prefix and terms stay as they are.
   /// @param ends where the translation of each part of the text ends
   RecasedText restore(size_t text, const std::vector<size_t>& ends, const std::string& translation) const;
 

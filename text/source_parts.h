@@ -18,7 +18,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Tokens of the terms that the glossary may demand of one part's translation.
+/// Maximum number of tokens of the glossary terms in one part's translation.
 constexpr size_t kMaxTermTokens = 256;
 
 /// The unit that is translated by itself: a text, a sentence of one, or a part of an over-long one.
@@ -81,7 +81,7 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
                          const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
                          const SentencesOf& sentences_of = nullptr);
 
-/// Demands of each text that its translation begins with the prefix of the same number.
+/// Makes the translation of each text begin with the prefix of the same number.
 /// @param language of the prefixes, see case_locale
 /// @throws std::invalid_argument where a prefix is not UTF-8; BadText where it is too long or has characters that the
 /// tokenizer does not know.

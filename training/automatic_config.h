@@ -60,7 +60,8 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
 void name_held_out_in(const std::string& folder, DataOptions& data);
 
 /// Shape, vocabulary, dropout, batch and schedule for a text of this size, by the rules that docs/training.md gives
-/// with their reasons. Says nothing of the files. Lasts as long as the text is worth: see limit_time.
+/// with their reasons. Names no files. The number of steps is the one worth making for this text; limit_time() fits it
+/// to the time.
 /// @param smaller by how many rows of the table of shapes to go back, at most smaller_shapes(size): a smaller network
 /// and batch, for little time
 TrainingConfig config_for(const TextSize& size, int64_t smaller = 0);
@@ -73,15 +74,15 @@ int64_t smaller_shapes(const TextSize& size);
 /// @throws std::runtime_error where the model cannot be read.
 void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model);
 
-/// Steps that fit into the time, but for the share of it that validations and checkpoints take.
+/// Number of steps that fit into the time, less the share that validations and checkpoints take.
 double steps_within(double minutes, double seconds_per_step);
 
 /// Sets what follows from the number of steps that a training will probably make: warm-up, checkpoints, log and
 /// validations, of which there is at most one in two minutes where the time is limited.
 void plan_steps(TrainingConfig& config, int64_t steps);
 
-/// Fits the training to `minutes`, of which one step takes `seconds_per_step`, by plan_steps() and dropout. The limit
-/// of steps stays what the text is worth.
+/// Fits the training to `minutes`, if one step takes `seconds_per_step`, by plan_steps() and dropout. The maximum
+/// number of steps stays the one worth making for the text.
 void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step);
 
 }  // namespace v0

@@ -14,8 +14,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The place that a training has reached. With the weights, the moments and the config, all that continuing needs:
-/// order and dropout are functions of (seed, epoch) and (seed, step).
+/// The state of a training between two steps. Together with weights, optimizer moments and configuration, all that a
+/// resumed run needs: the order of the text and dropout are functions of (seed, epoch) and (seed, step).
 struct TrainState {
   int64_t step = 0;    ///< updates done
   int64_t epoch = 0;   ///< counts from 0
@@ -41,13 +41,14 @@ std::string to_json(const TrainState& state);
 /// @throws std::runtime_error naming `path`, where the text is damaged or of another version.
 TrainState state_from_json(const std::string& text, const std::string& path);
 
-/// The checkpoints that stay: each that any of these wants, and the newest of all. An interim one goes with the next.
+/// Rules for keeping checkpoints: one that any rule selects is kept, and so is the newest. An interim checkpoint is
+/// removed when the next one is written.
 struct KeepPolicy {
   int64_t newest = 5;
   int64_t best = 0;    ///< with the highest scores by `metric`; of equal ones the older
   int64_t every = 0;   ///< whose step is a multiple of this; 0: none
   std::string metric;  ///< scores by another one do not count
-  /// Nor do scores under other conditions; checkpoints of older versions, which name none, count.
+  /// Scores under other conditions do not count either; those of checkpoints without conditions do.
   std::string conditions;
 };
 

@@ -9,12 +9,12 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A tensor on its way to the host. Made where the device is told to compute it, it can be waited for later, without
-/// waiting for what the device was told since.
+/// A tensor that is copied to the host in the background. get() waits for this tensor only, not for work that the
+/// device was given after it.
 class HostCopy {
  public:
   explicit HostCopy(const torch::Tensor& tensor);
-  /// Waits.
+  /// Waits for the copy.
   const torch::Tensor& get();
 
  private:

@@ -14,7 +14,7 @@
 namespace transmute {
 inline namespace v0 {
 
-// How the ranks of a training come to the same state. Every rank calls these functions in the same order; in a group
+// These functions bring the ranks of a training to the same state. Every rank calls them in the same order; in a group
 // of one they do nothing, or return what they were given.
 
 /// Rank 0's tokenizer, on all ranks: the run folder, which holds it, may be on another machine.

@@ -178,7 +178,7 @@ void Steps::start_update(Begun& step, const PendingLoss& loss, Trace* trace) {
       torch::cat({loss.sums, started.happens.to(torch::kDouble).reshape({1}), started.norms.to(torch::kDouble)}));
 }
 
-// True if what follows the step looks at the weights after it, or reports its loss.
+// True if something is due after the step that needs its weights or its loss.
 bool Steps::must_be_settled(int64_t step) const {
   const TrainingOptions& training = config_.training;
   const auto is_due = [&](int64_t every) { return step % every == 0; };
@@ -186,7 +186,7 @@ bool Steps::must_be_settled(int64_t step) const {
          is_due(training.checkpoint_every) || is_due(config_.validation.every);
 }
 
-// Ends the step that was begun. False where it was skipped.
+// Completes the pending step. Returns false if it was skipped.
 bool Steps::settle() {
   Begun step = std::move(*begun_);
   begun_.reset();
@@ -215,8 +215,8 @@ bool Steps::settle() {
   return true;
 }
 
-// The weights are as they were before the step. Goes on with the next batch, or ends the run where that happens too
-// often.
+// Leaves the weights as they were before the step and continues with the next batch, or ends the run if too many steps
+// in a row were skipped.
 void Steps::skip(const Begun& step) {
   const std::string where = where_not_finite(parameters_of(replicas_.transformer()), step.unsound, group_);
   const std::string what = fmt::format(

@@ -37,7 +37,8 @@ struct StepOptions {
 
 /// Takes one training step after another: reads batches, sums their gradients over workers and ranks, and updates the
 /// weights. A step whose loss or gradient is not finite is skipped: the cursor in the text moves, nothing else. With
-/// overlapping steps, the next one has begun by then: it has the learning rate and the dropout of its successor.
+/// overlapping steps, the next step has started by then: it keeps the learning rate and the dropout of the step after
+/// the skipped one.
 class Steps {
  public:
   /// Sums since the last line of metrics.
@@ -49,12 +50,13 @@ class Steps {
   /// @param state moves on with the steps; it must outlive this object
   Steps(const StepParts& parts, TrainState& state, StepOptions options);
 
-  /// Takes a step. With overlapping steps it ends the one before, and the new one only where something is due after it.
+  /// Takes a step. With overlapping steps it completes the previous one, and completes the new one only if something is
+  /// due after it.
   /// @param trace where not null, gets spans of the step's phases
   /// @returns whether state.step is now the step that was begun; false where it was skipped or has not ended yet.
   /// @throws std::runtime_error where more steps in a row were skipped than training.max_skipped_steps.
   bool take(Trace* trace);
-  /// Ends the step under way, if there is one.
+  /// Completes the pending step, if there is one.
   void finish();
 
   /// The rate of a step. Where training.max_minutes ends the training before training.max_steps, a schedule with a

@@ -23,7 +23,7 @@ struct OrdinaryModes {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
 };
 
-// Throws the current exception on, as a user understands it; the other ranks hear of it.
+// Rethrows the current exception with a message for users, and tells the other ranks.
 [[noreturn]] void fail(ProcessGroup& group) {
   try {
     rethrow_plainly();

@@ -80,7 +80,7 @@ class BatchStream {
   const TrainingText& text_;
   const BatchStreamOptions options_;
 
-  // Held by whoever takes the next job, one thread at a time.
+  // Guards place_, next_window_ and jobs_: one thread at a time takes the next job.
   std::mutex jobs_mutex_;
   Place place_;
   std::future<Place> next_window_;  // read while the present one is used

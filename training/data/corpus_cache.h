@@ -23,8 +23,8 @@ class CorpusCache {
   explicit CorpusCache(std::string folder);
   ~CorpusCache();
 
-  /// Hashes the files where their contents are not known yet. open() does so too, but writes contents.json each time:
-  /// to be called before several corpora are opened.
+  /// Hashes the files whose contents are not known yet. Call it before opening several corpora: open() hashes too, but
+  /// writes contents.json each time.
   /// @throws std::runtime_error naming a file that cannot be read, or where the folder cannot be written to.
   void hash_contents(const std::vector<AlignedFiles>& corpora);
 

@@ -47,7 +47,7 @@ class TrainingText {
   TextCounts counts() const;
   /// The tokens of an epoch, on its longer side, ends included: what the corpora have, times their weights.
   int64_t epoch_tokens() const;
-  /// Equal where epochs are: the corpora's keys, their weights, the sampling and the augmentations.
+  /// Equal for texts with equal epochs: depends on the corpora, their weights, the sampling and the augmentations.
   uint64_t fingerprint() const;
   /// Windows per epoch.
   int64_t windows() const;
@@ -78,7 +78,7 @@ class Epoch {
     std::vector<std::vector<size_t>> batches;  ///< numbers of the pairs in each, within the window
   };
 
-  /// `text` must live as long.
+  /// `text` must outlive this object.
   Epoch(const TrainingText& text, int64_t batch_tokens, uint64_t seed, int64_t epoch);
 
   int64_t number() const { return epoch_; }

@@ -11,7 +11,7 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-/// In the reason why all ranks end: between the rank that ended first and why, which it has said itself.
+/// Separates, in the verdict, the name of the rank that ended first from the reason, which that rank gave itself.
 constexpr const char* kEnded = " ended: ";
 
 /// The part of c10d that a ProcessGroup of several ranks needs; see there.

@@ -15,8 +15,8 @@ inline namespace v0 {
 /// Sums gradients over this process's workers and over all ranks, a bucket of parameters at a time, while backward
 /// still computes those of others (Li et al., "PyTorch Distributed", 2020, section 3.2.3).
 ///
-/// Buckets follow the parameters from the last to the first, about as backward comes by them, and set out in that order
-/// whatever order they are completed in: all ranks make the same calls.
+/// Buckets follow the parameters from the last to the first, about the order in which backward completes them. They are
+/// sent in this order even if they are completed in another one, so that all ranks make the same calls.
 class GradientSum {
  public:
   /// Writes the sum of all workers' gradients of a parameter to `sum`: float32, of the parameter's shape.
@@ -25,11 +25,11 @@ class GradientSum {
   /// `group` outlives it.
   GradientSum(const std::vector<torch::Tensor>& parameters, int workers, ProcessGroup& group, AddShares add_shares);
 
-  /// Begins a step's sum. No gradient of the last one is on its way any more.
+  /// Starts the sum of a step. The last step's sum must be complete.
   void start();
 
-  /// A worker's gradient of the parameter will not change any more; once for each worker and parameter, from any
-  /// thread. The one that completes a bucket adds its shares up and sends it.
+  /// Tells that a worker's gradient of the parameter is complete. Called once for each worker and parameter, on any
+  /// thread; the call that completes a bucket adds up its shares and sends it.
   void complete(size_t parameter);
 
   /// Waits for all. Returns the sums by parameter, valid until the next start().

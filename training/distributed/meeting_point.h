@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-// Where ranks meet: the store of rank 0, in which all of them write.
+// The rendezvous store: rank 0 keeps it, and all ranks write to it.
 namespace transmute {
 inline namespace v0 {
 namespace distributed {
@@ -33,8 +33,8 @@ std::string key_of(const char* prefix, int rank);
 std::string read(c10d::Store& store, const std::string& key);
 void write(c10d::Store& store, const std::string& key, const std::string& text);
 
-/// Signals wait for as long as the object lives: c10d's sockets take an interruption for an error. Threads that are
-/// begun meanwhile leave signals to others for good.
+/// Blocks SIGINT and SIGTERM during its life, because c10d's sockets take an interruption for an error. Threads that
+/// are started during that time keep them blocked.
 class SignalsLater {
  public:
   SignalsLater() {
@@ -61,7 +61,7 @@ class OtherSecret : public std::runtime_error {
 /// A connection to the store at the address of `options`; `serve`: this is rank 0, whose store it is;
 /// where all ranks are on one machine, no other machine reaches it.
 ///
-/// The secret is part of every key, so that who does not know it can neither read nor write what is there.
+/// The secret is part of every key, so that nobody without it can read or write the entries.
 /// @throws OtherSecret; c10d's errors where nobody answers in time.
 c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, double seconds);
 

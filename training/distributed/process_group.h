@@ -27,8 +27,8 @@ class OtherRankEnded : public std::runtime_error {
 /// The processes that train together, on LibTorch's c10d: Gloo for the CPU, NCCL for CUDA where the LibTorch has it.
 /// All of them make the same calls in the same order. A group of one needs neither and does nothing.
 ///
-/// A lost rank ends them all: each gives signs of life through rank 0's store, and whoever waits for another learns
-/// within RankOptions::timeout_seconds which one is lost, or at once why it ended where it could say so.
+/// A lost rank ends all of them. Each gives signs of life through rank 0's store; a rank that waits for another learns
+/// within RankOptions::timeout_seconds which one is lost, or at once why it ended, if it could say so.
 class ProcessGroup {
  public:
   /// Waits for the others. With several ranks the process ignores SIGPIPE from then on, unless it handles it.
@@ -68,7 +68,7 @@ class ProcessGroup {
 
   void wait_for_all();
 
-  /// Tells the others why this rank ends, which then end too. To be called before an error leaves the training.
+  /// Tells the other ranks why this one ends; they then end, too. To be called before an error leaves the training.
   void fail(const std::string& why);
 
  private:

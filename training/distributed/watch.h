@@ -17,8 +17,8 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-/// Signs of life, to and fro, on a thread and a connection of its own. The thread keeps the object alive: where a store
-/// does not answer any more, nobody waits for it.
+/// Exchanges signs of life with the other ranks, on a thread and a connection of its own. The thread keeps the object
+/// alive, so that nobody has to wait for it if the store no longer answers.
 class Watch {
  public:
   explicit Watch(const RankOptions& options) : options_(options), beats_(static_cast<size_t>(options.size)) {}
@@ -26,16 +26,16 @@ class Watch {
   /// The thread's work.
   static void serve(const std::shared_ptr<Watch>& self);
 
-  /// Why all must end; empty while nothing is wrong.
+  /// The reason why all ranks must end; empty while nothing is wrong.
   std::string verdict();
 
   /// @throws std::runtime_error with the verdict, where there is one.
   void check();
 
-  /// Has the others told why this rank ends, and waits until they can have heard it.
+  /// Tells the other ranks why this one ends, and gives them time to read it.
   void tell(const std::string& why);
 
-  /// False where the thread hangs.
+  /// Ends the thread. Returns false if it hangs.
   bool stop();
 
  private:

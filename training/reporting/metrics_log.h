@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where a run continues: it is going to repeat what comes later.
+/// The point from which a run continues; records of later steps will be written again.
 struct ResumePoint {
   int64_t step = 0;             ///< the last one that is done
   bool validation_due = false;  ///< the validation after that very step is still to come

@@ -13,8 +13,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where the time goes: spans of time from any number of threads, written as a trace file for chrome://tracing or
-/// Perfetto (ui.perfetto.dev). Spans on one thread may lie inside each other.
+/// Spans of time from any number of threads, which show where the time goes, written as a trace file for
+/// chrome://tracing or Perfetto (ui.perfetto.dev). Spans on one thread may lie inside each other.
 class Trace {
  public:
   /// A recording of operations. An operation that another thread began may end after the trace's life.
