@@ -119,7 +119,7 @@ void remove_rests_of_the_dead(const std::string& path) {
   }
 }
 
-// Where the links of `path` lead, whether or not something is there.
+// The path to which the links of `path` lead, whether or not it exists.
 std::string follow_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as many as Linux follows
   fs::path target = path;

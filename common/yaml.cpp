@@ -55,7 +55,7 @@ void refuse_second_document(const std::string& text, const std::string& where) {
       fmt::format("{}:{}: a second YAML document begins here, and only one is read", where, line));
 }
 
-// Where a line is indented with a tab, which YAML forbids and parsers report as something else.
+// Throws if a line is indented with a tab, which YAML forbids and parsers report as something else.
 void refuse_tabs(const std::string& text, const std::string& where) {
   std::istringstream lines(text);
   std::string line;

@@ -32,7 +32,7 @@ const ZipRecord& ZipArchive::record(const std::string& name) const {
   return found->second;
 }
 
-// Where the bytes of a record begin, all of which are in the file.
+// The place of the first byte of a record, all of whose bytes are in the file.
 uint64_t ZipArchive::data_begin(const std::string& name) const {
   const ZipRecord& found = record(name);
   if (!found.is_stored()) damaged_archive(bytes_.name, fmt::format("'{}' is compressed", name));

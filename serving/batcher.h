@@ -19,7 +19,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How one segment, a sentence or a line, is translated. Segments with the same key and model share a batch.
+/// Options for translating one segment, which is a sentence or a line. Segments with the same key and model share a
+/// batch.
 struct SegmentOptions {
   TranslationOptions translation;  ///< without target_prefixes
   std::string key;                 ///< equal for equal options
@@ -38,7 +39,7 @@ struct Segment {
   std::function<void(std::exception_ptr)> failed;
 };
 
-/// How much may wait, and how it is put together.
+/// Limits of the queue and of the batches.
 struct BatcherOptions {
   int workers = 1;                     ///< batches that are translated at the same time
   int64_t batch_size = 64;             ///< segments in each

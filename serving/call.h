@@ -18,7 +18,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How many requests each client has under way.
+/// Counts the requests that each client has under way.
 class ClientCounts {
  public:
   explicit ClientCounts(size_t most) : most_(most) {}

@@ -23,8 +23,9 @@ using Error = boost::system::error_code;
 
 namespace {
 
-// How long, after drain() began, open connections may bring one more request and begun handshakes may end. Shorter than
-// the second after which a client's system repeats an unanswered SYN: it then finds the port closed.
+// The time after the start of drain() in which open connections may bring one more request and started handshakes may
+// end. It is shorter than the second after which a client's system repeats an unanswered SYN: it then finds the port
+// closed.
 constexpr std::chrono::milliseconds kDrainGrace{900};
 constexpr std::chrono::milliseconds kPauseAfterFailedAccept{100};
 

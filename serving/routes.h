@@ -20,8 +20,9 @@ using TextRoutes = std::vector<std::shared_ptr<const TaskRoute>>;
 /// translated, into `target` where it is given, come first.
 std::vector<std::string> languages_to_detect(const ModelSet& models, const std::string& target = "");
 
-/// How the texts of a request are translated. Its codes of languages become those that the models' owner writes; where
-/// they are to be detected, the result gets the language of each text, and `request.source` the first of them.
+/// Finds the models and options for the texts of a request. Replaces its language codes with those of the models. If
+/// the source language is to be detected, `result` gets the language of each text, and `request.source` the first of
+/// them.
 /// @throws ApiError for languages that no model translates.
 TextRoutes routes_of(const ModelSet& models, ApiRequest& request, ApiResult& result);
 

@@ -14,7 +14,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a text is translated.
+/// The models and options that translate a text.
 struct TaskRoute {
   std::string source{};                                     ///< the text's language
   ModelSet::Route models{};                                 ///< none: the text stays as it is

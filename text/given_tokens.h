@@ -6,8 +6,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How many tokens at the beginning of a source and of its target name the languages. They are part of the request:
-/// their probabilities count as 1, and no result has them.
+/// Numbers of tokens at the beginning of a source and of its target that name the languages. These tokens are part of
+/// the request: their probabilities count as 1, and results do not contain them.
 struct GivenTokens {
   size_t source = 0;
   size_t target = 0;

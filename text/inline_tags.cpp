@@ -29,8 +29,8 @@ bool is_name_byte(char c) {
   return is_word_byte(c) || c == '_' || c == '-' || c == '.' || c == ':';
 }
 
-// How many bytes the placeholder that begins at `at` has; 0 where none does. Templates have more than a name in double
-// braces, such as {{ price | currency }}; a '<' there begins a tag, which is one by itself.
+// The number of bytes of the placeholder that begins at `at`; 0 if there is none. Templates have more than a name in
+// double braces, such as {{ price | currency }}; a '<' there begins a tag, which is one by itself.
 size_t placeholder_length(const std::string& text, size_t at) {
   constexpr std::string_view kSigils = "$%#", kClosing = "}}}";
   const size_t first = at + (kSigils.find(text[at]) == std::string_view::npos ? 0 : 1);

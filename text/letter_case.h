@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How the letters of a text are written.
+/// The case of a text's letters.
 enum class TextCase {
   mixed,     ///< as sentences usually are, or without upper case and lower case
   capitals,  ///< ALL IN CAPITALS, but for one letter in ten at most
@@ -23,10 +23,10 @@ TextCase case_of(const std::string& text);
 /// A text after a change of case, which may change the length of letters: ß becomes SS.
 struct RecasedText {
   std::string text;
-  /// Where each byte of the original, and its end, is in `text`.
+  /// The place in `text` of each byte of the original, and of its end.
   std::vector<size_t> places{0};
 
-  /// Where bytes of the original are in `text`.
+  /// The place in `text` of a range of bytes of the original.
   std::pair<size_t, size_t> now(const std::pair<size_t, size_t>& before) const;
   /// The bytes of the original that these bytes of `text` come from.
   std::pair<size_t, size_t> before(const std::pair<size_t, size_t>& now) const;

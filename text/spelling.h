@@ -10,9 +10,9 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How the words of a language are spelled, learned from lists of words: tells languages apart in texts of a few words.
-/// A word's probability is a mixture of Zipf's law over the frequent words and of letters given the four before them,
-/// with the smoothing of Witten and Bell (1991).
+/// A model of the spelling of a language's words, learned from lists of words. It tells languages apart in texts of a
+/// few words. A word's probability is a mixture of Zipf's law over the frequent words and of letters given the four
+/// before them, with the smoothing of Witten and Bell (1991).
 class Spelling {
  public:
   /// @param frequent in lower case, the most frequent first

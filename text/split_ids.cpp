@@ -21,8 +21,7 @@ bool ends_with_any(const std::string& piece, std::initializer_list<const char*> 
 // The quality of cuts within what should stay together.
 constexpr int kWorstCut = -4;
 
-// How good a place for a cut is after piece i: 3 after a sentence, 2 after a clause, 1 before a word, 0
-// inside one.
+// The quality of a cut after piece i: 3 after a sentence, 2 after a clause, 1 before a word, 0 inside one.
 int cut_quality(const std::vector<std::string>& pieces, size_t i) {
   const bool word_follows = i + 1 < pieces.size() && begins_word(pieces[i + 1]);
   const bool wide_mark = ends_with_any(pieces[i], {"。", "！", "？"});

@@ -89,7 +89,7 @@ std::vector<size_t> tag_ends(const std::string& text) {
   std::vector<size_t> ends;
   if (text.find('<') == std::string::npos) return ends;
   static const auto kNextStates = next_states();
-  // Where a tag ends whose rest begins at the byte after `at`, for each state in which the tag may be there.
+  // For each state in which a tag may be: the end of a tag whose rest begins at the byte after `at`.
   std::array<size_t, kTagStates + 1> from_next{}, from_here{};
   size_t name_from_second = 0;  // the same for a name that begins one byte later
   for (size_t at = text.size(); at-- > 0;) {

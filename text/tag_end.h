@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where the tokenizer of the HTML standard (section 13.2.5) is within a tag.
+/// States of the HTML standard's tokenizer (section 13.2.5) within a tag.
 enum class TagState {
   name,
   before_attribute,

@@ -33,7 +33,7 @@ bool is_word(TagRole role) {
   return role == TagRole::text || role == TagRole::argument;
 }
 
-// Where the tags go in one translation, and the words that they go between.
+// Finds the places of the tags in one translation, and the words between which they are.
 class Placement {
  public:
   Placement(const TagSource& source, const AlignedTranslation& given)
@@ -106,8 +106,8 @@ class Placement {
     return tag.parent == 0 ? Range{0, words_.size()} : ranges_[tag.parent - 1];
   }
 
-  // How much more of the word belongs to one of those pieces than to any other. A word that belongs to the source's end
-  // may be between words of the pieces.
+  // The amount by which more of the word belongs to one of those pieces than to any other. A word that belongs to the
+  // source's end may be between words of the pieces.
   static float belonging(const AlignedWord& word, const Range& pieces) {
     const auto [first, last] = pieces;
     float inside = word.row[word.largest], outside = inside;

@@ -25,7 +25,7 @@ struct ShortlistOptions {
   int64_t frequent = 100;  ///< number of tokens from the start of the vocabulary to allow always
 };
 
-/// How a model is opened.
+/// Options for opening a model.
 struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< worker threads on the CPU, with one batch each; 0: one per core
@@ -50,14 +50,14 @@ struct TranslatorOptions {
   bool listed_pieces = false;
 };
 
-/// How to treat a text of more than TranslationOptions::max_source_tokens.
+/// Treatment of a text of more than TranslationOptions::max_source_tokens.
 enum class LongTexts {
   split,    ///< translate it in parts, cut at sentence, clause or word boundaries, and join them
   refused,  ///< throw TextTooLong
 };
 
-/// How to treat a text in capitals, or with a capital at each word, that the model cannot read: its vocabulary was
-/// learned from text in ordinary case, and falls apart on such words.
+/// Treatment of a text in capitals, or with a capital at each word, that the model cannot read: a vocabulary that was
+/// learned from text in ordinary case breaks such words up into letters.
 enum class LetterCase {
   adapted,  ///< translate it in ordinary case, and give the translation the case of the source
   kept,     ///< translate it as it is

@@ -8,12 +8,12 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How SentencePiece learns the pieces.
+/// SentencePiece's algorithm for learning the pieces.
 enum class SubwordAlgorithm { bpe, unigram };
 /// One subword model for both languages, or one for each.
 enum class VocabularySharing { shared, separate };
 
-/// How the subword vocabulary is learned from the training text. Defaults: section 5.1 of the paper.
+/// Options for learning the subword vocabulary from the training text. Defaults: section 5.1 of the paper.
 struct TokenizerOptions {
   SubwordAlgorithm algorithm = SubwordAlgorithm::bpe;        ///< how SentencePiece learns the pieces
   VocabularySharing vocabulary = VocabularySharing::shared;  ///< one subword model or two

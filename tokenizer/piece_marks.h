@@ -7,7 +7,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How SentencePiece writes a space, and so the beginning of a word.
+/// SentencePiece's mark for a space, and so for the beginning of a word.
 constexpr std::string_view kSpaceMark = "\u2581";
 
 inline bool begins_word(std::string_view piece) {

@@ -16,7 +16,7 @@ constexpr int64_t kPad = 0;      ///< fills a batch's shorter rows; never attend
 constexpr int64_t kUnknown = 1;  ///< a character outside the vocabulary
 constexpr int64_t kBegin = 2;    ///< the first decoder input
 constexpr int64_t kEnd = 3;      ///< ends every source and every target
-/// How many ids are reserved.
+/// Number of reserved ids.
 constexpr int64_t kCount = 4;
 }  // namespace special_ids
 

@@ -65,7 +65,7 @@ void for_each_part_of(std::string_view text, bool word_by_word, const Visit& vis
   visit(text.substr(begin), begin);
 }
 
-// Where each byte of `decoded` begins and ends in the text, which may have other spaces, and has no marks.
+// The place of each byte of `decoded` in the text, which may have other spaces, and has no marks.
 std::vector<ByteSpan> places_in(std::string_view text, std::string_view decoded, std::string_view mark) {
   std::vector<ByteSpan> places;
   size_t at = 0;

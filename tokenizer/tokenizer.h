@@ -16,7 +16,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a multilingual vocabulary marks languages.
+/// Ways in which a multilingual vocabulary marks languages.
 enum class LanguagePieces {
   none,       ///< not at all: the model is for one language pair
   tags,       ///< `>>deu<<` before the source names the target language
@@ -68,7 +68,7 @@ class TRANSMUTE_API SubwordModel {
   int64_t language(const std::string& language) const;
   /// The languages of a multilingual vocabulary, as language() takes them.
   std::vector<std::string> language_names() const;
-  /// How the vocabulary marks languages.
+  /// The way in which the vocabulary marks languages.
   LanguagePieces languages() const { return languages_; }
   /// True if the first id is that of a language.
   bool begins_with_tag(const Ids& ids) const { return !ids.empty() && is_tag(ids.front()); }

@@ -101,7 +101,7 @@ size_t largest_shape(const TextSize& size) {
   return found;
 }
 
-// Where both are the same, or there are none, the sides' names.
+// The endings of the two files; the names of the sides if the endings are the same or missing.
 std::pair<std::string, std::string> endings_of(const PairOfFiles& files) {
   std::pair<std::string, std::string> both(text_file_ending(files.source), text_file_ending(files.target));
   if (both.first.empty() || both.second.empty() || both.first == both.second) return {"source", "target"};

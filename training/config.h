@@ -38,7 +38,8 @@ struct DataOptions {
   /// Files of lines "source<tab>target", beside train_source and train_target or instead; further columns are ignored.
   std::vector<std::string> train_pairs;
   std::vector<std::string> train_text;  ///< training text of a decoder-only model
-  /// How often an epoch contains each pair of files, then each file of train_pairs; or each text. Empty: once.
+  /// Number of times that an epoch contains each pair of files, then each file of train_pairs; or each text. Empty:
+  /// once.
   std::vector<double> train_weights;
   /// Word alignments of each pair of files, in Pharaoh format; "" for a pair without alignments. Used by
   /// TrainingOptions::guided_alignment.

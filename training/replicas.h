@@ -37,7 +37,7 @@ struct PendingLoss {
   static LossSum read(const torch::Tensor& values, int64_t tokens);
 };
 
-/// How a head's attention is trained with Batch::alignment.
+/// Options for training a head's attention with Batch::alignment.
 struct Guidance {
   double weight = 0;  ///< of its loss beside the tokens'; 0: no guidance
   int64_t layer = 0;  ///< of the decoder, from 0

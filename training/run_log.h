@@ -15,8 +15,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where rank 0 writes what happens: the log, the progress line, `metrics.jsonl` and TensorBoard's files. On the other
-/// ranks it is silent.
+/// Writes what happens to the log, the progress line, `metrics.jsonl` and TensorBoard's files. Only rank 0 writes.
 class RunLog {
  public:
   /// Makes a silent one.

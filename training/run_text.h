@@ -12,8 +12,8 @@ inline namespace v0 {
 TextFiles train_files(const TrainingConfig& config);
 TextFiles valid_files(const TrainingConfig& config);
 
-/// How long a text's sentences may be: what the config says and, where positions are learned, what they have room for
-/// beside a text's beginning or end.
+/// Limits of the length of a text's sentences: those of the config and, if positions are learned, the number of
+/// positions, less one for the beginning or the end.
 LengthLimits length_limits(const TrainingConfig& config);
 
 /// Checks all files that the config names, before anything is learned from them.

@@ -9,8 +9,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How much of its source a network passes on to the decoder. Where the encoder gives all positions of a sentence the
-/// same vector (rank collapse: Noci et al., 2022), encoder-decoder attention can only average them, and the network
+/// Measures how much of its source a network passes on to the decoder. If the encoder gives all positions of a sentence
+/// the same vector (rank collapse: Noci et al., 2022), encoder-decoder attention can only average them, and the network
 /// learns a language model of the target that does not see the source.
 struct SourceSignal {
   /// Share of the encoder output's squared norm that differs between the positions of a sentence, from 0 (all alike) to

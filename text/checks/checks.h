@@ -26,8 +26,8 @@ bool is_half_copied(std::string_view source, std::string_view target);
 /// Number of characters (code points).
 size_t characters_in(std::string_view text);
 
-/// How many standard deviations the length of a translation, in characters, lies above the expected one; negative below
-/// it.
+/// The number of standard deviations by which the length of a translation, in characters, is above the expected one;
+/// negative below it.
 double length_deviation(std::string_view source, std::string_view target, const Expectations& expected);
 
 }  // namespace checks

@@ -25,7 +25,7 @@ constexpr std::array<std::pair<const char*, Augmentation>, 4> kNames{{{"upper", 
 
 constexpr int32_t kLeastLetters = 4;  // of a word that can be read with a typo
 
-// Where the letters of such words begin and end.
+// The words that are long enough to be mistyped, as ranges of their letters.
 std::vector<std::pair<int32_t, int32_t>> long_words(const icu::UnicodeString& text) {
   std::vector<std::pair<int32_t, int32_t>> words;
   for (int32_t at = 0; at < text.length();) {

@@ -52,7 +52,7 @@ class BatchStream {
   PreparedBatch next();
 
  private:
-  // Where batches are taken from.
+  // The window from which batches are taken, and the place in it.
   struct Place {
     std::shared_ptr<const Epoch> epoch;
     std::shared_ptr<const Epoch::Window> window;  // with one batch at least

@@ -60,7 +60,7 @@ class PairReader {
   std::unique_ptr<TextFileReader> source_, alignment_;  // null where there is none
 };
 
-// Where a pair is counted that is left out; null for one that is kept.
+// The count for the reason why a pair is left out; null if it is kept.
 int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, const LengthLimits& limits,
                         LeftOut& left_out) {
   const bool lacks_source = pair.source.empty() && !files.source.empty();

@@ -30,7 +30,7 @@ class TokenLists {
   size_t length(size_t i) const { return ends_[i] - begin(i); }
   const int32_t* data(size_t i) const { return tokens_.data() + begin(i); }
   size_t total_tokens() const { return tokens_.size(); }
-  /// How often `token` occurs.
+  /// The number of occurrences of `token`.
   int64_t count(int64_t token) const { return std::count(tokens_.begin(), tokens_.end(), token); }
 
  private:

@@ -20,7 +20,7 @@ struct WeightedCorpus {
   double weight = 1;
 };
 
-/// How segmentations are drawn, see SubwordSampler. 0: that side keeps the one of the tokenizer.
+/// Options for drawing segmentations, see SubwordSampler. 0: that side keeps the tokenizer's segmentation.
 struct SubwordSampling {
   double source_alpha = 0;
   double target_alpha = 0;

@@ -248,8 +248,9 @@ class GlooConnection : public Connection {
     }
   }
 
-  // Where the others find this machine: the address by which it reaches rank 0's. On rank 0's own machine that is a
-  // loopback address, often also under its name, and what counts is where the others found it.
+  // The address at which the other ranks find this machine: the one from which it reaches rank 0's. On rank 0's own
+  // machine that is a loopback address, often also under the machine's name; there, the address counts at which the
+  // others found rank 0.
   std::string own_address() {
     if (!is_loopback(route_.from)) return route_.from;
     for (int rank = 0; rank < options_.size; ++rank) {
