@@ -139,7 +139,7 @@ class Grammar {
   std::vector<std::pair<int, double>> open_;
 };
 
-// How a symbol of a cell came about.
+// The derivation of a symbol of a cell.
 struct Way {
   int split = -1;  // -1: by a unary rule, or a word
   int left = -1, right = -1;

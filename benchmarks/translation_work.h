@@ -49,7 +49,7 @@ class FixedLength : public StepModel {
 /// The tokens that a source's translation may be made of; none: all.
 using ShortlistOf = std::function<Ids(const Ids& source)>;
 
-/// How a run searches. Without a pool, on the calling thread.
+/// The search of a run. Without a pool, it runs on the calling thread.
 struct SearchRun {
   int64_t batch_size = 1;
   int64_t beam_size = 4;

@@ -14,7 +14,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a text is written.
+/// Formats of a text.
 enum class TextFormat {
   text,  ///< plain, lines and all
   tags,  ///< one piece of text with inline tags such as <b> and placeholders such as {name}

@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a file is read.
+/// Options for reading a file.
 struct DocumentFileOptions {
   bool retranslate = false;                 ///< texts that the file has a translation of, as catalogs do, too
   uint64_t most_bytes = uint64_t{1} << 28;  ///< what the texts of a packed file may take when unpacked
@@ -24,7 +24,7 @@ class DocumentFile {
 
   /// The texts to be translated, in order.
   const std::vector<std::string>& texts() const { return texts_; }
-  /// How the texts are written.
+  /// The format of the texts.
   virtual TextFormat text_format() const = 0;
   /// The file with a translation in place of each text. The same texts give the same file.
   virtual std::string with(const std::vector<std::string>& translations) const = 0;

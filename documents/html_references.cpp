@@ -50,7 +50,7 @@ constexpr const char* kDigits = "0123456789";
 constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
 constexpr const char* kNameCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-// How many characters a text begins with that are among these.
+// The number of characters at the start of a text that are among these.
 size_t leading(std::string_view text, const char* characters) {
   return std::min(text.find_first_not_of(characters), text.size());
 }

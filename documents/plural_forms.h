@@ -15,7 +15,7 @@ class PluralForms {
   /// @param header with a line such as "Plural-Forms: nplurals=2; plural=n != 1;"
   explicit PluralForms(const std::string& header);
 
-  /// How many forms there are; 0 where the header does not say.
+  /// Number of forms; 0 if the header does not say.
   size_t count() const { return count_; }
   /// The form for one of something.
   size_t singular() const { return singular_; }

@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a format of subtitles writes text.
+/// The syntax of text in a format of subtitles.
 struct SubtitleSyntax {
   const char* line_break = "\n";  ///< as the format writes one within a cue
   bool has_references = false;    ///< such as &amp;

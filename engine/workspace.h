@@ -21,7 +21,7 @@ namespace inference {
 /// The kinds of work in a batch, whose time is measured.
 enum class Phase { encoder, decoder_products, decoder_attention, decoder_rest, output_product, count };
 
-/// Where a batch's time goes: what passed since the last call counts for the phase named.
+/// Measures a batch's time by phase: each call attributes the time since the last call to the phase that it names.
 class PhaseClock {
  public:
   void start() { last_ = std::chrono::steady_clock::now(); }

@@ -43,7 +43,7 @@ class Pickle {
   const PickleValue& root() const { return values_[root_]; }
   const PickleValue& operator[](size_t value) const { return values_[value]; }
   const std::vector<PickleValue>& values() const { return values_; }
-  /// How many of the bytes it takes.
+  /// Number of bytes that the pickle takes.
   size_t size() const { return at_; }
 
   /// The part of a storage or a tensor in a place.

@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where the numbers of a pickle's tensors are, which may share them.
+/// The places of the numbers of a pickle's tensors, which may share them.
 class PickledStorages {
  public:
   virtual ~PickledStorages() = default;

@@ -50,7 +50,7 @@ std::string header_length_bytes(uint64_t length) {
   return bytes;
 }
 
-// Where a tensor's data lie, relative to the end of the header.
+// The place of a tensor's data, relative to the end of the header.
 struct Entry {
   std::string name;
   NumberType type;

@@ -15,7 +15,7 @@ using StringCounts = std::unordered_map<std::string, int64_t>;
 // The text's n-grams, one map for each order: of characters, then of words.
 using NgramsByOrder = std::vector<StringCounts>;
 
-// Where each character of UTF-8 text begins, and its end.
+// The place of each character of UTF-8 text, and the text's end.
 std::vector<std::size_t> character_borders(const std::string& text) {
   std::vector<std::size_t> borders;
   for (std::size_t i = 0; i < text.size(); ++i)

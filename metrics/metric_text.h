@@ -8,8 +8,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a segment is cut into tokens before n-grams are counted. Each value is spelled on the command line and
-/// in the signature as `bleu_tokenizer_name` says, which is sacreBLEU's spelling.
+/// Ways to cut a segment into tokens before n-grams are counted. Each value is spelled on the command line and in the
+/// signature as `bleu_tokenizer_name` says, which is sacreBLEU's spelling.
 enum class BleuTokenizer {
   mteval_13a,     ///< "13a": the tokenization of WMT's mteval-v13a.pl, for text that has not been tokenized
   none,           ///< "none": split at whitespace only, for text that has been tokenized already

@@ -50,7 +50,8 @@ class TRANSMUTE_API DecodedKeyValue {
  private:
   KeyValue buffer_;  // [R,H,C,K] with C >= length_
   int64_t length_ = 0;
-  // How many tokens the buffer has. Whoever is as long may append in place; the others who share it must copy.
+  // Number of tokens in the buffer. A cache of this length may append in place; shorter ones that share the buffer must
+  // copy it.
   std::shared_ptr<std::atomic<int64_t>> written_;
 };
 

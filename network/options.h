@@ -24,7 +24,7 @@ enum class DecoderSelfAttention {
   ssru
 };
 
-/// How a query is compared with a key. Section 3.2.1 uses scaled_dot_product and compares it with dot_product and
+/// Ways to compare a query with a key. Section 3.2.1 uses scaled_dot_product and compares it with dot_product and
 /// additive; the others are not in the paper.
 enum class ScoreFunction {
   scaled_dot_product,  ///< q·k / sqrt(d_k), Eq. 1
@@ -136,7 +136,7 @@ struct TransformerOptions {
   double norm_epsilon = 1e-6;
 };
 
-/// How many tokens a text may have beside its beginning or end: learned positions limit it, sinusoids do not.
+/// Maximum number of tokens of a text, without its beginning or end: learned positions limit it, sinusoids do not.
 inline int64_t most_tokens(const TransformerOptions& options) {
   return options.positional_encoding == PositionalEncodingKind::learned ? options.max_positions - 1
                                                                         : std::numeric_limits<int64_t>::max();

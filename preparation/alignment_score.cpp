@@ -27,7 +27,7 @@ size_t half_of(const TextPair& pair) {
   return hash_bytes(pair.target.data(), pair.target.size(), hash_bytes(pair.source.data(), pair.source.size())) % 2;
 }
 
-// How much more probable a source makes the words of its target, as a logarithm.
+// The factor by which a source makes the words of its target more probable, as a logarithm.
 struct Gain {
   double sum = 0;
   size_t words = 0;  // over which it is

@@ -31,8 +31,8 @@ int byte_of(UChar32 c) {
   return found == kWindows1252.end() ? -1 : 0x80 + static_cast<int>(found - kWindows1252.begin());
 }
 
-// How many bytes a character has that begins with this one, if it is of a script that mojibake is likely to come from:
-// Latin, Greek, Cyrillic, Hebrew, Arabic, or one with three bytes or four. 0: none begins so.
+// The number of bytes of a character that begins with this byte, if its script is a likely origin of mojibake: Latin,
+// Greek, Cyrillic, Hebrew, Arabic, or one with three bytes or four. 0: no such character begins so.
 size_t length_after(int lead) {
   if ((lead >= 0xC2 && lead <= 0xC5) || (lead >= 0xCE && lead <= 0xD1) || (lead >= 0xD7 && lead <= 0xD9)) return 2;
   if (lead >= 0xE0 && lead <= 0xEF) return 3;

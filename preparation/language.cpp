@@ -46,7 +46,7 @@ const std::unordered_map<uint64_t, uint64_t>& languages_of_words() {
   return languages;
 }
 
-// How many of the words are frequent in each language.
+// The number of the words that are frequent in each language.
 WordCounts frequent_words(const std::vector<std::u32string>& words) {
   WordCounts counts{};
   for (const std::u32string& word : words) {
@@ -59,7 +59,7 @@ WordCounts frequent_words(const std::vector<std::u32string>& words) {
   return counts;
 }
 
-// How many of the words are frequent, but not in this language. Most texts have none.
+// The number of the words that are frequent in some language, but not in this one. Most texts have none.
 size_t frequent_elsewhere(const std::vector<std::u32string>& words, const std::string& code) {
   const std::vector<std::string>& codes = spelled_languages();
   const auto place = static_cast<size_t>(std::find(codes.begin(), codes.end(), code) - codes.begin());

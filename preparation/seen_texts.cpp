@@ -13,7 +13,7 @@ uint64_t hash_of(const std::string& text, uint64_t before) {
   return std::max<uint64_t>(hash_bytes(text.data(), text.size(), before), 1);
 }
 
-// Where the hash is, or where it would be put. There is always a free place.
+// The place of the hash, or the one where it would be put. There is always a free place.
 size_t HashSet::place_of(uint64_t hash) const {
   const size_t mask = places_.size() - 1;  // their number is a power of two
   size_t place = hash & mask;

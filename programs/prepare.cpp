@@ -119,7 +119,7 @@ void check_outputs(const Arguments& arguments) {
   }
 }
 
-// Where the pairs go: one file of two columns, two files, or none.
+// The destination of the pairs: one file of two columns, two files, or none.
 class PairOutput {
  public:
   explicit PairOutput(const Arguments& arguments) {

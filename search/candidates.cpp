@@ -227,7 +227,7 @@ std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextSc
 std::vector<Candidate> find_candidates(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
                                        const SearchOptions& options) {
   std::vector<Candidate> candidates = allowed_candidates(sentence, scores, b, length, options);
-  // Where every token that it may use is banned, it ends.
+  // The hypothesis ends if every token that it may use is disallowed.
   return candidates.empty() ? forced_ends(sentence, scores, b) : candidates;
 }
 

@@ -71,7 +71,7 @@ std::vector<std::string> read_strings(const char* const* strings, size_t count, 
 /// The caller's callbacks. `given` must outlive the hooks.
 TranslationHooks hooks_of(const transmute_translation_options& given);
 
-/// How the caller wants a model opened.
+/// The caller's options for opening a model.
 TranslatorOptions translator_options(const transmute_translator_options& given);
 
 }  // namespace transmute::c

@@ -52,7 +52,7 @@ struct LanguageModel::State {
         opened(open_models(model_paths(path, options), device, Architecture::decoder_only, options,
                            threads.parallel_for())) {}
 
-  // How many tokens a text can have, and why.
+  // The maximum number of tokens of a text, and the reason.
   int64_t most_tokens() const { return std::min(kMaxWholeTokens, model().most_tokens); }
   std::string limit() const {
     if (model().most_tokens >= kMaxWholeTokens)

@@ -27,7 +27,7 @@ struct OpenedModels {
   std::shared_ptr<const Shortlist> shortlist;  ///< that of a single model whose files have one; else null
 };
 
-/// Where weights of model folders are to be.
+/// The memory in which the weights of model folders are to be kept.
 WeightMemory memory_of(const TranslatorOptions& options);
 
 /// Opens models of one architecture, with the precision and the memory for weights of `options`. Without a precision,

@@ -59,9 +59,10 @@ class TRANSMUTE_API Translator {
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                       const TranslationOptions& options = {}, const TranslationHooks& hooks = {}) const;
 
-  /// How the model's files say that it should search: the section `search` of its configuration, Marian's decoder.yml,
-  /// or Hugging Face's generation_config.json. What they leave open has the defaults of SearchOptions. The programs and
-  /// the server begin with it; here, options say what is done.
+  /// The search options that the model's files recommend: the section `search` of its configuration, Marian's
+  /// decoder.yml, or Hugging Face's generation_config.json. Options that these files leave out have the defaults of
+  /// SearchOptions. The programs and the server search with them; the methods of this class use only the options that
+  /// they are given.
   SearchOptions default_search() const;
 
   /// The model's tokenizer, for implementing a SearchOptions::constraint.

@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Where every head of a model looked, for one sentence and its translation.
+/// The attention of every head of a model, for one sentence and its translation.
 struct AttentionTrace {
   Ids source;                          ///< S ids, the end included
   Ids target_in;                       ///< T ids that the decoder reads, begin first
@@ -34,8 +34,9 @@ struct HeadStatistics {
 /// weights: one head's, float32 [T,S] on the CPU.
 HeadStatistics head_statistics(const torch::Tensor& weights);
 
-/// How differently two heads look at the same sentence: the Jensen-Shannon divergence of their weights in bits, from 0
-/// (alike) to 1, averaged over the queries (Clark et al., 2019, "What Does BERT Look At?", section 6). a, b: [T,S].
+/// The difference between two heads' attention to the same sentence: the Jensen-Shannon divergence of their weights in
+/// bits, from 0 (alike) to 1, averaged over the queries (Clark et al., 2019, "What Does BERT Look At?", section 6). a,
+/// b: [T,S].
 double head_divergence(const torch::Tensor& a, const torch::Tensor& b);
 
 }  // namespace v0

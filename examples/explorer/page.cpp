@@ -37,7 +37,7 @@ LanguageTokens languages_of(const LoadedModel& model, const ExplorerOptions& opt
   return language_tokens({options.source_language, options.target_language}, model.tokenizer);
 }
 
-// How many tokens of its own a text may have.
+// Maximum number of a text's own tokens.
 int64_t most_own_tokens(const LoadedModel& model, const ExplorerOptions& options) {
   return std::min(options.max_tokens, most_tokens(model.options) - most_language_tokens(model.tokenizer.source()));
 }

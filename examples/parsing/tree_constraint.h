@@ -16,7 +16,7 @@ inline namespace v0 {
 /// The symbols of tree_text: `(NP` and `)NP` for phrases, `NN` for words.
 struct TreeLabels {
   std::set<std::string> phrases, parts_of_speech;
-  /// How often each word had each part of speech; empty: any word may have any.
+  /// Number of times that each word had each part of speech; empty: any word may have any.
   std::map<std::string, std::map<std::string, int64_t>> lexicon{};
 
   /// Adds those of a line of tree_text.

@@ -39,7 +39,7 @@ class OpenPhrases {
     if (!closed.children.empty()) open_.back().children.push_back(std::move(closed));
   }
 
-  // How many phrases must be closed for the innermost of this label to be closed; 0: there is none.
+  // Number of phrases to close until the innermost one of this label is closed; 0: there is none.
   size_t levels_to(const std::string& label) const {
     const auto found = std::find_if(open_.rbegin(), open_.rend() - 1, [&](const Tree& t) { return t.label == label; });
     return found == open_.rend() - 1 ? 0 : static_cast<size_t>(found - open_.rbegin()) + 1;
@@ -54,7 +54,7 @@ class OpenPhrases {
   std::vector<Tree> open_;
 };
 
-// Where the last word of the tree stands: what follows belongs there rather than to the root.
+// The phrase with the last word of the tree: what follows belongs there rather than to the root.
 Tree& last_phrase(Tree& tree) {
   Tree* phrase = &tree;
   while (!phrase->children.empty() && !phrase->children.back().is_word()) phrase = &phrase->children.back();

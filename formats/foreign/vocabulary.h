@@ -29,7 +29,7 @@ struct Vocabulary {
   int64_t start = kNoPiece;
 };
 
-/// How a vocabulary's rows become ours: the reserved ids first, then all others in their own order.
+/// The order in which a vocabulary's rows become ours: the reserved ids first, then all others in their own order.
 struct Renumbering {
   /// The number in the other program of each of our ids. An id that other numbers need too may occur twice.
   std::vector<int64_t> numbers;

@@ -23,7 +23,7 @@ inline int64_t padded_keys(int64_t keys) {
 template <class T>
 void transpose_keys(const float* keys, int64_t stride, int64_t count, int64_t width, T* to);
 
-/// How one head's queries are compared: with `scale` before the softmax.
+/// One head's attention: `scale` multiplies the products of queries and keys before the softmax.
 struct AttentionHead {
   int64_t key_width;
   int64_t value_width;
@@ -48,7 +48,7 @@ struct AttendArguments {
 template <class T>
 void attend(const AttentionHead& shape, const AttendArguments<T>& arguments, float* weights, kernels::Simd simd);
 
-/// Where the key and the value of one token begin in the first head of the first layer.
+/// The addresses of the key and the value of one token in the first head of the first layer.
 template <class T>
 struct CachedToken {
   T* key;

@@ -26,7 +26,7 @@ int64_t count(const std::vector<Rows<Number>>& matrix) {
   return sum;
 }
 
-// Where each row begins.
+// The address of each row.
 template <class Number>
 std::vector<const Number*> rows_of(const std::vector<Rows<Number>>& matrix, int64_t width) {
   std::vector<const Number*> rows;
@@ -35,7 +35,7 @@ std::vector<const Number*> rows_of(const std::vector<Rows<Number>>& matrix, int6
   return rows;
 }
 
-// How weights of every precision lie: [outputs/width][groups][width][group], a group of 4 bytes.
+// The layout of weights of every precision: [outputs/width][groups][width][group], a group of 4 bytes.
 struct PackedLayout {
   int64_t width;
   int64_t group;

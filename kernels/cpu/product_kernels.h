@@ -26,7 +26,7 @@ constexpr int64_t kTileOutputs = kTileRows;
 constexpr int64_t kStepBytes = kernels::kTileRowBytes;
 constexpr int64_t kTileBytes = kTileRows * kStepBytes;
 
-/// Where a product goes, from its first row on.
+/// The destination of a product, from its first row on.
 struct ProductOutput {
   float* y;
   const float* bias;      // or null; padded

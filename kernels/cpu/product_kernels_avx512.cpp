@@ -70,7 +70,7 @@ TRANSMUTE_TARGET_AVX512 void float32_tile(const float* x, const float* weight, i
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_fmadd_ps(input, values[v], sums[r][v]);
     }
     _mm_prefetch(next, _MM_HINT_T1);
-    // Where rows are few, the weights are what is waited for.
+    // If rows are few, the time goes into loading the weights.
     if (kRows < 8) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)

@@ -9,8 +9,8 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
-/// How weights and activations come into the layouts of product_kernels.h, in one instruction set. Rows of bfloat16 and
-/// int8 go to their place in a block of tiles: `steps` steps, one tile apart, filled up with zeros.
+/// Functions that bring weights and activations into the layouts of product_kernels.h, in one instruction set. Rows of
+/// bfloat16 and int8 go to their place in a block of tiles: `steps` steps, one tile apart, filled up with zeros.
 struct RowConverters {
   /// to[column][row] = from[row][column].
   void (*transpose)(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// How an element's number becomes kept or dropped, for every kernel that drops.
+// The function of an element's number that decides whether dropout keeps it, the same for every kernel.
 namespace transmute {
 inline namespace v0 {
 namespace kernels {

@@ -26,7 +26,7 @@ torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::
 torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
                                             const torch::Tensor& targets, const CrossEntropyOptions& options);
 
-/// How the divergence between the two distributions of each token enters the loss.
+/// Options for the share of the divergence between the two distributions of each token in the loss.
 struct DivergenceOptions {
   bool second_too = false;     ///< the cross-entropy of the second counts as well
   double forward_weight = 0;   ///< of KL(first||second)

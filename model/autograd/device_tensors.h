@@ -14,7 +14,7 @@ namespace kernels::cuda {
 /// True if the kernels run there: on GPUs of compute capability 8.0 or later, in a build that has them.
 bool run_on(torch::Device device);
 
-/// Where the GPU is in its machine, as "0000:65:00".
+/// The PCI address of the GPU, such as "0000:65:00".
 std::string pci_address(torch::Device device);
 
 /// True if the kernels take rows of `x`: float32, bfloat16 or half, the last dimension in whole vectors.

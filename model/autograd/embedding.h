@@ -10,7 +10,7 @@ namespace kernels {
 /// Stands for no token: its vector is 0, and its position's remains.
 constexpr int64_t kNoToken = -1;
 
-/// How `embed` combines a token's vector with its position's.
+/// Options of `embed` for combining a token's vector with its position's.
 struct EmbedOptions {
   double scale = 1;              ///< of the token's vector
   double dropout = 0;            ///< probability; 0 outside training

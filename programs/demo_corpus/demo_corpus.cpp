@@ -119,8 +119,8 @@ std::string too_few_message(std::size_t found, std::size_t wanted) {
 }
 
 std::vector<DemoPair> draw_distinct_pairs(const DemoCorpusOptions& options, std::size_t wanted) {
-  // Where about half of the draws repeat earlier ones, short kinds have run out, and the rest would be little
-  // but dates and times: another task than the one asked for.
+  // If about half of the draws repeat earlier ones, short kinds have run out, and the rest would be little but dates
+  // and times: another task than the one asked for.
   const std::size_t max_draws = 10'000 + 2 * wanted;
   const ExpressionWriter source(options.source_locale);
   const ExpressionWriter target(options.target_locale);

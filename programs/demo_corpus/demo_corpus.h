@@ -44,8 +44,8 @@ struct DemoCorpus {
 ///     pairs than distinct expressions can be drawn.
 DemoCorpus make_demo_corpus(const DemoCorpusOptions& options);
 
-/// How the files of the source and the target side end: the two languages (`en`, `de`), or the two locales
-/// where the languages are the same (`en_US`, `en_GB`).
+/// The endings of the files of the source and the target side: the two languages (`en`, `de`), or the two locales where
+/// the languages are the same (`en_US`, `en_GB`).
 /// @throws std::invalid_argument for an unknown locale, or one locale given twice.
 std::pair<std::string, std::string> demo_corpus_suffixes(const DemoCorpusOptions& options);
 

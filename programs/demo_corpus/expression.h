@@ -47,8 +47,8 @@ struct KindEntry {
   const char* skeleton;
 };
 
-/// Where two kinds say the same words (`May 4, 1986` is a long and a medium date), the words belong to the
-/// kind that is first.
+/// If two kinds say the same words (`May 4, 1986` is a long and a medium date), the words belong to the kind that is
+/// first.
 inline constexpr KindEntry kKinds[] = {
     {ExpressionKind::cardinal, Quantity::number, 30, nullptr},
     {ExpressionKind::ordinal, Quantity::number, 12, nullptr},

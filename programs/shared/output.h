@@ -12,8 +12,9 @@ namespace transmute {
 /// The message of programs where standard output takes nothing more.
 constexpr const char* kUnwritableStandardOutput = "standard output cannot be written to (is the disk full?)";
 
-/// Where a program's results go: standard output, or a file that gets its name when it is complete. A file whose name
-/// ends in .gz is compressed. SIGINT, SIGTERM and SIGHUP remove an incomplete file before they end the process.
+/// The destination of a program's results: standard output, or a file that gets its name when it is complete. A file
+/// whose name ends in .gz is compressed. SIGINT, SIGTERM and SIGHUP remove an incomplete file before they end the
+/// process.
 class Output {
  public:
   /// @param path empty or "-" for standard output
