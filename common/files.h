@@ -22,18 +22,19 @@ bool begins_with(const std::string& name, std::string_view beginning);
 /// The beginning of a name, of at most `most` bytes, that ends between characters.
 std::string shortened_name(const std::string& name, size_t most);
 
-/// Larger than any file that is read as a whole: a device or a wrong file does not fill the memory.
+/// Limit for files that are read as a whole, larger than any of them: a device or a wrong file must not fill the
+/// memory.
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
 
-/// Larger than any vocabulary or SentencePiece model, and any settings beside them.
+/// Limit for vocabularies, SentencePiece models and the settings beside them, larger than any of them.
 constexpr uint64_t kMaxVocabularyBytes = 256 << 20;
 
 /// The whole content of a file, byte for byte. It may be a pipe, whose end is waited for.
 /// @throws std::runtime_error naming the file that cannot be read, or has more than `most` bytes.
 std::string read_file(const std::string& path, uint64_t most = kMaxFileBytes);
 
-/// The same for a file that others made, as those of a model: a pipe, on which a program would wait for ever, or a
-/// device is refused.
+/// The same for a file from others, such as a model's: refuses a pipe, on which a program would wait forever, and a
+/// device.
 std::string read_regular_file(const std::string& path, uint64_t most);
 
 /// A regular file of which many threads may read parts at once.
@@ -66,7 +67,7 @@ class InputFile {
 void write_file_atomically(const std::string& path, std::string_view content);
 
 /// A file that appears under its name only when it is complete: `write` what it holds, then `commit`. Without a commit
-/// nothing remains; what a process that ended at once left goes when the next one writes the file. Errors as for
+/// nothing remains. If the process is killed, the next one that writes the file removes the rest. Errors as for
 /// write_file_atomically.
 class AtomicFile {
  public:
@@ -77,7 +78,7 @@ class AtomicFile {
 
   void write(const void* bytes, size_t count);
   void commit();
-  /// The file that holds what was written until now, to be removed where the process must end at once; empty for a
+  /// The temporary file with the content so far, which a process that must end at once has to remove; empty for a
   /// device or pipe.
   const std::string& partial_path() const { return partial_; }
 
@@ -90,20 +91,20 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-/// Makes the folder `path` with what `fill` writes into the folder that it is given; all or nothing, as for
+/// Makes the folder `path` with the files that `fill` writes into the folder that it is given; all or nothing, as for
 /// AtomicFile. An older folder of that name is replaced: callers check that it is theirs.
 /// @throws std::runtime_error naming the folder and the cause.
 void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill);
 
-/// Removes a folder and what is in it. A crash at any instant leaves the whole folder, or what remove_rests_of removes,
-/// where the file system can rename it.
+/// Removes a folder with its content. If the file system can rename the folder, a crash at any instant leaves it whole
+/// or as something that remove_rests_of removes.
 void remove_folder_atomically(const std::string& path);
 
 /// Removes what a crash left of an unfinished AtomicFile or write_folder_atomically of `path`. Nobody may be at work on
 /// it.
 void remove_rests_of(const std::string& path);
 
-/// Lets this process have `wanted` files open at once, or as many as the system allows; it often begins with a limit of
+/// Lets this process have `wanted` files open at once, or as many as the system allows; the initial limit is often
 /// 1,024.
 /// @returns how many it may have open now; `wanted` where the system does not say
 size_t allow_open_files(size_t wanted);

@@ -19,7 +19,7 @@ class ProcessLock {
   ProcessLock(const ProcessLock&) = delete;
   ProcessLock& operator=(const ProcessLock&) = delete;
 
-  /// False where the file system has no locks: then nobody is kept out.
+  /// False if the file system has no locks: then no process is kept out.
   bool is_held() const { return is_held_; }
 
  private:

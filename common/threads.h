@@ -87,8 +87,8 @@ class TRANSMUTE_API ThreadPool {
 
   int size() const { return static_cast<int>(state_->threads.size()); }
 
-  /// Runs task(0) … task(count-1), begun in this order, on the pool's threads, and returns when all have ended. After a
-  /// task has thrown, no further one is begun; the exception of the lowest-numbered task is rethrown.
+  /// Runs task(0) … task(count-1), started in this order, on the pool's threads, and returns when all have ended. After
+  /// a task has thrown, no further one is started; the exception of the lowest-numbered task is rethrown.
   /// @throws std::invalid_argument from within a task of this pool, or of a call that such a task waits for: it might
   /// wait for itself; std::runtime_error in a forked process, which has none of the threads.
   void for_each(size_t count, const std::function<void(size_t)>& task);
@@ -101,8 +101,8 @@ class TRANSMUTE_API ThreadPool {
     const std::function<void(size_t)>& task;
     size_t count;
     const ServedPool* caller;  // what the calling thread serves
-    size_t next = 0;           // the first task not begun
-    size_t running = 0;        // tasks begun and not ended
+    size_t next = 0;           // the first task not started
+    size_t running = 0;        // tasks started and not ended
     size_t failed_task = 0;
     std::exception_ptr error{};
     std::condition_variable ended{};
@@ -114,7 +114,7 @@ class TRANSMUTE_API ThreadPool {
     std::vector<std::thread> threads;
     std::mutex mutex;
     std::condition_variable wake;
-    std::list<Call*> waiting;  // calls with tasks not begun; the front is served next
+    std::list<Call*> waiting;  // calls with tasks not started; the front is served next
     std::condition_variable thread_started;
     size_t started = 0;  // threads whose start_thread has ended
     std::exception_ptr start_error;

@@ -17,7 +17,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The parts that the steps of a training work with. All of them must outlive them.
+/// The objects that Steps works with. All of them must outlive it.
 struct StepParts {
   const TrainingConfig& config;
   ProcessGroup& group;
@@ -47,20 +47,20 @@ class Steps {
     int64_t source_tokens = 0;
   };
 
-  /// @param state moves on with the steps; it must outlive this object
+  /// @param state is updated by each step; it must outlive this object
   Steps(const StepParts& parts, TrainState& state, StepOptions options);
 
   /// Takes a step. With overlapping steps it completes the previous one, and completes the new one only if something is
   /// due after it.
   /// @param trace where not null, gets spans of the step's phases
-  /// @returns whether state.step is now the step that was begun; false where it was skipped or has not ended yet.
+  /// @returns whether state.step is now the step that was started; false if it was skipped or is pending.
   /// @throws std::runtime_error where more steps in a row were skipped than training.max_skipped_steps.
   bool take(Trace* trace);
   /// Completes the pending step, if there is one.
   void finish();
 
-  /// The rate of a step. Where training.max_minutes ends the training before training.max_steps, a schedule with a
-  /// floor falls until that time at the speed so far.
+  /// The learning rate of a step. If training.max_minutes will end the training before training.max_steps, a schedule
+  /// with a floor reaches it at that time, estimated from the speed so far.
   double learning_rate(int64_t step) const;
   int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
 
@@ -68,8 +68,8 @@ class Steps {
   double gradient_norm() const { return gradient_norm_; }
   const Totals& totals() const { return totals_; }
   void clear_totals() { totals_ = {}; }
-  /// About the share of the step under way that this process has computed: micro-batches that are being computed count
-  /// half. May be called on any thread.
+  /// The approximate share of the present step that this process has computed: micro-batches that are being computed
+  /// count half. May be called on any thread.
   double share_of_step() const;
   /// Share of the present epoch that is done.
   double epoch_done() const { return epoch_done_; }
