@@ -17,10 +17,10 @@ inline namespace v0 {
 
 namespace {
 
-void warn_of_slowness(const Machine& machine) {
-  const bool is_cpu = machine.device.is_cpu();
+void warn_of_slowness(const ResolvedOptions& resolved) {
+  const bool is_cpu = resolved.device.is_cpu();
   if (const std::string warning = slow_blas_warning(); is_cpu && !warning.empty()) spdlog::warn(warning);
-  if (machine.precision == Precision::bfloat16 && !has_bfloat16(machine.device))
+  if (resolved.precision == Precision::bfloat16 && !has_bfloat16(resolved.device))
     spdlog::warn(fmt::format(
         "training.precision is bfloat16, but this {} has no instructions for it and emulates them, many times more "
         "slowly than float32: stop, and set it to float32 or auto",
@@ -36,15 +36,15 @@ std::string score_value(const TrainState& state) {
 }  // namespace
 
 void log_start(const RunFacts& facts, const TrainState& state) {
-  const Machine& machine = facts.machine;
+  const ResolvedOptions& resolved = facts.resolved;
   spdlog::info(fmt::format("transmute {}, LibTorch {}, device {}, {}, {} kernels, {} products, {} parameters",
-                           build_version(), TORCH_VERSION, machine.device.str(), counted(machine.workers, "thread"),
-                           kernels::simd_name(kernels::active_simd()), precision_name(machine.precision),
+                           build_version(), TORCH_VERSION, resolved.device.str(), counted(resolved.workers, "thread"),
+                           kernels::simd_name(kernels::active_simd()), precision_name(resolved.precision),
                            format_count(facts.parameters)));
   if (facts.ranks.size > 1)
     spdlog::info(fmt::format("{} ({}); a step has {}", counted(facts.ranks.size, "rank"), facts.ranks.origin,
                              counted(facts.batches_per_step, "batch", "batches")));
-  warn_of_slowness(machine);
+  warn_of_slowness(resolved);
   if (state.step > 0)
     spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.pass()));
   if (facts.guidance.weight > 0)
@@ -69,10 +69,10 @@ std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& fa
   table.insert(table.end(), {{"parameters", format_count(facts.parameters)},
                              {"training text", format_count(facts.pairs) +
                                                    (facts.config.is_language_model() ? " lines" : " sentence pairs")},
-                             {"products", precision_name(facts.machine.precision)},
+                             {"products", precision_name(facts.resolved.precision)},
                              {"processes", std::to_string(facts.ranks.size)},
-                             {"device of each", facts.machine.device.str()},
-                             {"threads of each", std::to_string(facts.machine.workers)},
+                             {"device of each", facts.resolved.device.str()},
+                             {"threads of each", std::to_string(facts.resolved.workers)},
                              {"CPU kernels", kernels::simd_name(kernels::active_simd())},
                              {"transmute", build_version()},
                              {"LibTorch", TORCH_VERSION}});

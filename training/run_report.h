@@ -2,9 +2,9 @@
 #pragma once
 
 #include <transmute/training/checkpoint.h>
-#include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/reporting/report.h>
+#include <transmute/training/resolved_options.h>
 #include <transmute/training/verdict.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline namespace v0 {
 struct RunFacts {
   const TrainingConfig& config;
   const RankOptions& ranks;
-  Machine machine;
+  ResolvedOptions resolved;
   int64_t parameters = 0;
   int64_t pairs = 0;             ///< of the training text; of plain text, lines
   int64_t batches_per_step = 0;  ///< of all ranks

@@ -29,9 +29,9 @@ Guidance guidance_of(const TrainingConfig& config) {
   return {training.guided_alignment, layer - 1, training.guided_head - 1};
 }
 
-AdamOptions adam_options(const TrainingOptions& training, const Machine& machine) {
+AdamOptions adam_options(const TrainingOptions& training, const ResolvedOptions& resolved) {
   return {training.adam_beta1, training.adam_beta2,   training.adam_epsilon,
-          training.clip_norm,  training.weight_decay, !machine.overlaps_steps};
+          training.clip_norm,  training.weight_decay, !resolved.overlaps_steps};
 }
 
 }  // namespace
@@ -44,14 +44,14 @@ TrainingSession::TrainingSession(const TrainingConfig& config, const std::string
       folder_(options.run_folder),
       group_(group),
       heartbeat_(group.is_first() ? std::make_unique<Heartbeat>() : nullptr),
-      machine_(machine_of(options, config.training)),
-      workers_(machine_.workers, run_operations_on_this_thread_only),
+      resolved_(resolve_options(options, config.training)),
+      workers_(resolved_.workers, run_operations_on_this_thread_only),
       tokenizer_(prepare_tokenizer()),
       train_text_(prepare_training_text()),
-      replicas_(make_transformer(), machine_.device, workers_, machine_.precision),
-      optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training, machine_)),
+      replicas_(make_transformer(), resolved_.device, workers_, resolved_.precision),
+      optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training, resolved_)),
       checkpoints_(folder_.checkpoints()) {
-  check_ranks_fit(group_, config_yaml, train_text_, machine_.device, machine_.precision);  // as given
+  check_ranks_fit(group_, config_yaml, train_text_, resolved_.device, resolved_.precision);  // as given
   replicas_.guide(guidance_of(config_));
   replicas_.use(consistency_of(config_.training));
   if (config_.training.recompute) replicas_.use(Activations::recomputed);
@@ -102,7 +102,7 @@ Transformer TrainingSession::make_transformer() {
   Transformer transformer(with_vocabulary(config_.model.model, tokenizer_));
   if (group_.is_first() && !folder_.has_begun() && !config_.training.initialize_from.empty())
     take_weights_of_initial_model(transformer, config_);
-  transformer->to(machine_.device);
+  transformer->to(resolved_.device);
   return transformer;
 }
 
@@ -116,7 +116,7 @@ void TrainingSession::prepare_validation() {
   log_text("validation", config_, text.size(),
            {static_cast<int64_t>(text.source.total_tokens()), static_cast<int64_t>(text.target.total_tokens()),
             loaded.left_out, text.source.count(special_ids::kUnknown), text.target.count(special_ids::kUnknown)});
-  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_}, std::move(loaded.text));
+  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, resolved_}, std::move(loaded.text));
 }
 
 // Rank 0's newest checkpoint, on all ranks.
@@ -142,7 +142,7 @@ void TrainingSession::restore() {
 void TrainingSession::start_batches() {
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
-  options.micro_batch_tokens = machine_.tokens_of_pairs(config_.training);
+  options.micro_batch_tokens = resolved_.tokens_of_pairs(config_.training);
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;
@@ -175,7 +175,7 @@ void TrainingSession::say_that_all_steps_are_made() {
 int TrainingSession::run(const std::function<int()>& stop_signal) {
   clock_ = Stopwatch(state_.seconds);
   steps_.emplace(StepParts{config_, group_, workers_, replicas_, optimizer_, *batches_, clock_}, state_,
-                 StepOptions{machine_.overlaps_steps, stop_signal, [this](const auto& text) { log_.warn(text); }});
+                 StepOptions{resolved_.overlaps_steps, stop_signal, [this](const auto& text) { log_.warn(text); }});
   report_.emplace(StepReportParts{config_, state_, clock_, *steps_, replicas_.transformer(), log_});
   say_that_all_steps_are_made();
   is_planning_ = options_.plan && state_.step < config_.training.warmup_steps;
@@ -305,7 +305,7 @@ void TrainingSession::save_checkpoint(bool is_interim) {
 RunFacts TrainingSession::facts() const {
   return {config_,
           options_.ranks,
-          machine_,
+          resolved_,
           parameter_count(with_vocabulary(config_.model.model, tokenizer_)),
           static_cast<int64_t>(train_text_.size()),
           config_.training.accumulate_batches * group_.size(),

@@ -7,9 +7,9 @@
 #include <transmute/training/data/corpus_cache.h>
 #include <transmute/training/distributed/process_group.h>
 #include <transmute/training/heartbeat.h>
-#include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/reporting/step_profile.h>
+#include <transmute/training/resolved_options.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/run_log.h>
 #include <transmute/training/run_report.h>
@@ -73,7 +73,7 @@ class TrainingSession {
   const RunFolder folder_;
   ProcessGroup& group_;
   const std::unique_ptr<Heartbeat> heartbeat_;  // rank 0's
-  const Machine machine_;
+  const ResolvedOptions resolved_;
   WorkerCrew workers_;
   std::shared_ptr<ProcessLock> lock_;  // rank 0's, of the folder
   StepProfile profile_;                // rank 0's

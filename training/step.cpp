@@ -69,15 +69,15 @@ double Steps::learning_rate(int64_t step) const {
 
 bool Steps::take(Trace* trace) {
   const Trace::Span span(trace, "step");
-  Begun step = begin(trace);
-  if (begun_ && !settle()) --step.number;
-  const bool is_awaited = must_be_settled(step.number);
-  begun_ = std::move(step);
-  return is_awaited && settle();
+  PendingStep step = begin(trace);
+  if (pending_ && !await_pending()) --step.number;
+  const bool is_awaited = must_be_awaited(step.number);
+  pending_ = std::move(step);
+  return is_awaited && await_pending();
 }
 
 void Steps::finish() {
-  if (begun_) settle();
+  if (pending_) await_pending();
 }
 
 // The next batch; the cursor moves past it.
@@ -91,11 +91,11 @@ PreparedBatch Steps::next_batch(Trace* trace) {
   return batch;
 }
 
-Steps::Begun Steps::begin(Trace* trace) {
+Steps::PendingStep Steps::begin(Trace* trace) {
   std::vector<PreparedBatch> batches;
   while (static_cast<int64_t>(batches.size()) < batches_per_step()) batches.push_back(next_batch(trace));
-  Begun step;
-  step.number = state_.step + (begun_ ? 2 : 1);
+  PendingStep step;
+  step.number = state_.step + (pending_ ? 2 : 1);
   step.epoch = state_.epoch;
   step.batch = state_.batch;
   for (const auto& batch : batches) step.source_tokens += batch.source_tokens;
@@ -148,7 +148,7 @@ LossSum Steps::exchange(const LossSum& own) {
   return {values[kLoss], static_cast<int64_t>(values[kTokens]), values[kGuidance], values[kDivergence]};
 }
 
-void Steps::update(Begun& step, const PendingLoss& own, Trace* trace) {
+void Steps::update(PendingStep& step, const PendingLoss& own, Trace* trace) {
   step.loss = exchange(own.read());
   const Trace::Span span(trace, "optimizer");
   std::vector<std::vector<torch::Tensor>> gradients;
@@ -169,7 +169,7 @@ void Steps::update(Begun& step, const PendingLoss& own, Trace* trace) {
 }
 
 // The same without waiting for the device.
-void Steps::start_update(Begun& step, const PendingLoss& loss, Trace* trace) {
+void Steps::start_update(PendingStep& step, const PendingLoss& loss, Trace* trace) {
   const Trace::Span span(trace, "optimizer");
   const Adam::Started started =
       optimizer_.start_update(replicas_.gradients().front(), learning_rate(step.number), loss.sums[0]);
@@ -179,7 +179,7 @@ void Steps::start_update(Begun& step, const PendingLoss& loss, Trace* trace) {
 }
 
 // True if something is due after the step that needs its weights or its loss.
-bool Steps::must_be_settled(int64_t step) const {
+bool Steps::must_be_awaited(int64_t step) const {
   const TrainingOptions& training = config_.training;
   const auto is_due = [&](int64_t every) { return step % every == 0; };
   return !options_.overlap || stopped_by_ != 0 || step >= training.max_steps || is_due(training.log_every) ||
@@ -187,9 +187,9 @@ bool Steps::must_be_settled(int64_t step) const {
 }
 
 // Completes the pending step. Returns false if it was skipped.
-bool Steps::settle() {
-  Begun step = std::move(*begun_);
-  begun_.reset();
+bool Steps::await_pending() {
+  PendingStep step = std::move(*pending_);
+  pending_.reset();
   if (step.outcome) {
     const torch::Tensor values = step.outcome->get();
     constexpr int64_t kHappened = PendingLoss::kSums;
@@ -217,7 +217,7 @@ bool Steps::settle() {
 
 // Leaves the weights as they were before the step and continues with the next batch, or ends the run if too many steps
 // in a row were skipped.
-void Steps::skip(const Begun& step) {
+void Steps::skip(const PendingStep& step) {
   const std::string where = where_not_finite(parameters_of(replicas_.transformer()), step.unsound, group_);
   const std::string what = fmt::format(
       "step {} (epoch {}, before batch {}) diverged: loss {}, learning rate {:.3g}; {}", step.number, step.epoch + 1,

@@ -82,7 +82,7 @@ class Steps {
 
  private:
   // A step whose loss may not be known yet.
-  struct Begun {
+  struct PendingStep {
     int64_t number = 0;
     int64_t epoch = 0, batch = 0;  // where its text ends
     int64_t source_tokens = 0;
@@ -92,16 +92,16 @@ class Steps {
     std::optional<HostCopy> outcome;  // where set, holds what loss, gradient_norm and unsound will be made of
   };
 
-  Begun begin(Trace* trace);
+  PendingStep begin(Trace* trace);
   PreparedBatch next_batch(Trace* trace);
   PendingLoss accumulate_gradients(std::vector<PreparedBatch> batches, int64_t step, Trace* trace);
-  void update(Begun& step, const PendingLoss& own, Trace* trace);
-  void start_update(Begun& step, const PendingLoss& loss, Trace* trace);
+  void update(PendingStep& step, const PendingLoss& own, Trace* trace);
+  void start_update(PendingStep& step, const PendingLoss& loss, Trace* trace);
   LossSum exchange(const LossSum& own);
   int64_t last_step(int64_t step) const;
-  bool must_be_settled(int64_t step) const;
-  bool settle();
-  void skip(const Begun& step);
+  bool must_be_awaited(int64_t step) const;
+  bool await_pending();
+  void skip(const PendingStep& step);
 
   const TrainingConfig& config_;
   ProcessGroup& group_;
@@ -113,7 +113,7 @@ class Steps {
   TrainState& state_;
   StepOptions options_;
 
-  std::optional<Begun> begun_;
+  std::optional<PendingStep> pending_;
   Totals totals_;
   double gradient_norm_ = 0;
   double epoch_done_ = 0;

@@ -6,9 +6,9 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/training/data/batcher.h>
-#include <transmute/training/machine.h>
 #include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
+#include <transmute/training/resolved_options.h>
 #include <transmute/training/run_text.h>
 
 #include <algorithm>
@@ -55,14 +55,14 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   constexpr double kLeastSeconds = 3, kShareOfMost = 1.0 / 3;  // what else the machine does comes and goes
   const std::chrono::duration<double> longest(most_seconds),
       least(std::min(kLeastSeconds, kShareOfMost * most_seconds));
-  const Machine machine = machine_of(options, config.training);
-  WorkerCrew workers(machine.workers, run_operations_on_this_thread_only);
+  const ResolvedOptions resolved = resolve_options(options, config.training);
+  WorkerCrew workers(resolved.workers, run_operations_on_this_thread_only);
   TransformerOptions model = config.model.model;
   model.source_vocab_size = model.target_vocab_size = config.model.tokenizer.vocab_size;
   model.padding_id = special_ids::kPad;
   Transformer transformer(model);
-  transformer->to(machine.device);
-  Replicas replicas(transformer, machine.device, workers, machine.precision);
+  transformer->to(resolved.device);
+  Replicas replicas(transformer, resolved.device, workers, resolved.precision);
   replicas.use(consistency_of(config.training));
   if (config.training.recompute) replicas.use(Activations::recomputed);
   Adam optimizer(parameters_of(replicas.transformer()), {});
@@ -79,7 +79,7 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
     for (int64_t batch = 0; batch < batches; ++batch) {
       StepInput input;
       for (const auto& micro_batch :
-           cut_into_micro_batches(text, pairs, machine.tokens_of_pairs(config.training), workers.size()))
+           cut_into_micro_batches(text, pairs, resolved.tokens_of_pairs(config.training), workers.size()))
         input.micro_batches.push_back(make_batch(text, micro_batch));
       input.step_target_tokens = batches * count_target_tokens(text, pairs);
       input.dropout_key = static_cast<uint64_t>(step * batches + batch);

@@ -130,7 +130,7 @@ bool is_surely_better(const TranslatedText& a, const TranslatedText& b, Validati
 }
 
 double Validator::loss() const {
-  const LossSum loss = parts_.replicas.evaluate(text_, parts_.machine.micro_batch_tokens);
+  const LossSum loss = parts_.replicas.evaluate(text_, parts_.resolved.micro_batch_tokens);
   return loss.sum / static_cast<double>(loss.tokens);
 }
 
@@ -170,7 +170,7 @@ TranslatedText Validator::translate(const SearchOptions& search) const {
   const ParallelFor parallel_for = [this](size_t count, const std::function<void(size_t)>& task) {
     parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
   };
-  const TranslationEngine engine(make_step_model(transformer, parts_.machine.device, Precision::float32, parallel_for),
+  const TranslationEngine engine(make_step_model(transformer, parts_.resolved.device, Precision::float32, parallel_for),
                                  parts_.tokenizer, parallel_for);
   TranslationOptions options;
   options.guard = Guard::warn;             // the score is the search's; confidence depends on warnings

@@ -5,8 +5,8 @@
 #include <transmute/network/search_options.h>
 #include <transmute/text/checks/confidence.h>
 #include <transmute/training/checkpoint.h>
-#include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
+#include <transmute/training/resolved_options.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -62,7 +62,7 @@ class Validator {
     const Tokenizer& tokenizer;
     Replicas& replicas;
     WorkerCrew& workers;
-    const Machine& machine;
+    const ResolvedOptions& resolved;
   };
 
   Validator(const Parts& parts, ParallelText text) : parts_(parts), text_(std::move(text)) {}

@@ -11,7 +11,8 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-/// Separates, in the verdict, the name of the rank that ended first from the reason, which that rank gave itself.
+/// Separates, in the reason for the end, the name of the rank that ended first from the reason, which that rank gave
+/// itself.
 constexpr const char* kEnded = " ended: ";
 
 /// The part of c10d that a ProcessGroup of several ranks needs; see there.

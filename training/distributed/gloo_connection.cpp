@@ -4,10 +4,10 @@
 #include <spdlog/spdlog.h>
 #include <torch/version.h>
 #include <transmute/training/distributed/connection.h>
-#include <transmute/training/distributed/meeting_point.h>
 #include <transmute/training/distributed/network_address.h>
 #include <transmute/training/distributed/process_group.h>
-#include <transmute/training/distributed/watch.h>
+#include <transmute/training/distributed/rank_monitor.h>
+#include <transmute/training/distributed/rendezvous_store.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,10 +48,10 @@ class GlooConnection : public Connection {
  public:
   GlooConnection(const RankOptions& options, torch::Device device) : options_(options) {
     meet();
-    watch_ = std::make_shared<Watch>(options_);
+    monitor_ = std::make_shared<RankMonitor>(options_);
     try {
       const SignalsLater signals_later;
-      std::thread([watch = watch_] { Watch::serve(watch); }).detach();
+      std::thread([monitor = monitor_] { RankMonitor::serve(monitor); }).detach();
       join_gloo();
       join_nccl(device);
     } catch (const std::exception& error) {
@@ -62,8 +62,8 @@ class GlooConnection : public Connection {
   }
 
   ~GlooConnection() override {
-    if (!failed_ && watch_->verdict().empty()) {
-      if (watch_->stop()) {
+    if (!failed_ && monitor_->end_reason().empty()) {
+      if (monitor_->stop()) {
         leave();
         return;
       }
@@ -108,7 +108,7 @@ class GlooConnection : public Connection {
 
   void fail(const std::string& why) override {
     failed_ = true;
-    watch_->tell(why);
+    monitor_->tell(why);
   }
 
  private:
@@ -166,15 +166,15 @@ class GlooConnection : public Connection {
 
   std::vector<std::string> missing_ranks() {
     std::vector<std::string> missing;
-    std::string verdict;
+    std::string reason;
     try {
       for (int rank = 0; rank < options_.size; ++rank)
         if (!store_->check({key_of(kHere, rank)})) missing.push_back(std::to_string(rank));
-      if (store_->check({kVerdict})) verdict = read(*store_, kVerdict);
+      if (store_->check({kEndReason})) reason = read(*store_, kEndReason);
     } catch (const std::exception&) {
-      verdict = fmt::format("rank 0 is lost: it does not answer at {}:{} any more", options_.address, options_.port);
+      reason = fmt::format("rank 0 is lost: it does not answer at {}:{} any more", options_.address, options_.port);
     }
-    if (!verdict.empty()) throw_verdict(verdict);
+    if (!reason.empty()) throw_end_reason(reason);
     return missing;
   }
 
@@ -213,7 +213,7 @@ class GlooConnection : public Connection {
         }
         if (state->done) return std::move(state->result);
       }
-      watch_->check();
+      monitor_->check();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -263,7 +263,7 @@ class GlooConnection : public Connection {
 #if defined(TRANSMUTE_HAS_NCCL)
   void join_nccl(torch::Device device) {
     if (!device.is_cuda()) return;
-    // LibTorch's own watch would end the process before the verdict says which rank is lost.
+    // LibTorch's own watchdog would end the process before the store says which rank is lost.
     for (const char* watch : {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING",
                               "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_DUMP_ON_TIMEOUT"})
       ::setenv(watch, "0", /*overwrite=*/0);
@@ -285,7 +285,7 @@ class GlooConnection : public Connection {
   void wait(const WorkPointer& work) {
     if (nccl_) {
       while (!work->isCompleted()) {
-        watch_->check();
+        monitor_->check();
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
     }
@@ -293,7 +293,7 @@ class GlooConnection : public Connection {
       try {
         work->wait(std::chrono::milliseconds(500));
       } catch (const std::exception&) {
-        if (!work->isCompleted()) watch_->check();
+        if (!work->isCompleted()) monitor_->check();
       }
     }
     work->wait();  // The work's own outcome counts: it may have ended just after a limit had passed.
@@ -306,11 +306,11 @@ class GlooConnection : public Connection {
     return first_line(mark == std::string::npos ? what : what.substr(mark + kMark.size()));
   }
 
-  // A broken connection says that a rank is gone, but not which: the verdict does, as soon as it is there.
+  // A broken connection says that a rank is gone, but not which: the store does, as soon as the reason is there.
   [[noreturn]] void explain(const std::exception& error) {
     const auto deadline = Clock::now() + Seconds(options_.timeout_seconds + kGraceSeconds);
     while (Clock::now() < deadline) {
-      watch_->check();
+      monitor_->check();
       std::this_thread::sleep_for(kPoll);
     }
     throw std::runtime_error(with_remedy("lost the connection to another rank: " + reason_of(error.what())));
@@ -332,7 +332,7 @@ class GlooConnection : public Connection {
   // because a thread that uses LibTorch while the program ends can abort it.
   void abandon() {
     failed_ = true;
-    watch_->stop();
+    monitor_->stop();
     static std::mutex mutex;
     static auto* const abandoned = new std::vector<c10::intrusive_ptr<Backend>>;  // outlives the program
     const std::lock_guard<std::mutex> lock(mutex);
@@ -344,7 +344,7 @@ class GlooConnection : public Connection {
   RankOptions options_;
   Route route_;
   c10::intrusive_ptr<c10d::Store> store_;
-  std::shared_ptr<Watch> watch_;
+  std::shared_ptr<RankMonitor> monitor_;
   std::vector<WorkPointer> started_;  // sums on their way
   c10::intrusive_ptr<Backend> gloo_, nccl_;
   bool failed_ = false;
@@ -364,7 +364,7 @@ bool has_process_groups() {
 
 void report_lost_rank(const RankOptions& options, const std::string& what) {
   try {
-    distributed::pass_verdict(*distributed::connect(options, false, distributed::kGraceSeconds), what);
+    distributed::set_end_reason(*distributed::connect(options, false, distributed::kGraceSeconds), what);
   } catch (const std::exception&) {  // rank 0 is gone too: the others notice
   }
 }

@@ -152,7 +152,7 @@ TEST(ProcessGroup, TellsARankWithAnotherSecret) {
   EXPECT_THAT(errors[0], AllOf(HasSubstr("waited 5 seconds for 1 of 2 ranks"), HasSubstr("TRANSMUTE_RANK_SECRET")));
 }
 
-// A verdict ends all ranks: with a secret, it takes the secret to pass one.
+// A reason to end ends all ranks: with a secret, it takes the secret to give one.
 TEST(ProcessGroup, BelievesNobodyWithoutTheSecret) {
   SKIP_WITHOUT_GROUPS();
   for (const std::string secret : {"", "a secret of the ranks"}) {
@@ -163,7 +163,8 @@ TEST(ProcessGroup, BelievesNobodyWithoutTheSecret) {
         2,
         [&](ProcessGroup& group) {
           if (group.is_first()) report_lost_rank(stranger, "a stranger says so");
-          if (!group.is_first()) std::this_thread::sleep_for(std::chrono::seconds(2));  // who waits asks for a verdict
+          if (!group.is_first())
+            std::this_thread::sleep_for(std::chrono::seconds(2));  // who waits looks for a reason to end
           group.wait_for_all();
         },
         meeting);
@@ -175,7 +176,7 @@ TEST(ProcessGroup, BelievesNobodyWithoutTheSecret) {
   }
 }
 
-// A wait looks for a verdict every half second: a rank that comes at that very moment is not lost.
+// A wait looks for a reason to end every half second: a rank that comes at that very moment is not lost.
 TEST(ProcessGroup, WaitsForWhoComesJustThen) {
   SKIP_WITHOUT_GROUPS();
   const auto errors = run_ranks(2,

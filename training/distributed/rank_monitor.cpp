@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/training/distributed/watch.h>
+#include <transmute/training/distributed/rank_monitor.h>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -19,7 +19,7 @@ constexpr auto kBeat = std::chrono::milliseconds(250);
 
 }  // namespace
 
-void Watch::serve(const std::shared_ptr<Watch>& self) {
+void RankMonitor::serve(const std::shared_ptr<RankMonitor>& self) {
   try {
     const auto store = connect(self->options_, false, self->options_.timeout_seconds);
     while (self->beat(*store)) {
@@ -33,34 +33,34 @@ void Watch::serve(const std::shared_ptr<Watch>& self) {
   self->changed_.notify_all();
 }
 
-std::string Watch::verdict() {
+std::string RankMonitor::end_reason() {
   const std::lock_guard<std::mutex> lock(mutex_);
   // The thread itself may hang in a store that is there but does not answer.
-  if (verdict_.empty() && !stop_ && Clock::now() - last_beat_ > Seconds(options_.timeout_seconds))
-    verdict_ = fmt::format("rank 0 is lost: no answer from {}:{} for {} seconds", options_.address, options_.port,
-                           options_.timeout_seconds);
-  return verdict_;
+  if (end_reason_.empty() && !stop_ && Clock::now() - last_beat_ > Seconds(options_.timeout_seconds))
+    end_reason_ = fmt::format("rank 0 is lost: no answer from {}:{} for {} seconds", options_.address, options_.port,
+                              options_.timeout_seconds);
+  return end_reason_;
 }
 
-void Watch::check() {
-  if (const std::string what = verdict(); !what.empty()) throw_verdict(what);
+void RankMonitor::check() {
+  if (const std::string what = end_reason(); !what.empty()) throw_end_reason(what);
 }
 
-void Watch::tell(const std::string& why) {
+void RankMonitor::tell(const std::string& why) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (last_words_.empty()) last_words_ = why;
   changed_.notify_all();
   changed_.wait_for(lock, Seconds(kGraceSeconds), [&] { return told_ || ended_; });
 }
 
-bool Watch::stop() {
+bool RankMonitor::stop() {
   std::unique_lock<std::mutex> lock(mutex_);
   stop_ = true;
   changed_.notify_all();
   return changed_.wait_for(lock, Seconds(kGraceSeconds), [&] { return ended_; });
 }
 
-bool Watch::beat(c10d::Store& store) {
+bool RankMonitor::beat(c10d::Store& store) {
   store.add(key_of(kBeats, options_.rank), 1);
   if (options_.rank == 0) {
     for (int rank = 1; rank < options_.size; ++rank) look_at(store, rank);
@@ -72,9 +72,9 @@ bool Watch::beat(c10d::Store& store) {
     std::unique_lock<std::mutex> lock(mutex_);
     last_words = last_words_;
   }
-  if (!last_words.empty()) pass_verdict(store, last_words);
-  if (store.check({kVerdict})) {
-    decide(read(store, kVerdict));
+  if (!last_words.empty()) set_end_reason(store, last_words);
+  if (store.check({kEndReason})) {
+    decide(read(store, kEndReason));
     store.add(kHeard, 1);
     hear_out(store);
     return false;
@@ -85,16 +85,16 @@ bool Watch::beat(c10d::Store& store) {
   return !stop_;
 }
 
-void Watch::look_at(c10d::Store& store, int rank) {
+void RankMonitor::look_at(c10d::Store& store, int rank) {
   Beat& beat = beats_[static_cast<size_t>(rank)];
   const int64_t count = store.add(key_of(kBeats, rank), 0);
   if (count != beat.count) beat = {count, Clock::now()};
   if (Clock::now() - beat.changed <= Seconds(options_.timeout_seconds)) return;
-  pass_verdict(store, fmt::format("rank {} ({}) is lost: no sign of life for {} seconds", rank,
-                                  read(store, key_of(kHere, rank)), options_.timeout_seconds));
+  set_end_reason(store, fmt::format("rank {} ({}) is lost: no sign of life for {} seconds", rank,
+                                    read(store, key_of(kHere, rank)), options_.timeout_seconds));
 }
 
-void Watch::hear_out(c10d::Store& store) {
+void RankMonitor::hear_out(c10d::Store& store) {
   const auto deadline = Clock::now() + Seconds(kGraceSeconds);
   while (options_.rank == 0 && store.add(kHeard, 0) < options_.size && Clock::now() < deadline)
     std::this_thread::sleep_for(kPoll);
@@ -103,9 +103,9 @@ void Watch::hear_out(c10d::Store& store) {
   changed_.notify_all();
 }
 
-void Watch::decide(const std::string& what) {
+void RankMonitor::decide(const std::string& what) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (verdict_.empty()) verdict_ = what;
+  if (end_reason_.empty()) end_reason_ = what;
 }
 
 }  // namespace distributed

@@ -19,12 +19,12 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr double kGraceSeconds = 3;
 
 /// Keys of the store. Counters are made by adding to them, so that reading one never waits.
-constexpr const char* kHere = "transmute/here/";       // a rank has come
-constexpr const char* kBeats = "transmute/beats/";     // grows while a rank lives
-constexpr const char* kFirst = "transmute/first/";     // where a rank finds rank 0's machine
-constexpr const char* kVerdict = "transmute/verdict";  // why all must end; the first one stays
-constexpr const char* kHeard = "transmute/heard";      // ranks that have read it
-constexpr const char* kLeft = "transmute/left";        // ranks that left in peace
+constexpr const char* kHere = "transmute/here/";            // a rank has come
+constexpr const char* kBeats = "transmute/beats/";          // grows while a rank lives
+constexpr const char* kFirst = "transmute/first/";          // where a rank finds rank 0's machine
+constexpr const char* kEndReason = "transmute/end_reason";  // why all must end; the first one stays
+constexpr const char* kHeard = "transmute/heard";           // ranks that have read it
+constexpr const char* kLeft = "transmute/left";             // ranks that left in peace
 
 /// The key of one rank.
 std::string key_of(const char* prefix, int rank);
@@ -65,15 +65,15 @@ class OtherSecret : public std::runtime_error {
 /// @throws OtherSecret; c10d's errors where nobody answers in time.
 c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, double seconds);
 
-/// Writes the verdict, unless there is one.
-void pass_verdict(c10d::Store& store, const std::string& what);
+/// Writes the reason why all ranks must end, unless there is one.
+void set_end_reason(c10d::Store& store, const std::string& what);
 
 /// The message of an error that ends all ranks.
 std::string with_remedy(const std::string& what);
 
-/// @throws OtherRankEnded with the verdict where a rank ended and has said why; std::runtime_error, with the remedy,
+/// @throws OtherRankEnded with the reason where a rank ended and has said why; std::runtime_error, with the remedy,
 /// where one is lost.
-[[noreturn]] void throw_verdict(const std::string& what);
+[[noreturn]] void throw_end_reason(const std::string& what);
 
 std::string first_line(const std::string& text);
 

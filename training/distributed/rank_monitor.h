@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/training/distributed/meeting_point.h>
 #include <transmute/training/distributed/ranks.h>
+#include <transmute/training/distributed/rendezvous_store.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -19,17 +19,17 @@ namespace distributed {
 
 /// Exchanges signs of life with the other ranks, on a thread and a connection of its own. The thread keeps the object
 /// alive, so that nobody has to wait for it if the store no longer answers.
-class Watch {
+class RankMonitor {
  public:
-  explicit Watch(const RankOptions& options) : options_(options), beats_(static_cast<size_t>(options.size)) {}
+  explicit RankMonitor(const RankOptions& options) : options_(options), beats_(static_cast<size_t>(options.size)) {}
 
   /// The thread's work.
-  static void serve(const std::shared_ptr<Watch>& self);
+  static void serve(const std::shared_ptr<RankMonitor>& self);
 
   /// The reason why all ranks must end; empty while nothing is wrong.
-  std::string verdict();
+  std::string end_reason();
 
-  /// @throws std::runtime_error with the verdict, where there is one.
+  /// @throws std::runtime_error with that reason, where there is one.
   void check();
 
   /// Tells the other ranks why this one ends, and gives them time to read it.
@@ -48,7 +48,7 @@ class Watch {
 
   void look_at(c10d::Store& store, int rank);
 
-  // Rank 0 takes the store along when it ends: it stays until the others have read the verdict.
+  // Rank 0 takes the store along when it ends: it stays until the others have read the reason.
   void hear_out(c10d::Store& store);
 
   void decide(const std::string& what);
@@ -57,7 +57,7 @@ class Watch {
   std::vector<Beat> beats_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string verdict_, last_words_;
+  std::string end_reason_, last_words_;
   std::chrono::steady_clock::time_point last_beat_ = std::chrono::steady_clock::now();
   bool stop_ = false, told_ = false, ended_ = false;
 };

@@ -9,7 +9,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// The device, threads and number types with which this process computes.
-struct Machine {
+struct ResolvedOptions {
   torch::Device device;
   Precision precision;  ///< of the matrix products
   int workers;
@@ -21,7 +21,7 @@ struct Machine {
 };
 
 /// @throws std::invalid_argument where the options do not fit each other.
-Machine machine_of(const TrainerOptions& options, const TrainingOptions& training);
+ResolvedOptions resolve_options(const TrainerOptions& options, const TrainingOptions& training);
 
 /// True if the device multiplies bfloat16 numbers in hardware. On GPUs, that is from Ampere on.
 bool has_bfloat16(torch::Device device);

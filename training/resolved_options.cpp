@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/training/machine.h>
+#include <transmute/training/resolved_options.h>
 
 #include <ATen/Context.h>
 #include <torch/cuda.h>
@@ -49,7 +49,7 @@ bool has_bfloat16(torch::Device device) {
   return device.is_cpu() ? cpu_has_bfloat16() : kernels::cuda::run_on(device);
 }
 
-int64_t Machine::tokens_of_pairs(const TrainingOptions& training) const {
+int64_t ResolvedOptions::tokens_of_pairs(const TrainingOptions& training) const {
   const int64_t passes = training.consistency == Consistency::none ? 1 : 2;
   return std::max<int64_t>(micro_batch_tokens / passes, 1);
 }
@@ -65,18 +65,18 @@ bool is_for_gpu(const TrainerOptions& options) {
   return device_of(options).is_cuda();
 }
 
-Machine machine_of(const TrainerOptions& options, const TrainingOptions& training) {
+ResolvedOptions resolve_options(const TrainerOptions& options, const TrainingOptions& training) {
   const torch::Device device = device_of(options);
   const bool is_alone = options.ranks.size == 1;
-  const Machine machine{
+  const ResolvedOptions resolved{
       device, resolve(training.precision, device), workers_of(options, device),
       training.micro_batch_tokens > 0 ? training.micro_batch_tokens : default_micro_batch_tokens(device.is_cuda()),
       options.overlaps_steps.value_or(!device.is_cpu() && is_alone)};
-  if (device.is_cpu() && machine.precision == Precision::bfloat16) leave_out_a_onednn_without_bfloat16();
-  if (machine.overlaps_steps && (machine.workers > 1 || !is_alone))
+  if (device.is_cpu() && resolved.precision == Precision::bfloat16) leave_out_a_onednn_without_bfloat16();
+  if (resolved.overlaps_steps && (resolved.workers > 1 || !is_alone))
     throw std::invalid_argument(
         "overlaps_steps is for one process with one worker: set threads to 1, or leave it unset");
-  return machine;
+  return resolved;
 }
 
 }  // namespace v0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/training/distributed/meeting_point.h>
+#include <transmute/training/distributed/rendezvous_store.h>
 
 #include <transmute/libtorch/torch_compat.h>
 
@@ -113,15 +113,15 @@ c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, 
   return connection;
 }
 
-void pass_verdict(c10d::Store& store, const std::string& what) {
-  store.compareSet(kVerdict, {}, bytes_of(what));
+void set_end_reason(c10d::Store& store, const std::string& what) {
+  store.compareSet(kEndReason, {}, bytes_of(what));
 }
 
 std::string with_remedy(const std::string& what) {
   return what + ". The same command, with as many ranks or others, continues from the newest checkpoint";
 }
 
-void throw_verdict(const std::string& what) {
+void throw_end_reason(const std::string& what) {
   if (what.find(kEnded) != std::string::npos) throw OtherRankEnded(what);
   throw std::runtime_error(with_remedy(what));
 }
