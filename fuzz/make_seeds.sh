@@ -47,6 +47,7 @@ printf '\1\2ein<p>A <b title="x &quot;y">red</b> house.<br>Two &lt;&#115;cript&g
   seed document page
 printf '\0\0''1\n00:00:01,000 --> 00:00:02,000\nA <i>red\n\n2\n00:00:02,000 --> 00:00:03,000\nhouse</i> here.\n' |
   seed document_files srt
+printf '\1\0WEBVTT\n\nNOTE x\n\na\n00:01.000 --> 00:02.000 line:0\n<v Ann>A <c.red>red</c>\n- house\n' | seed document_files vtt
 printf '\2\0[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,{\\i1}A{\\i0} dog\\Nruns\n' |
   seed document_files ass
 printf '\3\0msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=n != 1;\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\n' |
@@ -55,6 +56,12 @@ printf '\4\0<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>A dog</w:t><w:br/></w:r><w:hyper
   seed document_files docx
 printf '\5\0<text:p>A <text:span>red</text:span><text:note><text:p>note</text:p></text:note> dog<text:tab/></text:p>' |
   seed document_files odt
+printf '\6\0<sst><si><t xml:space="preserve">A dog </t></si><si><r><rPr><b/></rPr><t>red</t></r><r><t> house</t></r></si></sst>' |
+  seed document_files xlsx
+printf '\7\0<ncx><navMap><navPoint><navLabel><text>A dog</text></navLabel><content src="a.xhtml"/></navPoint></navMap></ncx>' |
+  seed document_files epub
+printf '\10\0<html><head><title>A</title></head><body><p lang="en">A <b>red</b>&nbsp;dog<br>runs <code>x</code></p></body></html>' |
+  seed document_files html
 printf '\11\0# A *red*\n\n- [b](c) `d`\n\n| a |\n|---|\n| <b>b</b> |\n' | seed document_files markdown
 printf '\12\0<xliff version="1.2"><file><trans-unit><source>A <g>b</g><x/></source></trans-unit></file></xliff>' |
   seed document_files xliff
