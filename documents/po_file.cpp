@@ -2,6 +2,7 @@
 // Catalogs of GNU gettext.
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/documents/accelerators.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/plural_forms.h>
@@ -37,7 +38,11 @@ std::string encoded_string(std::string_view text) {
 class PoFile : public DocumentFile {
  public:
   PoFile(const std::string& name, std::string content, bool retranslate) : content_(std::move(content)) {
-    for (PoEntry& entry : po_entries(name, content_)) {
+    std::vector<PoEntry> entries = po_entries(name, content_);
+    std::vector<std::string> messages;
+    for (const PoEntry& entry : entries) messages.push_back(entry.id);
+    accelerator_sign_ = accelerator_sign(messages);
+    for (PoEntry& entry : entries) {
       if (entry.id.empty()) {
         read_header(name, entry);
       } else if (retranslate || is_untranslated(entry)) {
@@ -88,7 +93,7 @@ class PoFile : public DocumentFile {
   }
 
   size_t text_number(const std::string& wrapped) {
-    const std::string text = without_wrapping(wrapped);
+    const std::string text = without_accelerator(without_wrapping(wrapped), accelerator_sign_);
     const auto [found, is_new] = numbers_.emplace(text, texts_.size());
     if (is_new) texts_.push_back(text);
     return found->second;
@@ -114,7 +119,8 @@ class PoFile : public DocumentFile {
   std::string translations_of(const PoEntry& entry, const Places& places, const std::vector<std::string>& translations,
                               const std::string& line_end) const {
     const auto written = [&](const std::string& keyword, const std::string& source, size_t text) {
-      return field(keyword, wrapped_like(source, translations[text]), line_end);
+      const std::string marked = with_accelerator(without_wrapping(source), translations[text], accelerator_sign_);
+      return field(keyword, wrapped_like(source, marked), line_end);
     };
     if (!entry.has_plural) return written("msgstr", entry.id, places.singular);
     std::string fields;
@@ -146,6 +152,7 @@ class PoFile : public DocumentFile {
   std::vector<std::pair<PoEntry, Places>> entries_;  // to be translated
   std::map<std::string, size_t> numbers_;            // of texts
   PluralForms plural_forms_;
+  char accelerator_sign_ = 0;
   size_t charset_ = 0, charset_end_ = 0;  // one that is none, in the header
 };
 

@@ -4,7 +4,10 @@
 #include <transmute/documents/plural_forms.h>
 #include <transmute/tests/documents/file_support.h>
 
+#include <array>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace transmute::testing {
 namespace {
@@ -60,6 +63,44 @@ TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {
                      "msgstr \"\"\n")
                   ->texts(),
               ElementsAre(lines));
+}
+
+TEST(PoFile, AcceleratorsComeBackOnceAtAWord) {
+  const auto entry = [](const std::string& id) { return "msgid \"" + id + "\"\nmsgstr \"\"\n\n"; };
+  const std::vector<std::array<std::string, 4>> kMessages{
+      // message, its text, a translation, and what the catalog gets
+      {"&File", "<accelerator/>File", "<accelerator/>Datei", "&Datei"},
+      {"Scree&n size", "<accelerator/>Screen size", "Größe des <accelerator/>Bildschirms", "Größe des &Bildschirms"},
+      {"C&ut 1", "<accelerator/>Cut 1", "ausschneiden 1", "&ausschneiden 1"},
+      {"&Find && replace", "<accelerator/>Find & replace", "<accelerator/>Suchen & ersetzen", "&Suchen && ersetzen"},
+      {"&Open %1", "<accelerator/>Open %1", "%1 öffnen<accelerator/>", "%1 &öffnen"},
+      {"&Show %n", "<accelerator/>Show %n", "%n <accelerator/>(ja)!", "%n (&ja)!"},
+      {"&Open...", "<accelerator/>Open...", "<accelerator/>開く...", "開く(&O)..."},
+      {"文件(&F)…", "文件…", "File…", "&File…"},
+      {"R&D", "R&D", "F&E", "F&E"},
+      {"a &nbsp; b", "a &nbsp; b", "a &nbsp; c", "a &nbsp; c"},
+  };
+  std::string catalog;
+  std::vector<std::string> texts, translations;
+  for (const auto& [id, text, translation, result] : kMessages) {
+    catalog += entry(id);
+    texts.push_back(text);
+    translations.push_back(translation);
+  }
+  const auto file = opened("a.po", catalog);
+  ASSERT_EQ(file->texts(), texts);
+  const std::string written = file->with(translations), copied = file->with(texts);
+  for (const auto& [id, text, translation, result] : kMessages) {
+    EXPECT_THAT(written, HasSubstr("msgid \"" + id + "\"\nmsgstr \"" + result + "\"\n"));
+    EXPECT_THAT(copied, HasSubstr("msgid \"" + id + "\"\nmsgstr \"" + id + "\"\n"));
+  }
+  EXPECT_THAT(
+      opened("gtk.po", entry("_File") + entry("Cu_t") + entry("_Open") + entry("file_name") + entry("A & B"))->texts(),
+      ElementsAre("<accelerator/>File", "<accelerator/>Cut", "<accelerator/>Open", "file_name", "A & B"));
+  EXPECT_THAT(opened("office.po", entry("~File") + entry("Save ~As"))->texts(),
+              ElementsAre("<accelerator/>File", "Save <accelerator/>As"));
+  EXPECT_THAT(opened("none.po", entry("AT&T") + entry("file_name") + entry("~5 lines"))->texts(),
+              ElementsAre("AT&T", "file_name", "~5 lines"));
 }
 
 TEST(PoFile, ATemplateBecomesUtf8) {
