@@ -10,6 +10,7 @@
 #include <transmute/serving/routes.h>
 #include <transmute/serving/task.h>
 #include <transmute/serving/web_sources.h>
+#include <transmute/text/language_codes.h>
 
 #include <algorithm>
 #include <array>

@@ -5,13 +5,13 @@
 #include <cld2/public/encodings.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
+#include <transmute/text/language_codes.h>
 #include <transmute/text/spelling.h>
 #include <unicode/uchar.h>
 #include <unicode/uloc.h>
 #include <unicode/uscript.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -21,14 +21,6 @@
 
 namespace transmute {
 inline namespace v0 {
-
-std::string standard_code(const std::string& code) {
-  constexpr std::array<std::pair<const char*, const char*>, 4> kCodes{
-      {{"iw", "he"}, {"jw", "jv"}, {"pb", "pt-BR"}, {"zt", "zh-Hant"}}};
-  for (const auto& [other, standard] : kCodes)
-    if (code == other) return standard;
-  return code;
-}
 
 std::string likely_script(const std::string& code) {
   UErrorCode error = U_ZERO_ERROR;

@@ -7,10 +7,6 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The usual code of a language that some programs call otherwise: "he" for the detector's "iw", "pt-BR" for Argos
-/// Translate's "pb"; any other as it is.
-std::string standard_code(const std::string& code);
-
 /// The script that a language is written in: "Hant" of "zh-Hant" and "zh-TW", "Hans" of "zh"; empty where it is not
 /// known.
 std::string likely_script(const std::string& code);

@@ -12,7 +12,6 @@
 #include <transmute/serving/detection.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <unicode/uloc.h>
-#include <unicode/unistr.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -301,16 +300,6 @@ void Models::reload() {
   auto fresh = std::make_shared<const ModelSet>(models_, options_, pivot_);
   const std::lock_guard<std::mutex> lock(mutex_);
   current_.swap(fresh);
-}
-
-std::string language_name(const std::string& code) {
-  UErrorCode error = U_ZERO_ERROR;
-  UChar name[128];
-  const int32_t length = uloc_getDisplayName(standard_code(code).c_str(), "en", name, 128, &error);
-  if (U_FAILURE(error) || length == 0) return code;
-  std::string text;
-  icu::UnicodeString(name, length).toUTF8String(text);
-  return text;
 }
 
 }  // namespace v0

@@ -96,8 +96,5 @@ class Models {
   std::shared_ptr<const ModelSet> current_;
 };
 
-/// The name of a language in English: "German" for "de".
-std::string language_name(const std::string& code);
-
 }  // namespace v0
 }  // namespace transmute

@@ -211,13 +211,6 @@ TEST(ModelSet, UsesAShortlistForTheModelsOfItsLanguagesAlone) {
   EXPECT_NE(translated("de"), translated("fr"));
 }
 
-TEST(LanguageName, IsEnglish) {
-  EXPECT_EQ(language_name("de"), "German");
-  EXPECT_EQ(language_name("pt-BR"), "Portuguese (Brazil)");
-  EXPECT_EQ(language_name("pb"), "Portuguese (Brazil)") << "Argos Translate's code";
-  EXPECT_EQ(language_name("xx"), "xx");
-}
-
 TEST(Detection, ChoosesAmongTheLanguagesOfTheModels) {
   const auto best = [](const std::string& text, const std::vector<std::string>& languages) {
     return detect_language(text, languages).front().code;
