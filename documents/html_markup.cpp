@@ -168,6 +168,22 @@ bool refuses_translation(std::string_view tag) {
   return false;
 }
 
+// The tokens around the text of a page's title in its head, whose first token is `head`; none: there is no such text.
+std::optional<std::pair<size_t, size_t>> title_of(const std::string& html, const Tokens& tokens, size_t head,
+                                                  size_t end) {
+  const auto tag = [&](size_t i) {
+    return std::string_view(html).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  };
+  if (tokens[head].name != "head" || refuses_translation(tag(head))) return std::nullopt;
+  for (size_t i = head + 1; i + 1 < end; ++i) {
+    if (tokens[i].name == "template" || tokens[i].name == "noscript") return std::nullopt;
+    if (tokens[i].name != "title" || tokens[i].is_element) continue;
+    const bool is_text = tokens[i + 1].name == "title" && tokens[i + 1].is_end_tag && !refuses_translation(tag(i));
+    return is_text ? std::optional(std::pair(i, i + 1)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // True if a token may move with the words around it.
 bool is_movable(const HtmlToken& token) {
   return !token.in_select && lists(kInlineElements, token.name);
@@ -198,7 +214,15 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     if (is_kept && end && is_movable(tokens, i, next)) kind = HtmlKind::kept;
     if (!is_kept && !token.name.empty() && is_movable(token)) kind = HtmlKind::inline_tag;
     if (text < token.begin) pieces.push_back({HtmlKind::text, text, token.begin});
-    pieces.push_back({kind, token.begin, end_byte});
+    const auto title = is_kept && end ? title_of(html, tokens, i, next) : std::nullopt;
+    if (title) {
+      const auto [begin, close] = std::pair(tokens[title->first].end, tokens[title->second].begin);
+      pieces.push_back({HtmlKind::border, token.begin, begin});
+      pieces.push_back({HtmlKind::text, begin, close});
+      pieces.push_back({HtmlKind::border, close, end_byte});
+    } else {
+      pieces.push_back({kind, token.begin, end_byte});
+    }
     text = end_byte;
     i = next;
   }

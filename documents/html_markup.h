@@ -26,7 +26,8 @@ struct HtmlPiece {
 
 /// All pieces of a page or a part of one, in order. An element that is not to be translated (script, style, code, …,
 /// translate="no", class="notranslate") is one piece, to its end tag or, where that may be left out (li, p, td, …), to
-/// where a browser ends it. What is never closed goes to the end of the text.
+/// where a browser ends it. A head's title is text between two pieces. What is never closed goes to the end of the
+/// text.
 std::vector<HtmlPiece> html_pieces(const std::string& html);
 
 }  // namespace v0

@@ -204,9 +204,11 @@ TEST(Document, JoinsSentencesAsTheirLanguageDoes) {
 }
 
 TEST(Document, LeavesScriptsStylesCodeAndCommentsAlone) {
-  for (const char* html : {"<script>if (a < b) say('<p>x</p>')</script>", "<style>p { color: red }</style>",
-                           "<pre>some <b>code</b></pre>", "<code>x</code>", "<!-- a <p>comment</p> -->",
-                           "<head><title>t</title></head>", "<SCRIPT>x</SCRIPT>", "<script>never closed"}) {
+  for (const char* html :
+       {"<script>if (a < b) say('<p>x</p>')</script>", "<style>p { color: red }</style>", "<pre>some <b>code</b></pre>",
+        "<code>x</code>", "<!-- a <p>comment</p> -->", "<head><title translate=no>t</title></head>",
+        "<head translate=no><title>t</title></head>", "<head><template><title>t</title></template></head>",
+        "<SCRIPT>x</SCRIPT>", "<script>never closed"}) {
     const Document document(html, TextFormat::html, true);
     EXPECT_THAT(document.segments(), IsEmpty()) << html;
     EXPECT_EQ(document.with({}), html);
@@ -279,13 +281,23 @@ TEST(Document, KeepsTheLineBreaksOfAttributes) {
 
 TEST(Document, EndsAHeadWhereABrowserDoes) {
   for (const char* html :
-       {"<html><head><meta charset=utf-8><title>Hi</title><body><p>Monday</p>",
+       {"<html><head><meta charset=utf-8><title>1</title><body><p>Monday</p>",
         "<html><head/><title>a <b> c</title><body><p>Monday</p>", "<head><!-- <p> --></head><p>Monday</p>",
-        "<head><script>'<p>'</script><noscript><img src=x></noscript><p>Monday</p>", "<head><title>Hi</title>Monday"}) {
+        "<head><script>'<p>'</script><noscript><img src=x></noscript><p>Monday</p>", "<head><title>1</title>Monday"}) {
     const Document document(html, TextFormat::html, true);
     EXPECT_THAT(document.segments(), ElementsAre("Monday")) << html;
     EXPECT_EQ(document.with(document.segments()), html);
   }
+}
+
+TEST(Document, TranslatesTheTitleInAHead) {
+  const Document document(
+      "<head><meta charset=utf-8><title>\n a &lt; b. </title><style>p {}</style></head><p>Monday</p>", TextFormat::html,
+      true);
+  EXPECT_THAT(document.segments(), ElementsAre("a < b.", "Monday"));
+  EXPECT_EQ(document.with({"c </title><b>", "Montag"}),
+            "<head><meta charset=utf-8><title>\n c &lt;/title&gt;&lt;b&gt; </title><style>p {}</style></head>"
+            "<p>Montag</p>");
 }
 
 TEST(Document, KnowsWhichElementsCloseThemselves) {
