@@ -239,7 +239,7 @@ std::vector<std::string> deviations(const LoadedModel& model) {
 }  // namespace
 
 std::vector<std::string> save_hugging_face_folder(const LoadedModel& model, Precision precision,
-                                                  const std::string& folder) {
+                                                  const std::string& folder, const ModelFacts& facts) {
   if (precision == Precision::int8)
     throw std::invalid_argument("models for Transformers are written in float32, bfloat16 or half, not int8");
   require_marian_mt(model);
@@ -247,6 +247,7 @@ std::vector<std::string> save_hugging_face_folder(const LoadedModel& model, Prec
   write_config(model, precision, folder);
   write_generation_config(model.search, folder);
   write_tokenizer(model, folder);
+  write_file_atomically(path_in(folder, "README.md"), model_card(model, precision, facts, hugging_face_usage()));
   return deviations(model);
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/zip_archive.h>
+#include <transmute/formats/foreign/argos_writer.h>
 #include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/ctranslate2_writer.h>
 #include <transmute/formats/foreign/hugging_face_writer.h>
@@ -15,7 +17,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -156,6 +160,62 @@ TEST(WrittenModels, OfOtherProgramsAreReadBackToo) {
     expect_same_tokens(read.tokenizer, model.tokenizer);
     EXPECT_EQ(read.tokenizer.target().languages(), model.tokenizer.target().languages());
   }
+}
+
+// The package's files in a folder.
+void unpack(const std::string& package, const std::string& folder) {
+  const ZipArchive archive(package);
+  for (const std::string& name : archive.names()) {
+    const std::filesystem::path file = std::filesystem::path(folder) / name;
+    std::filesystem::create_directories(file.parent_path());
+    testing::write_text(file, archive.read(name));
+  }
+}
+
+TEST(WrittenArgosPackage, IsAModelWithItsDescription) {
+  for (const char* kind : {"tiny", "npz_pre_norm"}) {
+    SCOPED_TRACE(kind);
+    const LoadedModel model = std::string(kind) == "tiny"
+                                  ? random_model([](auto&) {})
+                                  : load_model(std::string(TRANSMUTE_TEST_DATA "/formats/") + kind);
+    const TemporaryFolder folder;
+    const std::string path = folder / "en_de.argosmodel";
+    formats::save_argos_package(model, Precision::float32, {"en", "de", "CC-BY-4.0", {"BLEU 41.2 on x"}}, path);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "nothing else remains";
+    unpack(path, folder / "unpacked");
+    const LoadedModel read = load_model(folder / "unpacked/model");
+    expect_same_weights(read, model);
+    for (const char* text : kTexts)
+      EXPECT_EQ(read.tokenizer.source().encode(text), model.tokenizer.source().encode(text)) << text;
+    const auto metadata = nlohmann::json::parse(testing::read_text(folder / "unpacked/metadata.json"));
+    EXPECT_EQ(metadata.at("from_code"), "en");
+    EXPECT_EQ(metadata.at("from_name"), "English");
+    EXPECT_EQ(metadata.at("to_name"), "German");
+    const std::string card = testing::read_text(folder / "unpacked/README.md");
+    for (const char* words : {"license: cc-by-4.0\n", "- \"en\"\n- \"de\"\n", "# English to German", "- BLEU 41.2 on x",
+                              "argospm install en_de.argosmodel"})
+      EXPECT_THAT(card, HasSubstr(words));
+  }
+}
+
+TEST(WrittenArgosPackage, IsRefusedWithoutLanguages) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const LoadedModel& model, const formats::ModelFacts& facts) {
+    return message_of<std::invalid_argument>(
+        [&] { formats::save_argos_package(model, Precision::float32, facts, folder / "a.argosmodel"); });
+  };
+  EXPECT_THAT(refusal(random_model([](auto&) {}), {"en", "", "", {}}), HasSubstr("--target-language"));
+  EXPECT_THAT(refusal(load_model(TRANSMUTE_TEST_DATA "/formats/m2m"), {"en", "de", "", {}}),
+              HasSubstr("would not tell it the target language"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(ModelCards, SayWhatIsUnknown) {
+  const TemporaryFolder folder;
+  formats::save_hugging_face_folder(random_model([](auto&) {}), Precision::float32, folder.path());
+  EXPECT_THAT(testing::read_text(folder / "README.md"),
+              ::testing::AllOf(HasSubstr("License: unknown"), HasSubstr("## Scores\n\nUnknown.\n"),
+                               ::testing::Not(HasSubstr("license:"))));
 }
 
 // MarianMT's sinusoids are in halves: the residual stream's even numbers, then its odd ones.
