@@ -90,7 +90,8 @@ void save_argos_package(const LoadedModel& model, Precision precision, const Mod
   std::sort(names.begin(), names.end());
   for (const std::string& name : names)
     if (!ends_in(name, ".spm"))  // text is divided by sentencepiece.model
-      archive.add(top + "model/" + name, read_file(path_in(folder.path(), name), std::numeric_limits<uint32_t>::max()));
+      archive.add(fmt::format("{}model/{}", top, name),
+                  read_file(path_in(folder.path(), name), std::numeric_limits<uint32_t>::max()));
   archive.commit();
 }
 
