@@ -86,7 +86,8 @@ class TransformerBatch {
     if (attention_.wanted) {
       const auto layer =
           attention_.layer > 0 ? static_cast<size_t>(attention_.layer) - 1 : result.cross_weights.size() - 1;
-      const torch::Tensor weights = result.cross_weights[layer];  // [B,H,N,S]
+      torch::Tensor weights = result.cross_weights[layer];                    // [B,H,N,S]
+      if (transformer_->options.source_begin) weights = weights.slice(3, 1);  // it is no token of the text
       next.attention = (attention_.head > 0 ? weights.select(1, attention_.head - 1) : weights.mean(1))
                            .to(torch::kCPU, torch::kFloat)
                            .contiguous();
@@ -224,7 +225,8 @@ std::vector<std::vector<float>> TransformerStepModel::encode(const std::vector<I
     const torch::NoGradGuard no_grad;
     Transformer transformer = transformers_.front();
     const torch::Tensor states = transformer->encode(padded_sources(sources).to(device_))
-                                     .memory.to(torch::kCPU, torch::kFloat)
+                                     .memory.slice(1, transformer->options.source_begin ? 1 : 0)
+                                     .to(torch::kCPU, torch::kFloat)
                                      .contiguous();  // [B,S,D]
     std::vector<std::vector<float>> all;
     for (size_t b = 0; b < sources.size(); ++b) {

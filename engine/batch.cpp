@@ -298,7 +298,7 @@ class Batch : public DecodingBatch {
     const TransformerOptions& o = n.options;
     const Number* keys = cache_.cross_keys[static_cast<size_t>(layer)].data();
     const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
-    float* weights = w.weights.at_least(rows_per_sentence_ * padded_keys(longest_source_));
+    float* weights = w.weights.at_least(rows_per_sentence_ * padded_keys(longest_source_ + 1));
     for (size_t b = 0; b < sentences_.size(); ++b) {
       const SourceSpan& source = sentences_[b].source;
       const int64_t row = static_cast<int64_t>(b) * rows_per_sentence_;
@@ -317,9 +317,10 @@ class Batch : public DecodingBatch {
         inference::attend(n.shape, a, weights, n.simd);
         if (attention == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
         const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
+        const int64_t begins = o.source_begin ? 1 : 0;  // left out: it is no token of the text
         for (int64_t r = 0; r < rows_per_sentence_; ++r)
-          for (int64_t s = 0; s < source.length; ++s)
-            attention[(row + r) * longest_source_ + s] += weights[r * padded + s] * share;
+          for (int64_t s = begins; s < source.length; ++s)
+            attention[(row + r) * longest_source_ + s - begins] += weights[r * padded + s] * share;
       }
     }
   }

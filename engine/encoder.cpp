@@ -27,12 +27,18 @@ struct SourceGroup {
   int64_t rows() const { return (end - 1)->first_row + (end - 1)->length - first_row(); }
 };
 
+// The number of begin tokens before each source.
+int64_t begins(const Network& n) {
+  return n.options.source_begin ? 1 : 0;
+}
+
 std::vector<SourceSpan> spans_of(const Network& n, const std::vector<Ids>& sources) {
   std::vector<SourceSpan> spans;
   SourceSpan next;
   for (const auto& source : sources) {
     const auto tokens = static_cast<int64_t>(source.size());
-    next.length = n.options.source_end || tokens == 0 ? tokens + 1 : tokens;
+    next.length = begins(n) + tokens;
+    if (n.options.source_end || next.length == 0) ++next.length;
     n.source_positions.check(next.length - 1);
     spans.push_back(next);
     next.first_row += next.length;
@@ -48,8 +54,10 @@ float* embed(const Network& n, Workspace& w, const SourceGroup& group, const Ids
   float* to = x;
   for (const SourceSpan* span = group.begin; span != group.end; ++span, ++sources)
     for (int64_t i = 0; i < span->length; ++i, to += d_model) {
-      const bool is_end = i == static_cast<int64_t>(sources->size());
-      const int64_t id = is_end ? special_ids::kEnd : (*sources)[static_cast<size_t>(i)];
+      const int64_t token = i - begins(n);
+      const int64_t id = token < 0                                        ? special_ids::kBegin
+                         : token == static_cast<int64_t>(sources->size()) ? special_ids::kEnd
+                                                                          : (*sources)[static_cast<size_t>(token)];
       n.source_positions.add(i, embedding_row(n.source_embedding, id), n.embedding_scale, to);
     }
   n.normalize_embeddings(n.source_embedding_norm, x, group.rows());
@@ -175,7 +183,8 @@ std::vector<std::vector<float>> encode_states(const Network& network, Workspace&
                 [&](const SourceGroup& group, const float* states) {
                   for (const SourceSpan* span = group.begin; span != group.end; ++span) {
                     const float* first = states + (span->first_row - group.first_row()) * network.options.d_model;
-                    all.emplace_back(first, first + span->length * network.options.d_model);
+                    all.emplace_back(first + begins(network) * network.options.d_model,
+                                     first + span->length * network.options.d_model);
                   }
                 });
   return all;

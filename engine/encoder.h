@@ -15,7 +15,7 @@ namespace inference {
 /// The place of a sentence's source among those that were encoded together.
 struct SourceSpan {
   int64_t first_row = 0;  ///< of its tokens, one row each
-  int64_t length = 0;     ///< tokens, the end included where it is read
+  int64_t length = 0;     ///< tokens, begin and end included where they are read
   int64_t first_key = 0;  ///< of its transposed keys, in each layer's cross_keys
 };
 
@@ -26,7 +26,8 @@ template <class Number>
 std::vector<SourceSpan> encode_sources(const Network& network, Workspace& workspace, CacheMemory<Number>& cache,
                                        const std::vector<Ids>& sources);
 
-/// The encoder's output for each source, [L,D] with a row for each token, the end included where it is read.
+/// The encoder's output for each source, [L,D] with a row for each token, the end included where it is read, but not
+/// the beginning.
 /// @throws std::invalid_argument as encode_sources() does
 std::vector<std::vector<float>> encode_states(const Network& network, Workspace& workspace,
                                               const std::vector<Ids>& sources);

@@ -137,6 +137,7 @@ class Converter {
                             module.register_module("decoder", decoder("decoder.Decoder"));
                             set(module, "embedding_scale", embedding_scale(options_));
                             set(module, "source_vocab_size", options_.source_vocab_size);
+                            set(module, "reads_source_begin", options_.source_begin ? int64_t{1} : int64_t{0});
                             set(module, "reads_source_end", options_.source_end ? int64_t{1} : int64_t{0});
                             set(module, "needs_language", needs_language_ ? int64_t{1} : int64_t{0});
                             if (forward_search) {

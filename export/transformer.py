@@ -64,6 +64,9 @@ class Transformer:
 
     def encode(self, source: Tensor) -> EncodedSource:
         """source: [B,S] int64 ids, each row a sentence and the end, filled up with padding_id."""
+        if self.reads_source_begin == 1:
+            begin = torch.full([source.size(0), 1], self.begin_id, dtype=source.dtype, device=source.device)
+            source = torch.cat([begin, source], 1)
         x = self.sum_source(source)
         mask = source != self.padding_id
         if self.reads_source_end == 0:
@@ -82,7 +85,10 @@ class Transformer:
         x = self.sum_target(ids, position)
         states, weights, next_cache = self.decoder.step(x, cache)
         log_probabilities = torch.log_softmax(self.project(states), -1, dtype=torch.float32)
-        return DecoderStep(log_probabilities, weights.to(torch.float32).mean(1), next_cache)
+        alignment = weights.to(torch.float32).mean(1)
+        if self.reads_source_begin == 1:  # it is no token of the text
+            alignment = alignment[:, :, 1:]
+        return DecoderStep(log_probabilities, alignment, next_cache)
 
     def select(self, cache: DecoderCache, sentences: Tensor, parents: Tensor) -> DecoderCache:
         """The cache of other hypotheses, N' per sentence: `sentences` [B'] picks those that stay, `parents` [B'*N']

@@ -120,6 +120,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("embedding_norm", &model.embedding_norm,
              "apply LayerNorm to the sum of embedding and position; the paper does not");
   schema.add("embedding_scale", &model.embedding_scale, "multiply embeddings by sqrt(d_model) (section 3.4)");
+  schema.add("source_begin", &model.source_begin, "put the begin token before the source; the paper is silent");
   schema.add("source_end", &model.source_end, "append the end token to the source; false for models of OpenNMT");
   schema.add("embedding_tying", &model.embedding_tying, kTyings,
              "which embedding matrices share their weights (section 3.4); target_output: the target embedding and the "

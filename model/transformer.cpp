@@ -98,7 +98,12 @@ torch::Tensor TransformerImpl::embed_target(const torch::Tensor& ids, int64_t fi
                has_gaps);
 }
 
-// source: [B,S]; result: [B,1,1,S].
+// The ids that the encoder reads. source: [B,S]; result: [B,S], or [B,S+1] with the begin token.
+torch::Tensor TransformerImpl::with_begin(const torch::Tensor& source) const {
+  return options.source_begin ? torch::constant_pad_nd(source, {1, 0}, options.begin_id) : source;
+}
+
+// source: [B,S], the begin token included; result: [B,1,1,S].
 torch::Tensor TransformerImpl::source_mask(const torch::Tensor& source) const {
   return options.source_end ? padding_mask(source, options.padding_id)
                             : padding_and_end_mask(source, options.padding_id, options.end_id);
@@ -118,8 +123,8 @@ EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights
                       source.sizes());
     return {};
   }
-  const torch::Tensor mask = source_mask(source);
-  EncoderOutput encoded = encoder(embed_source(source), mask, return_weights, activations);
+  const torch::Tensor ids = with_begin(source), mask = source_mask(ids);
+  EncoderOutput encoded = encoder(embed_source(ids), mask, return_weights, activations);
   return {encoded.memory, mask, std::move(encoded.self_weights)};
 }
 
@@ -127,6 +132,11 @@ DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const Enco
                                       ReturnWeights return_weights, const GuidedAttention* guided,
                                       Activations activations) {
   check_ids(target_in, "target_in");
+  GuidedAttention with_room;
+  if (guided != nullptr && options.source_begin) {  // no target belongs to the begin token
+    with_room = {torch::constant_pad_nd(guided->wanted, {1, 0}), guided->layer, guided->head};
+    guided = &with_room;
+  }
   // Padding is at the right end of a row, where neither the causal mask nor a recurrence lets it reach a real
   // position.
   return decoder(embed_target(target_in, 0), source.memory, source.mask, return_weights, guided, activations);
@@ -175,9 +185,10 @@ DecoderOutput TransformerImpl::two_passes(const torch::Tensor& source, const tor
   const auto both = [&](const torch::Tensor& ids) { return twice(ids, loss_options.consistency, options.padding_id); };
   EncodedSource encoded;
   if (encoder) {
-    encoded.mask = source_mask(source).repeat({2, 1, 1, 1});
+    encoded.mask = source_mask(with_begin(source)).repeat({2, 1, 1, 1});
+    const torch::Tensor ids = with_begin(both(source));
     encoded.memory =
-        encoder(embed_source(both(source), has_gaps), encoded.mask, ReturnWeights::no, loss_options.activations).memory;
+        encoder(embed_source(ids, has_gaps), encoded.mask, ReturnWeights::no, loss_options.activations).memory;
   }
   return decoder(embed_target(both(target_in), 0, has_gaps), encoded.memory, encoded.mask, ReturnWeights::no, nullptr,
                  loss_options.activations);

@@ -15,7 +15,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The encoder's output and its mask. The tensors are undefined in a decoder-only network.
+/// The encoder's output and its mask. The tensors are undefined in a decoder-only network. With
+/// TransformerOptions::source_begin, S counts the begin token, which encode() puts before each source.
 struct EncodedSource {
   torch::Tensor memory;                     ///< [B,S,D]
   torch::Tensor mask;                       ///< [B,1,1,S]
@@ -101,6 +102,7 @@ class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
   torch::Tensor embed_target(const torch::Tensor& ids, int64_t first_position, bool has_gaps = false);
   torch::Tensor embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
                       const torch::Tensor& position_vectors, LayerNorm& norm, bool has_gaps = false);
+  torch::Tensor with_begin(const torch::Tensor& source) const;
   torch::Tensor source_mask(const torch::Tensor& source) const;
   DecoderOutput two_passes(const torch::Tensor& source, const torch::Tensor& target_in,
                            const LossOptions& loss_options);

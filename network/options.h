@@ -101,7 +101,8 @@ struct TransformerOptions {
   int64_t source_vocab_size = 37000;                          ///< size of the source vocabulary, including reserved ids
   int64_t target_vocab_size = 37000;                          ///< size of the target vocabulary, including reserved ids
   int64_t padding_id = 0;                                     ///< id that fills the shorter rows of a batch
-  int64_t end_id = 3;  ///< id that ends each source; used only if source_end is false
+  int64_t begin_id = 2;  ///< id that begins each source; used only if source_begin is true
+  int64_t end_id = 3;    ///< id that ends each source; used only if source_end is false
 
   int64_t num_encoder_layers = 6;  ///< N
   int64_t num_decoder_layers = 6;  ///< N
@@ -127,6 +128,7 @@ struct TransformerOptions {
   bool output_bias = false;                  ///< a bias of the output projection; not in the paper
   bool embedding_norm = false;               ///< LayerNorm of the embedding sums; not in the paper
   bool embedding_scale = true;               ///< embeddings are multiplied by sqrt(d_model) (section 3.4)
+  bool source_begin = false;                 ///< the encoder reads the begin token before its source
   bool source_end = true;                    ///< the encoder reads the end token of its source; the paper is silent
 
   double dropout = 0.1;             ///< on sub-layers' outputs and embedding sums (section 5.4)
@@ -138,8 +140,8 @@ struct TransformerOptions {
 
 /// Maximum number of tokens of a text, without its beginning or end: learned positions limit it, sinusoids do not.
 inline int64_t most_tokens(const TransformerOptions& options) {
-  return options.positional_encoding == PositionalEncodingKind::learned ? options.max_positions - 1
-                                                                        : std::numeric_limits<int64_t>::max();
+  if (options.positional_encoding != PositionalEncodingKind::learned) return std::numeric_limits<int64_t>::max();
+  return options.max_positions - (options.source_begin ? 2 : 1);
 }
 
 /// `options` with d_k and d_v filled in. For a decoder-only network, also sets num_encoder_layers to 0,

@@ -20,7 +20,7 @@ struct IdHypothesis {
   double score = 0;                    ///< log P / length penalty + coverage_beta * coverage penalty; ranks hypotheses
   std::vector<double> token_scores{};  ///< T+1 natural log-probabilities, one for each token and the end
   /// If requested, the cross-attention [T+1,S+1] of the chosen layer and head: a row for each token and the end, a
-  /// column for each source token and the end. Rows sum to 1.
+  /// column for each source token and the end. Rows sum to 1, less the attention to a begin token of the source.
   std::vector<std::vector<float>> alignment{};
 };
 

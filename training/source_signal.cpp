@@ -45,9 +45,9 @@ SourceSignal source_signal(Transformer& transformer, const Batch& batch) {
   transformer->train(trains);
 
   const int64_t padding = transformer->options.padding_id;
-  const torch::Tensor in_source = source.ne(padding).to(torch::kFloat);  // [B,S]
-  const torch::Tensor lengths = in_source.sum(1);                        // [B]
-  const torch::Tensor counts = lengths.gt(1).to(torch::kFloat);          // [B]
+  const torch::Tensor in_source = encoded.mask.flatten(1).to(torch::kFloat);  // [B,S]
+  const torch::Tensor lengths = in_source.sum(1);                             // [B]
+  const torch::Tensor counts = lengths.gt(1).to(torch::kFloat);               // [B]
   if (counts.sum().item<double>() == 0) return {1, 0, 0};
   const torch::Tensor in_target = batch.target_out.to(device).ne(padding).to(torch::kFloat) * counts.unsqueeze(1);
 

@@ -44,6 +44,7 @@ AttentionTrace trace_attention(Transformer transformer, const Ids& source, const
   trace.encoder = of_one_sentence(encoded.self_weights);
   trace.decoder = of_one_sentence(decoded.self_weights);
   trace.cross = of_one_sentence(decoded.cross_weights);
+  if (transformer->options.source_begin) trace.source.insert(trace.source.begin(), special_ids::kBegin);
 
   const torch::Tensor probabilities = torch::softmax(transformer->project(decoded.states).to(torch::kDouble), -1);
   const torch::Tensor chosen = probabilities.gather(2, row_of(trace.target_out, device).unsqueeze(2));  // [1,T,1]

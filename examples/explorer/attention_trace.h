@@ -11,7 +11,7 @@ inline namespace v0 {
 
 /// The attention of every head of a model, for one sentence and its translation.
 struct AttentionTrace {
-  Ids source;                          ///< S ids, the end included
+  Ids source;                          ///< S ids, the end included, and the beginning where the model reads it
   Ids target_in;                       ///< T ids that the decoder reads, begin first
   Ids target_out;                      ///< T ids that it should write, end last
   std::vector<double> probabilities;   ///< T, of each of target_out after what is before it

@@ -175,7 +175,9 @@ Json statistics_of(const std::vector<torch::Tensor>& layers) {
 Json sentence_data(const Encoded& sentence, const LoadedModel& model, const Transformer& network) {
   const AttentionTrace trace = trace_attention(network, sentence.source, sentence.target);
   const std::string begin = model.tokenizer.target().piece(special_ids::kBegin);
-  Json source = sentence.source_pieces;
+  Json source = Json::array();
+  if (model.options.source_begin) source.push_back(model.tokenizer.source().piece(special_ids::kBegin));
+  for (const auto& piece : sentence.source_pieces) source.push_back(piece);
   source.push_back(model.tokenizer.source().piece(special_ids::kEnd));
   Json target_in = Json::array({begin});
   for (const auto& piece : sentence.target_pieces) target_in.push_back(piece);
@@ -316,8 +318,8 @@ std::string explorer_data(const LoadedModel& model, const Transformer& network,
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i].forced) translate(all[i], model, network, options);
     list.push_back(sentence_data(all[i], model, network));
-    longest = std::max(
-        {longest, static_cast<int64_t>(all[i].source.size()) + 1, static_cast<int64_t>(all[i].target.size()) + 1});
+    longest = std::max({longest, static_cast<int64_t>(all[i].source.size()) + (model.options.source_begin ? 2 : 1),
+                        static_cast<int64_t>(all[i].target.size()) + 1});
   }
   const Json data{{"title", options.title},
                   {"model",

@@ -264,7 +264,9 @@ void refuse_target_prefix(const std::string& folder) {
 
 // The meaning of its tokens to a model: in config.json, and before version 6 of model.bin among the variables.
 struct TokenSettings {
-  std::string unknown = "<unk>", end = "</s>", start = "<s>";
+  std::string unknown = "<unk>", end = "</s>";
+  std::string begin = "<s>";  // of sources, where they have one
+  std::string start = "<s>";  // of the decoder
   bool source_begin = false, source_end = false;
   bool starts_from_zeros = false;
   bool names_start = false;  // or `start` is a guess
@@ -283,13 +285,13 @@ TokenSettings token_settings(const std::string& folder, const CTranslate2File& f
     settings.start = config.text("decoder_start_token", settings.end);
     settings.names_start = true;
     settings.source_begin = config.boolean("add_source_bos", false);
+    settings.begin = config.text("bos_token", settings.begin);
     settings.source_end = config.boolean("add_source_eos", false);
   } else {
     settings.source_begin = is_set("with_source_bos", 0);
     settings.source_end = is_set("with_source_eos", 0);
     if (!is_set("with_target_bos", 1) || is_set("user_decoder_start_tokens", 0)) settings.start = settings.end;
   }
-  if (settings.source_begin) unsupported(file, "its sources begin with a token (add_source_bos is true)");
   settings.starts_from_zeros = is_set("decoder/start_from_zero_embedding", 0);
   // Conversions from Hugging Face do not say it, because there the end is among the tokens that users pass on; the
   // decoders of those models start with it.
@@ -335,6 +337,10 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
   vocabulary.unknown = number_of(settings.unknown);
   vocabulary.end = number_of(settings.end);
   vocabulary.start = settings.starts_from_zeros ? kNoPiece : number_of(settings.start);
+  if (side == "source" && settings.source_begin) {
+    vocabulary.start = number_of(settings.begin);
+    require(vocabulary.start, settings.begin);
+  }
   vocabulary.padding = number_of("<pad>");
   if (vocabulary.padding == kNoPiece) vocabulary.padding = number_of("<blank>");
   require(vocabulary.end, settings.end);
@@ -398,6 +404,7 @@ LoadedModel load_ctranslate2_folder(const std::string& folder) {
   options.d_ff = matrix_of(file, "encoder/layer_0/ffn/linear_0/weight").size(0);
   options.activation = activation_of(file);
   options.attention_bias = true;
+  options.source_begin = settings.source_begin;
   options.source_end = settings.source_end;
   options.norm_position = setting(file, "pre_norm", 1) != 0 ? NormPosition::pre : NormPosition::post;
   options.embedding_norm = file.has("encoder/layernorm_embedding/gamma");

@@ -237,7 +237,7 @@ void save_ctranslate2_folder(const LoadedModel& model, Precision precision, cons
   variables.add_all();
   variables.write(path_in(folder, "model.bin"));
   write_json(folder, "config.json",
-             {{"add_source_bos", false},
+             {{"add_source_bos", options.source_begin},
               {"add_source_eos", options.source_end},
               {"bos_token", "<s>"},
               {"decoder_start_token", "<s>"},

@@ -216,6 +216,7 @@ void require_marian_mt(const LoadedModel& model) {
                        {"position_frequencies", o.sinusoids.frequencies == PositionFrequencies::paper},
                        {"first_position", o.sinusoids.first_position == 0},
                        {"embedding_norm", !o.embedding_norm},
+                       {"source_begin", !o.source_begin},
                        {"source_end", o.source_end}});
   for (const SubwordModel* subwords : {&model.tokenizer.source(), &model.tokenizer.target()})
     if (has_whole_words(subwords->serialized()))

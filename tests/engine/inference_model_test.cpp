@@ -144,6 +144,7 @@ std::vector<std::pair<std::string, TransformerOptions>> switched_options() {
     options.embedding_norm = activation != Activation::swish;
     options.embedding_scale = activation != Activation::gelu_sigmoid;
     options.source_end = activation != Activation::gelu && activation != Activation::gelu_tanh;
+    options.source_begin = activation == Activation::gelu_tanh || activation == Activation::gelu_sigmoid;
     options.norm_position = activation == Activation::swish ? NormPosition::post : NormPosition::pre;
     options.positional_encoding =
         activation == Activation::gelu ? PositionalEncodingKind::learned : PositionalEncodingKind::sinusoidal;

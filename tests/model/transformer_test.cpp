@@ -292,6 +292,27 @@ TEST(Transformer, ReadsNoEndOfItsSourceWithoutSourceEnd) {
   }
 }
 
+// The begin token is one that a caller could have put before the source, but attention to it is guided by nobody.
+TEST(Transformer, PutsTheBeginTokenBeforeItsSourceWithSourceBegin) {
+  const torch::Tensor source = testing::ids_tensor({{6, 4, 3, 0}, {8, 3, 0, 0}, {3, 0, 0, 0}});
+  const torch::Tensor with_begin = testing::ids_tensor({{2, 6, 4, 3, 0}, {2, 8, 3, 0, 0}, {2, 3, 0, 0, 0}});
+  const torch::Tensor target = testing::ids_tensor({{2, 5, 7}, {2, 6, 4}, {2, 3, 0}});
+  const torch::Tensor wanted = torch::full({3, 3, 4}, 0.25, torch::kDouble);
+  const torch::Tensor wanted_with_begin = torch::constant_pad_nd(wanted, {1, 0});
+  const GuidedAttention guided{wanted, 1, 0}, guided_with_begin{wanted_with_begin, 1, 0};
+  for (auto [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    Transformer plain = random_transformer(options, torch::kDouble);
+    options.source_begin = true;
+    Transformer model = random_transformer(options, torch::kDouble);  // the same weights
+    expect_near(model(source, target), plain(with_begin, target), kDoubleTolerance);
+    const TrainingLoss found = model->loss(source, target, target, {0.1, 2}, &guided),
+                       expected = plain->loss(with_begin, target, target, {0.1, 2}, &guided_with_begin);
+    expect_near(found.tokens, expected.tokens, kDoubleTolerance);
+    expect_near(found.guidance, expected.guidance, kDoubleTolerance);
+  }
+}
+
 TEST(Transformer, StaysFiniteForASourceOfPaddingAlone) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
   model->train();

@@ -121,6 +121,11 @@ std::vector<Variant> variants() {
     o.num_decoder_layers = 1;
   });
   add("no_source_end", [](auto& o) { o.source_end = false; });
+  add("source_begin", [](auto& o) { o.source_begin = true; });
+  add("source_begin_and_no_source_end", [](auto& o) {
+    o.source_begin = true;
+    o.source_end = false;
+  });
   add("gelu_sigmoid_and_attention_bias", [](auto& o) {
     o.activation = Activation::gelu_sigmoid;
     o.attention_bias = true;

@@ -45,7 +45,7 @@ def read_config(path):
     expected = {"architecture": "encoder_decoder", "norm_position": "post", "positional_encoding": "sinusoidal",
                 "position_layout": "interleaved", "position_frequencies": "paper", "first_position": "0",
                 "decoder_self_attention": "attention", "activation": "relu", "score_function": "scaled_dot_product",
-                "embedding_tying": "all", "embedding_scale": "true", "source_end": "true"}
+                "embedding_tying": "all", "embedding_scale": "true", "source_begin": "false", "source_end": "true"}
     for key, value in expected.items():
         if values.get(key, value) != value:  # a key that the file lacks has its default
             sys.exit(f"export.py: error: model.{key} is {values[key]}; this example knows {value}")

@@ -95,6 +95,7 @@ std::vector<std::pair<std::string, Change>> networks_of_ctranslate2() {
              o.embedding_tying = EmbeddingTying::target_output;
              o.activation = Activation::gelu_sigmoid;
              o.embedding_scale = o.source_end = false;
+             o.source_begin = true;
              o.norm_epsilon = 1e-4;
            }},
           {"swish", [](auto& o) { o.activation = Activation::swish; }},
@@ -115,6 +116,7 @@ TEST(WrittenCTranslate2, IsReadBackBitForBit) {
     EXPECT_EQ(found.embedding_tying, wanted.embedding_tying);
     EXPECT_EQ(found.activation, wanted.activation);
     EXPECT_EQ(found.embedding_scale, wanted.embedding_scale);
+    EXPECT_EQ(found.source_begin, wanted.source_begin);
     EXPECT_EQ(found.source_end, wanted.source_end);
     EXPECT_EQ(found.norm_epsilon, wanted.norm_epsilon);
     EXPECT_EQ(found.num_heads, wanted.num_heads);
@@ -314,6 +316,7 @@ TEST(WrittenModels, NameWhatAFormatCannotExpress) {
        [](auto& o) { o.sinusoids.frequencies = PositionFrequencies::tensor2tensor; }},
       {"model.first_position: 2", [](auto& o) { o.sinusoids.first_position = 2; }},
       {"model.embedding_norm: true", [](auto& o) { o.embedding_norm = true; }},
+      {"model.source_begin: true", [](auto& o) { o.source_begin = true; }},
       {"model.source_end: false", [](auto& o) { o.source_end = false; }}};
   for (const auto& [words, change] : of_marian_mt) EXPECT_THAT(of_hugging_face(change), HasSubstr(words));
 }
