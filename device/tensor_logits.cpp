@@ -16,11 +16,32 @@ using search::kNever;
 using search::NextScores;
 using search::SentenceSearch;
 
+// Logits, [B,N,V], as SentenceSearch::changed_logits() says.
+torch::Tensor changed(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences) {
+  if (!sentences.front().changes_logits()) return logits;
+  std::vector<int64_t> places;  // in [B·N·V]
+  std::vector<double> penalties;
+  for (size_t b = 0; b < sentences.size(); ++b)
+    for (size_t n = 0; n < sentences[b].live().size(); ++n)
+      for (const auto& [column, penalty] : sentences[b].changed_logits(n)) {
+        const auto row = static_cast<int64_t>(b) * logits.size(1) + static_cast<int64_t>(n);
+        places.push_back(row * logits.size(2) + column);
+        penalties.push_back(penalty);
+      }
+  const torch::Tensor chosen = torch::tensor(places, torch::kLong).to(logits.device());
+  const torch::Tensor penalty = torch::tensor(penalties, torch::kDouble).to(logits.device());
+  torch::Tensor flat = logits.flatten().clone();
+  const torch::Tensor before = flat.index_select(0, chosen).to(torch::kDouble);
+  const torch::Tensor after =
+      torch::where(before.lt(0), before * penalty, before / penalty).masked_fill(penalty.isinf(), kNever);
+  return flat.index_copy_(0, chosen, after.to(logits.scalar_type())).view(logits.sizes());
+}
+
 // LibTorch's operations on all rows at once, and one copy of the candidates.
 class ScoresOnDevice : public NextScores {
  public:
   ScoresOnDevice(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences, size_t count)
-      : log_probs_(torch::log_softmax(logits, -1, torch::kFloat)) {
+      : log_probs_(torch::log_softmax(changed(logits, sentences), -1, torch::kFloat)) {
     totals_ = log_probs_ + totals_so_far(sentences).to(log_probs_.device());
     for (const int64_t never : kNeverChosen) totals_.select(2, never).fill_(kNever);
     for (const int64_t never : sentences.front().excluded()) totals_.select(2, never).fill_(kNever);

@@ -145,6 +145,9 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("no_repeat_ngram", &search.no_repeat_ngram,
              "never repeat a sequence of this many tokens within a translation; 0: allow it",
              SearchBounds::kNoRepeatNgram);
+  schema.add("repetition_penalty", &search.repetition_penalty,
+             "above 1: makes tokens that a translation already has less probable; 1: as the model has it",
+             SearchBounds::kRepetitionPenalty);
 }
 
 }  // namespace v0

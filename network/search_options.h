@@ -40,9 +40,13 @@ struct SearchOptions {
   /// The score log P / penalty(length, alpha) + coverage_beta * coverage penalty ranks the hypotheses; 0: no penalty.
   double length_alpha = 0.6;
   LengthPenalty length_penalty = LengthPenalty::paper;  ///< form of the penalty
-  double coverage_beta = 0;       ///< weight of the coverage penalty (Wu et al., 2016, Eq. 14); 0: none
-  int64_t min_length = 0;         ///< minimum number of target tokens, unless the maximum is less
-  int64_t no_repeat_ngram = 0;    ///< forbid repeating any n tokens in a row; 0: allow it
+  double coverage_beta = 0;     ///< weight of the coverage penalty (Wu et al., 2016, Eq. 14); 0: none
+  int64_t min_length = 0;       ///< minimum number of target tokens, unless the maximum is less
+  int64_t no_repeat_ngram = 0;  ///< forbid repeating any n tokens in a row; 0: allow it
+  /// Above 1, the tokens that a translation has become less probable in it: before the softmax, their positive logits
+  /// are divided by this, and negative ones multiplied (Keskar et al., 2019, section 4.1). Scores are those of the
+  /// distribution that results. Tokens of a prefix count, the language does not.
+  double repetition_penalty = 1;
   int64_t max_extra_length = 50;  ///< maximum target length minus source length
   bool alignments = false;        ///< also return the cross-attention weights
   int64_t alignment_layer = 0;    ///< decoder layer of the alignments, from 1; 0: the last

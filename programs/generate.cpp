@@ -142,6 +142,10 @@ void add_text_flags(CLI::App& app, Arguments& arguments) {
                  "never repeat a sequence of N tokens within a text; 0: allow it")
       ->check(transmute::at_least(0))
       ->capture_default_str();
+  app.add_option("--repetition-penalty", search.repetition_penalty,
+                 "above 1: makes tokens that a text already has less probable")
+      ->check(transmute::positive())
+      ->capture_default_str();
   transmute::add_batch_flags(app, arguments.generation.batch_size, arguments.generation.batch_tokens);
   arguments.buffer.add_to(app);
 }

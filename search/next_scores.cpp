@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/search/next_scores.h>
 
+#include <cmath>
+#include <limits>
+#include <vector>
+
 namespace transmute {
 inline namespace v0 {
 namespace search {
 
 namespace {
 
+float changed(float logit, double penalty) {
+  if (std::isinf(penalty)) return -std::numeric_limits<float>::infinity();
+  return static_cast<float>(logit < 0 ? logit * penalty : logit / penalty);
+}
+
 // In memory: a fused pass over each hypothesis' logits.
 class ScoresOnCpu : public NextScores {
  public:
   /// @param first the row of sentence 0; the next sentence's is `rows_per_sentence` further
-  ScoresOnCpu(const float* first, int64_t columns, int64_t rows_per_sentence, CandidateFinder& finder)
-      : first_(first), columns_(columns), rows_per_sentence_(rows_per_sentence), finder_(finder) {}
+  ScoresOnCpu(const float* first, int64_t columns, int64_t rows_per_sentence,
+              const std::vector<SentenceSearch>& sentences, CandidateFinder& finder)
+      : first_(first), columns_(columns), rows_per_sentence_(rows_per_sentence), finder_(finder) {
+    if (sentences.front().changes_logits()) change_logits(sentences);
+  }
 
   std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) override {
     std::vector<CandidateRow> rows;
@@ -37,7 +49,22 @@ class ScoresOnCpu : public NextScores {
 
  private:
   LogitsRow row(const SentenceSearch& sentence, int64_t b, int64_t n) const {
-    return {first_ + (b * rows_per_sentence_ + n) * columns_, sentence.columns(columns_)};
+    const float* values = changed_.empty()
+                              ? first_ + (b * rows_per_sentence_ + n) * columns_
+                              : &changed_[first_changed_[static_cast<size_t>(b)] + static_cast<size_t>(n * columns_)];
+    return {values, sentence.columns(columns_)};
+  }
+  void change_logits(const std::vector<SentenceSearch>& sentences) {
+    for (size_t b = 0; b < sentences.size(); ++b) {
+      first_changed_.push_back(changed_.size());
+      for (size_t n = 0; n < sentences[b].live().size(); ++n) {
+        const float* logits =
+            first_ + (static_cast<int64_t>(b) * rows_per_sentence_ + static_cast<int64_t>(n)) * columns_;
+        float* copy = &*changed_.insert(changed_.end(), logits, logits + columns_);
+        for (const auto& [column, penalty] : sentences[b].changed_logits(n))
+          copy[column] = changed(copy[column], penalty);
+      }
+    }
   }
   static std::vector<Candidate> in_tokens(const SentenceSearch& sentence, std::vector<Candidate> columns) {
     for (Candidate& candidate : columns) candidate.token = sentence.token_of(candidate.token);
@@ -46,6 +73,8 @@ class ScoresOnCpu : public NextScores {
 
   const float* first_;
   int64_t columns_, rows_per_sentence_;
+  std::vector<float> changed_;  // copies of the live hypotheses' rows, if any are changed
+  std::vector<size_t> first_changed_;
   CandidateFinder& finder_;
 };
 
@@ -55,7 +84,8 @@ std::unique_ptr<NextScores> make_next_scores(const NextToken& next, int64_t posi
                                              const std::vector<SentenceSearch>& sentences, size_t count,
                                              CandidateFinder& finder) {
   if (next.on_device) return next.on_device->scores(position, sentences, count);
-  return std::make_unique<ScoresOnCpu>(next.logits + position * next.columns, next.columns, rows_per_sentence, finder);
+  return std::make_unique<ScoresOnCpu>(next.logits + position * next.columns, next.columns, rows_per_sentence,
+                                       sentences, finder);
 }
 
 }  // namespace search

@@ -204,6 +204,8 @@ void check_search_options(const SearchOptions& options) {
   require_between(options.max_extra_length, 0, kMostLength, "max_extra_length");
   require_between(options.min_length, 0, kMostLength, "min_length");
   require_between(options.no_repeat_ngram, 0, kMostLength, "no_repeat_ngram");
+  require(options.repetition_penalty > 0 && std::isfinite(options.repetition_penalty),
+          fmt::format("repetition_penalty must be finite and more than 0, not {}", options.repetition_penalty));
   require(!options.constraint || !options.alternatives, "alternatives cannot be combined with a constraint");
   if (!options.sampling) return;
   require(!options.alternatives, "sampling and alternatives exclude each other");

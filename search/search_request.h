@@ -34,6 +34,9 @@ struct SearchContext {
   std::function<bool(int64_t before, int64_t after)> is_inside_word{};
   bool prefixes_are_complete = false;  ///< the end follows each prefix, so that the prefixes are only scored
   Ids excluded{};                      ///< tokens that no translation may contain
+  /// Sequences of tokens that no translation may contain, beside its prefix and terms; none is empty. The other tokens
+  /// share the probability.
+  std::vector<Ids> suppressed{};
   /// The most tokens of a translation, prefix included, whatever SearchOptions::max_extra_length is.
   int64_t most_tokens = std::numeric_limits<int64_t>::max();
 };

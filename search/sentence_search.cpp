@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -25,6 +26,7 @@ SentenceSearch::SentenceSearch(size_t index, const SearchRequest& request, const
       options_(options),
       shortlist_(shortlist),
       excluded_(shortlist == nullptr ? &context.excluded : &kNone),
+      suppressed_(&context.suppressed),
       live_(1),
       text_of_(text_of) {
   max_length_ = std::min(source_length() + options.max_extra_length, context.most_tokens);
@@ -59,6 +61,26 @@ void SentenceSearch::find_banned(int64_t length) {
     if (options_.no_repeat_ngram > 0) ban_repetition(ids_of(live_[n].last.get()), banned_[n]);
     most_banned_ += banned_[n].size();
   }
+}
+
+std::vector<ChangedLogit> SentenceSearch::changed_logits(size_t n) const {
+  const Ids ids = ids_of(live_[n].last.get());
+  std::map<int64_t, double> penalties;
+  if (options_.repetition_penalty != 1)
+    for (size_t i = static_cast<size_t>(request_->given_tokens); i < ids.size(); ++i)
+      penalties[ids[i]] = options_.repetition_penalty;
+  const std::vector<int64_t> wanted = live_[n].terms.wanted();
+  for (const Ids& sequence : *suppressed_) {
+    const auto before = static_cast<int64_t>(sequence.size()) - 1;  // tokens before its last
+    const bool is_wanted = length_ < prefix_length() || std::count(wanted.begin(), wanted.end(), sequence.back()) > 0;
+    if (!is_wanted && before <= static_cast<int64_t>(ids.size()) &&
+        std::equal(sequence.begin(), sequence.end() - 1, ids.end() - before))
+      penalties[sequence.back()] = std::numeric_limits<double>::infinity();
+  }
+  std::vector<ChangedLogit> changed;
+  for (const auto& [token, penalty] : penalties)
+    if (const auto column = column_of(token)) changed.push_back({*column, penalty});
+  return changed;
 }
 
 bool SentenceSearch::is_banned(const Candidate& candidate) const {

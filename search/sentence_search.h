@@ -32,6 +32,13 @@ struct LiveHypothesis {
   std::shared_ptr<const NextTokenConstraint::State> constraint{};  // null: none
 };
 
+/// A column whose logit is divided by `penalty` where it is positive and multiplied where it is negative; infinity
+/// suppresses it.
+struct ChangedLogit {
+  int64_t column;
+  double penalty;
+};
+
 /// One sentence's part of the search.
 class SentenceSearch {
  public:
@@ -66,6 +73,12 @@ class SentenceSearch {
   double random(int64_t length, size_t n) const {
     return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));
   }
+
+  /// True if logits must be changed before they become probabilities.
+  bool changes_logits() const { return options_.repetition_penalty != 1 || !suppressed_->empty(); }
+  /// The logits that change after hypothesis n: each column once. The next tokens of prefix and terms are not
+  /// suppressed.
+  std::vector<ChangedLogit> changed_logits(size_t n) const;
 
   /// Before each step: which tokens each hypothesis may not continue with.
   void find_banned(int64_t length);
@@ -127,6 +140,7 @@ class SentenceSearch {
   SearchOptions options_;  // with this sentence's beam size
   const Ids* shortlist_;
   const Ids* excluded_;
+  const std::vector<Ids>* suppressed_;
   size_t term_tokens_ = 0;  // that the translation must contain
   uint64_t key_ = 0;        // of what is drawn
   std::vector<std::vector<int64_t>> banned_;

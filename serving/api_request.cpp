@@ -299,6 +299,7 @@ void ApiRequest::search_as(const SearchOptions& of_model) {
   search.length_penalty = of_model.length_penalty;
   search.length_alpha = length_alpha.value_or(of_model.length_alpha);
   search.no_repeat_ngram = no_repeat_ngram.value_or(of_model.no_repeat_ngram);
+  search.repetition_penalty = of_model.repetition_penalty;
   key = key_of(options);
 }
 

@@ -211,6 +211,9 @@ struct TranslationOptions {
   /// Translations begin with them as the model's tokenizer normalizes them. With the glossary's terms, they may not be
   /// longer than the model's learned positions.
   std::vector<std::string> target_prefixes{};
+  /// Texts that no translation contains, as far as it would be made of the same tokens; with
+  /// TranslatorOptions::listed_pieces, the pieces themselves. Those of a prefix or the glossary are not suppressed.
+  std::vector<std::string> suppress_sequences{};
   /// Source and target language for multilingual models, by the names in their vocabularies: eng_Latn (NLLB-200), en
   /// (M2M-100), deu (">>deu<<" of OPUS-MT, which has only a target language).
   std::string source_language{};

@@ -90,6 +90,7 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.search.coverage_beta = given.coverage_beta;
   ours.search.min_length = given.min_length;
   ours.search.no_repeat_ngram = given.no_repeat_ngram;
+  ours.search.repetition_penalty = given.repetition_penalty;
   if (given.power_length_penalty != 0) ours.search.length_penalty = transmute::LengthPenalty::power;
   if (given.sample != 0) ours.search.sampling = {given.temperature, given.top_k, given.top_p, given.seed};
   ours.search.alternatives = given.alternatives != 0;
@@ -112,6 +113,7 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   if (given.long_texts != nullptr) ours.long_texts = long_texts_of(given.long_texts);
   if (given.letter_case != nullptr) ours.letter_case = letter_case_of(given.letter_case);
   ours.word_alignments = given.word_alignments != 0;
+  ours.suppress_sequences = read_strings(given.suppress_sequences, given.suppress_sequences_size, "sequence");
   if (given.glossary_size > SIZE_MAX / 2)
     throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
@@ -133,6 +135,7 @@ transmute_translation_options c_options(const transmute::TranslationOptions& our
   defaults.coverage_beta = ours.search.coverage_beta;
   defaults.min_length = ours.search.min_length;
   defaults.no_repeat_ngram = ours.search.no_repeat_ngram;
+  defaults.repetition_penalty = ours.search.repetition_penalty;
   defaults.rerank_weight = ours.rerank.weight;
   defaults.split_sentences = TRANSMUTE_SPLIT_AUTOMATIC;
   const transmute::SamplingOptions sampling;
@@ -149,11 +152,13 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
       given.split_sentences != TRANSMUTE_SPLIT_NEVER || given.text_language != nullptr ||
       given.source_language != nullptr || given.target_language != nullptr || given.mbr_candidates != 0 ||
       given.rerank_candidates != 0 || given.guard != nullptr || given.protect != nullptr ||
-      given.long_texts != nullptr || given.letter_case != nullptr || given.word_alignments != 0)
+      given.long_texts != nullptr || given.letter_case != nullptr || given.word_alignments != 0 ||
+      given.suppress_sequences_size > 0)
     throw std::invalid_argument(
         "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates, "
-        "rerank_candidates, guard, protect, long_texts, letter_case and word_alignments are for translators, not for "
-        "language models");
+        "rerank_candidates, guard, protect, long_texts, letter_case, word_alignments and suppress_sequences are for "
+        "translators, "
+        "not for language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;

@@ -287,6 +287,8 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   SearchContext context;
   context.excluded = tokenizer_.target().line_breaks();
   context.most_tokens = most_tokens_;
+  for (const std::string& text : options.suppress_sequences)
+    if (Ids ids = tokenizer_.target().encode(text); !ids.empty()) context.suppressed.push_back(std::move(ids));
   // A search asks about the same tokens over and over, and an answer takes two decodings.
   context.is_inside_word = [this, known = std::map<std::pair<int64_t, int64_t>, bool>()](int64_t before,
                                                                                          int64_t after) mutable {

@@ -139,6 +139,10 @@ typedef struct transmute_translation_options {
    * and gives the translation the case of the source, "keep" translates them as they are. NULL: adapt. */
   const char* letter_case;
   int word_alignments; /* nonzero: fill transmute_result_links */
+
+  double repetition_penalty;             /* above 1: makes tokens that a translation already has less probable */
+  const char* const* suppress_sequences; /* texts that no translation contains as the same tokens; or NULL */
+  size_t suppress_sequences_size;
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */
@@ -175,7 +179,8 @@ TRANSMUTE_API transmute_translator* transmute_open(const char* model, const tran
                                                    char** error);
 
 /* Fills the first struct_size bytes of `options` with the defaults for translating, and with the search that the
- * model's own files recommend: beam_size, length_alpha, power_length_penalty and no_repeat_ngram. */
+ * model's own files recommend: beam_size, length_alpha, power_length_penalty, no_repeat_ngram and repetition_penalty.
+ */
 TRANSMUTE_API void transmute_translation_options_of(const transmute_translator* translator,
                                                     transmute_translation_options* options, size_t struct_size);
 

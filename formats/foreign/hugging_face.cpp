@@ -161,6 +161,8 @@ SearchOptions read_search(const std::string& folder) {
   }
   search.no_repeat_ngram =
       checked("no_repeat_ngram_size", config.integer("no_repeat_ngram_size", 0), SearchBounds::kNoRepeatNgram);
+  search.repetition_penalty =
+      checked("repetition_penalty", config.number("repetition_penalty", 1), SearchBounds::kRepetitionPenalty);
   return search;
 }
 

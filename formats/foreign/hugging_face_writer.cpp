@@ -180,6 +180,7 @@ void write_generation_config(const SearchOptions& search, const std::string& fol
         {{"num_beams", search.beam_size},
          {"length_penalty", search.length_alpha},
          {"no_repeat_ngram_size", search.no_repeat_ngram},
+         {"repetition_penalty", search.repetition_penalty},
          {"max_length", kMostLength},
          {"bad_words_ids", never},
          {"pad_token_id", special_ids::kPad},

@@ -66,6 +66,10 @@ void SearchFlags::add_to(CLI::App& app) {
                          "never repeat a sequence of N tokens within a translation; 0: allow it; default: the model's, "
                          "else 0")
                          ->check(at_least(0));
+  repetition_penalty_ = add("--repetition-penalty", search_.repetition_penalty,
+                            "above 1: makes tokens that a translation already has less probable; default: the model's, "
+                            "else 1")
+                            ->check(positive());
 }
 
 void SearchFlags::check_beam_holds(const char* flag, int64_t hypotheses) const {
@@ -78,6 +82,7 @@ SearchOptions SearchFlags::options(int64_t num_best, const SearchOptions& of_mod
   SearchOptions options = search_;
   if (beam_size_->count() == 0) options.beam_size = of_model.beam_size;
   if (no_repeat_ngram_->count() == 0) options.no_repeat_ngram = of_model.no_repeat_ngram;
+  if (repetition_penalty_->count() == 0) options.repetition_penalty = of_model.repetition_penalty;
   if (length_alpha_->count() == 0) options.length_alpha = of_model.length_alpha;
   check_beam_holds("--n-best", num_best);
   if (num_best > 0) options.num_hypotheses = num_best;

@@ -27,6 +27,7 @@ class SearchFlags {
   CLI::Option* beam_size_ = nullptr;
   CLI::Option* length_alpha_ = nullptr;
   CLI::Option* no_repeat_ngram_ = nullptr;
+  CLI::Option* repetition_penalty_ = nullptr;
 };
 
 /// The flags of drawing from a model's distribution: --temperature, --top-k, --top-p, --seed, in the group "Sampling".

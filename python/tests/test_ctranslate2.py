@@ -98,6 +98,35 @@ class LikeCTranslate2(unittest.TestCase):
         for step, log_prob in zip(steps, scored.log_probs):
             self.assertAlmostEqual(step.log_prob, log_prob, places=3)
 
+    def test_repetition_penalty_and_suppressed_sequences(self):
+        source = [self.tokenizer.encode(TEXTS[0])]
+
+        def translated(**options):
+            return self.translator.translate_batch(source, beam_size=4, **options)[0].hypotheses[0]
+
+        plain = translated()
+        self.assertLess(len(set(plain)), len(plain))
+        few = translated(repetition_penalty=1000, max_decoding_length=5)
+        self.assertEqual(len(set(few)), len(few))
+        pair, token = plain[:2], plain[2]
+        suppressed = translated(suppress_sequences=[pair, [token], []])
+        self.assertNotIn(token, suppressed)
+        self.assertNotIn(tuple(pair), list(zip(suppressed, suppressed[1:])))
+        with self.assertRaisesRegex(ValueError, "repetition_penalty"):
+            translated(repetition_penalty=0)
+
+    def test_the_end_token_on_request(self):
+        source = [self.tokenizer.encode(TEXTS[0])]
+        plain = self.translator.translate_batch(source, beam_size=8, length_penalty=0)[0].hypotheses[0]
+        self.assertLess(len(plain), 256)
+        for maximum, expected in ((256, [*plain, "</s>"]), (len(plain), plain)):
+            found = self.translator.translate_batch(
+                source, beam_size=8, length_penalty=0, return_end_token=True, max_decoding_length=maximum
+            )  # fmt: skip
+            self.assertEqual(found[0].hypotheses[0], expected)
+        with self.assertRaisesRegex(ValueError, "return_attention"):
+            self.translator.translate_batch(source, return_end_token=True, return_attention=True)
+
     def test_calls_in_the_background(self):
         source = [self.tokenizer.encode(text) for text in TEXTS]
         found = self.translator.translate_batch(source, asynchronous=True)
@@ -164,9 +193,9 @@ class LikeCTranslate2(unittest.TestCase):
 
     def test_what_is_not_there_is_an_error(self):
         source = [self.tokenizer.encode(TEXTS[0])]
-        with self.assertRaisesRegex(ValueError, "repetition_penalty"):
-            self.translator.translate_batch(source, repetition_penalty=2)
-        self.translator.translate_batch(source, repetition_penalty=1)
+        with self.assertRaisesRegex(ValueError, "patience"):
+            self.translator.translate_batch(source, patience=2)
+        self.translator.translate_batch(source, patience=1)
         with self.assertRaisesRegex(TypeError, "beam_sise"):
             self.translator.translate_batch(source, beam_sise=2)
         with self.assertRaisesRegex(RuntimeError, "cannot open file"):

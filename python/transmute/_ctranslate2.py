@@ -184,6 +184,8 @@ def translation_options(
     length_penalty: float = 1,
     coverage_penalty: float = 0,
     no_repeat_ngram_size: int = 0,
+    repetition_penalty: float = 1,
+    suppress_sequences: Optional[List[Tokens]] = None,
     min_decoding_length: int = 1,
     max_input_length: int = 1024,
     max_decoding_length: int = 256,
@@ -203,7 +205,9 @@ def translation_options(
         )
     options: Dict[str, Any] = {
         "n_best": num_hypotheses, "length_penalty": float(length_penalty), "coverage_beta": coverage_penalty,
-        "no_repeat_ngram": no_repeat_ngram_size, "min_length": min_decoding_length,
+        "no_repeat_ngram": no_repeat_ngram_size, "repetition_penalty": repetition_penalty,
+        "suppress_sequences": [text_of_tokens(tokens) for tokens in suppress_sequences or [] if tokens],
+        "min_length": min_decoding_length,
         "max_extra_length": max_decoding_length, "max_source_tokens": max_input_length or 1024,
         **batches(max_batch_size, batch_type),
     }  # fmt: skip
@@ -224,8 +228,7 @@ def batches(max_batch_size: int, batch_type: str) -> Dict[str, Any]:
 
 
 _HARMLESS = {"disable_unk", "replace_unknowns", "use_vmap", "return_logits_vocab", "min_alternative_expansion_prob"}
-_DEFAULTS = {"patience": 1, "repetition_penalty": 1, "prefix_bias_beta": 0, "suppress_sequences": None,
-             "end_token": None, "return_end_token": False, "callback": None}  # fmt: skip
+_DEFAULTS = {"patience": 1, "prefix_bias_beta": 0, "end_token": None, "callback": None}
 
 
 def _check_others(others: Dict[str, Any]) -> None:

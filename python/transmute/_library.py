@@ -80,6 +80,9 @@ class CallOptions(ctypes.Structure):
         ("long_texts", c_char_p),
         ("letter_case", c_char_p),
         ("word_alignments", c_int),
+        ("repetition_penalty", c_double),
+        ("suppress_sequences", POINTER(c_char_p)),
+        ("suppress_sequences_size", c_size_t),
     ]
 
 

@@ -29,6 +29,7 @@ class SearchOptions(BatchOptions, total=False):
     length_penalty: Union[Literal["paper", "power"], float]  #: its form; a number: power with that exponent
     min_length: int  #: minimum number of tokens
     no_repeat_ngram: int  #: never repeat a sequence of so many tokens; 0: allow it
+    repetition_penalty: float  #: above 1: makes tokens that a text already has less probable
     temperature: float  #: below 1 sharpens the distribution, above 1 flattens it
     top_k: int  #: sample only from the k most probable tokens; 0: from all
     top_p: float  #: sample only from the smallest set of tokens with this probability
@@ -53,6 +54,7 @@ class TranslationOptions(SearchOptions, total=False):
     alignment_layer: int
     alignment_head: int
     target_prefix: Union[str, Sequence[str]]  #: the beginning of the translation: one for all texts, or one for each
+    suppress_sequences: Sequence[str]  #: texts that no translation contains as the same tokens
     glossary: Union[Mapping[str, str], Iterable[Tuple[str, str]]]  #: source terms with the target terms to use
     inline_tags: bool  #: carry tags such as <b>, </b>, <br/> and {name} over
     protect: Literal["auto", "all", "none"]  #: placeholders, addresses, emoji and unknown words
@@ -132,10 +134,14 @@ def _take_structures(options: CallOptions, left: Dict[str, Any], texts: int) -> 
         options.split_sentences = _SPLITTING[splitting]
     prefixes = left.pop("target_prefix", None)
     if prefixes is not None:
-        listed = [prefixes] * texts if isinstance(prefixes, str) else list(prefixes)
-        if len(listed) != texts:
-            raise ValueError(f"the numbers of target prefixes ({len(listed)}) and texts ({texts}) differ")
-        options.target_prefixes = to_array(listed, "prefix")
+        each = [prefixes] * texts if isinstance(prefixes, str) else list(prefixes)
+        if len(each) != texts:
+            raise ValueError(f"the numbers of target prefixes ({len(each)}) and texts ({texts}) differ")
+        options.target_prefixes = to_array(each, "prefix")
+    suppressed = listed(left.pop("suppress_sequences", None) or [], "sequences")
+    if suppressed:
+        options.suppress_sequences = to_array(suppressed, "sequence")
+        options.suppress_sequences_size = len(suppressed)
     glossary = left.pop("glossary", None)
     if glossary is not None:
         pairs = list(glossary.items() if isinstance(glossary, Mapping) else glossary)

@@ -283,9 +283,12 @@ class Translator:
         prefixes: Sequence[Optional[Tokens]],
         return_scores: bool = False,
         return_attention: bool = False,
+        return_end_token: bool = False,
         **options: Any,
     ) -> List[TranslationResult]:
         filled, maximum = translation_options(**options)
+        if return_attention and return_end_token:
+            raise ValueError("return_attention cannot be combined with return_end_token: the end has no attention here")
         if return_attention:
             filled["alignment"] = "tokens"
         if any(prefixes):
@@ -301,7 +304,8 @@ class Translator:
             copy = TranslationResult([])
             for number in range(LIBRARY.result_hypotheses(result, text)):
                 tokens = tokens_of_text(text_of(LIBRARY.result_text(result, text, number)))
-                copy.hypotheses.append(tokens[:maximum])
+                has_end = return_end_token and len(tokens) < maximum
+                copy.hypotheses.append([*tokens, END] if has_end else tokens[:maximum])
                 if return_scores:
                     copy.scores.append(float(LIBRARY.result_score(result, text, number)))
                 if wanted.alignment:

@@ -74,11 +74,13 @@ TEST(TensorLogits, LeadToTheSameHypotheses) {
                                                           {"wide", options_of(20, 0.6, 20)},
                                                           {"no repetition", options_of(3, 0.6)},
                                                           {"sampling", sampling_of(SamplingOptions(), 4)},
-                                                          {"alternatives", options_of(1)}};
+                                                          {"alternatives", options_of(1)},
+                                                          {"repetition penalty", options_of(4, 0.6)}};
   ways[3].second.no_repeat_ngram = 1;
   ways[3].second.min_length = 2;
   ways[5].second.alternatives = true;
   ways[5].second.num_hypotheses = 3;
+  ways[6].second.repetition_penalty = 1.5;
   const std::vector<Ids> some_prefixes{{kB}, {}, {kC, kA}, {kE}}, whole_targets{{kB, kC}, {kD}, {}, {kA, kA, kA}};
   const std::vector<std::vector<Ids>> some_terms{{{kB, kC}}, {}, {{kA}, {kD}}, {{kE}}};
   const std::vector<Ids> some_lists{{kA, kA + 6}, {kB}, {kC, kD, kE}, {kA + 5}};
@@ -97,6 +99,7 @@ TEST(TensorLogits, LeadToTheSameHypotheses) {
         options.max_extra_length = 3;
         SearchContext context;
         context.prefixes_are_complete = requests == &complete;
+        if (name == "repetition penalty") context.suppressed = {{kB}, {kC, kA}};
         const TableModel model(random_table(11000 + key, kWords), kWords);
         const auto expected = beam_search(model, *requests, options, {}, context);
         const auto found = beam_search(TensorModel(model), *requests, options, {}, context);

@@ -4,6 +4,7 @@
 #include <transmute/search/search.h>
 #include <transmute/tests/support/table_model.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -149,6 +150,88 @@ TEST(NoRepeatNgram, BreaksALoop) {
   const Ids ids = search_one(loop, {kA}, options).at(0).ids;
   EXPECT_FALSE(repeats_a_pair(ids));
   EXPECT_THAT(std::vector<int64_t>(ids.begin(), ids.begin() + 3), ElementsAre(kA, kB, kA));
+}
+
+// The table's distributions as the penalty makes them of the logits that TableModel gives. The first `given` tokens of
+// a prefix are part of the request.
+Table penalized(const Table& table, double penalty, int64_t given = 0) {
+  return [=](const Ids& source, const Ids& prefix) {
+    Ids with_begin{special_ids::kBegin};
+    with_begin.insert(with_begin.end(), prefix.begin(), prefix.end());
+    Distribution changed = table(source, prefix);
+    double sum = 0;
+    for (auto& [token, probability] : changed) {
+      double logit = std::log(probability) + testing::offset_of(with_begin);
+      if (std::count(prefix.begin() + given, prefix.end(), token) > 0)
+        logit = logit < 0 ? logit * penalty : logit / penalty;
+      sum += probability = std::exp(logit);
+    }
+    for (auto& entry : changed) entry.second /= sum;
+    return changed;
+  };
+}
+
+TEST(RepetitionPenalty, GivesTheBestByPenalizedLogits) {
+  int changed = 0;
+  for (uint64_t key = 0; key < 40; ++key) {
+    const Table table = random_table(5200 + key, 3);
+    SearchOptions options = whole_space(2);  // longer ones win
+    const Ids without = beam_search(TableModel(table, 3), {{kA, kB}}, options).at(0).at(0).ids;
+    options.repetition_penalty = key % 4 == 0 ? 0.5 : 1.7;
+    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, options).at(0).at(0);
+    expect_equal(
+        found, best_of_all(penalized(table, options.repetition_penalty), {kA, kB}, 2, [](const Ids&) { return true; }));
+    changed += found.ids != without ? 1 : 0;
+  }
+  EXPECT_GT(changed, 5) << "or this tests nothing";
+}
+
+TEST(RepetitionPenalty, IsForWhatAPrefixHasButNotForTheLanguage) {
+  const Table table = random_table(61, 3);
+  SearchRequest request{{kA}, {kB, kC}};
+  SearchOptions options = options_of(1);
+  options.repetition_penalty = 3;
+  SearchContext context;
+  context.prefixes_are_complete = true;
+  for (const int64_t given : {0, 1}) {
+    request.given_tokens = given;
+    const auto found = beam_search(TableModel(table, 3), {request}, options, {}, context).at(0).at(0);
+    const Distribution last = penalized(table, 3, given)(request.source, request.prefix);
+    EXPECT_NEAR(found.token_scores.back(), std::log(last.at(kEnd)), kTolerance) << given;
+  }
+}
+
+TEST(SuppressedSequences, AreInNoTranslationAndLeaveTheirProbabilityToOthers) {
+  const std::vector<Ids> suppressed{{kB}, {kA, kC, kA}, {kC, kC}};
+  int changed = 0;
+  for (uint64_t key = 0; key < 40; ++key) {
+    const Table table = random_table(5300 + key, 3);
+    const Table without_them = [&](const Ids& source, const Ids& prefix) {
+      Distribution distribution = table(source, prefix);
+      for (const Ids& sequence : suppressed)
+        if (sequence.size() <= prefix.size() + 1 &&
+            std::equal(sequence.begin(), sequence.end() - 1,
+                       prefix.end() - (static_cast<int64_t>(sequence.size()) - 1)))
+          distribution.erase(sequence.back());
+      double sum = 0;
+      for (const auto& entry : distribution) sum += entry.second;
+      for (auto& entry : distribution) entry.second /= sum;
+      return distribution;
+    };
+    const SearchOptions options = whole_space(2);
+    const Ids usual = beam_search(TableModel(table, 3), {{kA, kB}}, options).at(0).at(0).ids;
+    SearchContext context;
+    context.suppressed = suppressed;
+    const auto found = beam_search(TableModel(table, 3), {SearchRequest{{kA, kB}}}, options, {}, context).at(0).at(0);
+    expect_equal(found, best_of_all(without_them, {kA, kB}, 2, [](const Ids&) { return true; }));
+    changed += found.ids != usual ? 1 : 0;
+    // They may be in a prefix.
+    const Ids prefix{kC, kC, kB};
+    const auto continued =
+        beam_search(TableModel(table, 3), {SearchRequest{{kA, kB}, prefix}}, options, {}, context).at(0).at(0);
+    EXPECT_TRUE(std::equal(prefix.begin(), prefix.end(), continued.ids.begin()));
+  }
+  EXPECT_GT(changed, 10) << "or this tests nothing";
 }
 
 TEST(TargetPrefix, IsWhatTheTranslationBeginsWithAndItsProbabilityCounts) {

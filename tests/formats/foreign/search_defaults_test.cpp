@@ -47,12 +47,14 @@ TEST(SearchDefaults, AreMariansDecoderYml) {
 TEST(SearchDefaults, AreHuggingFacesGenerationConfig) {
   const CopiedModel model("marian");
   EXPECT_EQ(search_of(model.folder()).beam_size, SearchOptions().beam_size) << "nothing is said of it";
-  write_text(model.path("generation_config.json"), R"({"num_beams": 5, "no_repeat_ngram_size": 3, "max_length": 200})");
+  write_text(model.path("generation_config.json"),
+             R"({"num_beams": 5, "no_repeat_ngram_size": 3, "repetition_penalty": 1.25, "max_length": 200})");
   const SearchOptions search = search_of(model.folder());
   EXPECT_EQ(search.beam_size, 5);
   EXPECT_EQ(search.length_penalty, LengthPenalty::power);
   EXPECT_EQ(search.length_alpha, 1);
   EXPECT_EQ(search.no_repeat_ngram, 3);
+  EXPECT_EQ(search.repetition_penalty, 1.25);
   // Older models have them in their config.json.
   const CopiedModel older("marian");
   std::filesystem::remove(older.path("generation_config.json"));
@@ -94,8 +96,9 @@ TEST(SearchDefaults, AreRefusedWhereTheyAreNoNumbersOrAbsurd) {
     model.change("decoder.yml", "beam-size: 6", line);
     EXPECT_THAT(model.refusal(), AllOf(HasSubstr("decoder.yml: "), HasSubstr(what)));
   }
-  for (const char* text : {R"({"num_beams": 100000})", R"({"num_beams": "4"})",
-                           R"({"num_beams": 2, "length_penalty": 11})", R"({"no_repeat_ngram_size": -1})"}) {
+  for (const char* text :
+       {R"({"num_beams": 100000})", R"({"num_beams": "4"})", R"({"num_beams": 2, "length_penalty": 11})",
+        R"({"no_repeat_ngram_size": -1})", R"({"repetition_penalty": 0})"}) {
     const CopiedModel model("marian");
     write_text(model.path("generation_config.json"), text);
     EXPECT_THAT(model.refusal(), HasSubstr("generation_config.json: ")) << text;
