@@ -3,6 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <cstring>
+
 namespace transmute {
 inline namespace v0 {
 
@@ -16,7 +18,7 @@ constexpr size_t kMostValues = 1 << 20;  // some 20 for each tensor
 
 }  // namespace
 
-Pickle::Pickle(std::string_view bytes) : bytes_(bytes) {
+Pickle::Pickle(std::string_view bytes, PickleObjects objects) : bytes_(bytes), objects_(objects) {
   values_.emplace_back();
   while (step(static_cast<unsigned char>(take(1)[0]))) {
   }
@@ -27,6 +29,14 @@ const PickleValue& Pickle::part(const PickleValue& whole, size_t place, PickleKi
   if (place >= whole.values.size() || values_[whole.values[place]].kind != kind)
     refuse_pickle("a tensor is not described as PyTorch does it");
   return values_[whole.values[place]];
+}
+
+const PickleValue* Pickle::member(const PickleValue& whole, std::string_view key) const {
+  if (whole.kind != PickleKind::map && whole.kind != PickleKind::object) return nullptr;
+  for (size_t i = 0; i + 1 < whole.values.size(); i += 2)
+    if (const PickleValue& name = values_[whole.values[i]]; name.kind == PickleKind::text && name.text == key)
+      return &values_[whole.values[i + 1]];
+  return nullptr;
 }
 
 std::string_view Pickle::take(size_t count) {
@@ -43,6 +53,14 @@ int64_t Pickle::little_endian(size_t count, bool is_signed) {
   if (is_signed && count > 0 && count < sizeof(number) && (bytes[count - 1] & 0x80) != 0)
     number |= ~uint64_t{0} << (8 * count);
   return static_cast<int64_t>(number);
+}
+
+double Pickle::big_endian_real() {
+  uint64_t bits = 0;
+  for (const char byte : take(sizeof(bits))) bits = bits << 8 | static_cast<unsigned char>(byte);
+  double real = 0;
+  std::memcpy(&real, &bits, sizeof(real));
+  return real;
 }
 
 std::string_view Pickle::line() {
@@ -98,6 +116,7 @@ bool Pickle::push_last(size_t count) {
 
 bool Pickle::append(PickleKind kind, const std::vector<size_t>& values) {
   if (kind == PickleKind::map && values.size() % 2 != 0) refuse_pickle("a key has no value");
+  if (!stack_.empty() && values_[stack_.back()].kind == PickleKind::object) return true;  // its content has no meaning
   auto& all = top(kind).values;
   all.insert(all.end(), values.begin(), values.end());
   return true;
@@ -124,36 +143,40 @@ bool Pickle::push_global() {
   return push({PickleKind::global, 0, std::move(name), {}});
 }
 
-// A module without its attributes; `build` gives it them.
-bool Pickle::push_module() {
+// A module or another object without its attributes; `build` gives it them.
+bool Pickle::push_object() {
   pop();  // no arguments
-  const std::string name = top(PickleKind::global).text;
-  if (name.rfind("__torch__.", 0) != 0) refuse_pickle(fmt::format("it has an object of the class '{}'", name));
+  std::string name = top(PickleKind::global).text;
   pop();
+  if (objects_ == PickleObjects::kept) return push({PickleKind::object, 0, std::move(name), {}});
+  if (name.rfind("__torch__.", 0) != 0) refuse_pickle(fmt::format("it has an object of the class '{}'", name));
   return push({PickleKind::module, 0, {}, {}});
 }
 
 // A module's attributes, or what a dictionary has beside its content, which is ignored.
 bool Pickle::build() {
   const size_t state = pop();
-  if (values_[state].kind != PickleKind::map) refuse_pickle("a module's state is not a map");
   const size_t object = pop();
   stack_.push_back(object);
+  const bool is_object = values_[object].kind == PickleKind::object;
+  if (is_object && values_[state].kind != PickleKind::map) return true;  // a state of the class's own making
+  if (values_[state].kind != PickleKind::map) refuse_pickle("a module's state is not a map");
   if (values_[object].kind == PickleKind::map) return true;
   std::vector<size_t> attributes = copy_of(state);
-  top(PickleKind::module).values = std::move(attributes);
+  top(is_object ? PickleKind::object : PickleKind::module).values = std::move(attributes);
   return true;
 }
 
 bool Pickle::reduce() {
   const size_t arguments = pop();
-  const std::string function = top(PickleKind::global).text;
+  std::string function = top(PickleKind::global).text;
   pop();
   if (values_[arguments].kind != PickleKind::sequence) refuse_pickle("a function's arguments are not a tuple");
   if (function == "collections OrderedDict") return push({PickleKind::map, 0, {}, {}});
   if (function == "torch.jit._pickle build_intlist") return push({});  // of the code, which is not run
-  if (function != "torch._utils _rebuild_tensor_v2") refuse_pickle(fmt::format("it calls '{}'", function));
-  return push({PickleKind::tensor, 0, {}, copy_of(arguments)});
+  if (function == "torch._utils _rebuild_tensor_v2") return push({PickleKind::tensor, 0, {}, copy_of(arguments)});
+  if (objects_ == PickleObjects::refused) refuse_pickle(fmt::format("it calls '{}'", function));
+  return push({PickleKind::object, 0, std::move(function), {}});  // what it would have made
 }
 
 bool Pickle::push_storage() {
@@ -188,8 +211,7 @@ bool Pickle::step(unsigned char operation) {
     case 0x8a:  // LONG1
       return push_number(little_endian(static_cast<size_t>(little_endian(1)), true));
     case 'G':
-      take(8);  // numbers of the code, which is not run
-      return push({});
+      return push({PickleKind::real, 0, {}, {}, big_endian_real()});
     case 'X':
       return push({PickleKind::text, 0, std::string(take(static_cast<size_t>(little_endian(4)))), {}});
     case ')':
@@ -223,7 +245,7 @@ bool Pickle::step(unsigned char operation) {
     case 'j':
       return recall(static_cast<size_t>(little_endian(4)));
     case 0x81:  // NEWOBJ
-      return push_module();
+      return push_object();
     case 'b':
       return build();
     case 'R':

@@ -21,14 +21,21 @@ class PickleError : public std::runtime_error {
   explicit PickleError(const std::string& what) : std::runtime_error("its pickle: " + what) {}
 };
 
-enum class PickleKind { none, number, text, sequence, map, global, module, storage, tensor };
+enum class PickleKind { none, number, real, text, sequence, map, global, module, object, storage, tensor };
+
+/// The treatment of objects of classes and of results of functions in Python, which a model does not need.
+enum class PickleObjects {
+  refused,
+  kept  ///< as records of the class's or function's name and of the attributes; a program's settings are one
+};
 
 /// Values refer to others by their place in a list of all: a pickle may refer to itself.
 struct PickleValue {
   PickleKind kind = PickleKind::none;
   int64_t number = 0;
-  std::string text;            ///< of a global: "module name"
-  std::vector<size_t> values;  ///< of a map: key, value, key, value …
+  std::string text;            ///< of a global or an object: "module name"
+  std::vector<size_t> values;  ///< of a map, or an object's attributes: key, value, key, value …
+  double real = 0;             ///< of a number with a fraction
 };
 
 /// A pickle as data: the part of pickle's machine (Python's Lib/pickletools.py describes it) that LibTorch writes
@@ -38,7 +45,7 @@ class Pickle {
  public:
   /// Reads the pickle that `bytes` begin with; there may be more after it.
   /// @throws PickleError
-  explicit Pickle(std::string_view bytes);
+  explicit Pickle(std::string_view bytes, PickleObjects objects = PickleObjects::refused);
 
   const PickleValue& root() const { return values_[root_]; }
   const PickleValue& operator[](size_t value) const { return values_[value]; }
@@ -49,17 +56,21 @@ class Pickle {
   /// The part of a storage or a tensor in a place.
   /// @throws PickleError where it has nothing there, or a value of another kind
   const PickleValue& part(const PickleValue& whole, size_t place, PickleKind kind) const;
+  /// The value that a map has for the key, or an object as an attribute; null where there is none or `whole` is
+  /// neither.
+  const PickleValue* member(const PickleValue& whole, std::string_view key) const;
 
  private:
   std::string_view take(size_t count);
   int64_t little_endian(size_t count, bool is_signed = false);
+  double big_endian_real();
   std::string_view line();
   bool push(PickleValue value);
   bool push_number(int64_t number) { return push({PickleKind::number, number, {}, {}}); }
   bool push_sequence(std::vector<size_t> values) { return push({PickleKind::sequence, 0, {}, std::move(values)}); }
   bool push_last(size_t count);
   bool push_global();
-  bool push_module();
+  bool push_object();
   bool push_storage();
   size_t pop();
   PickleValue& top(PickleKind kind);
@@ -73,6 +84,7 @@ class Pickle {
   bool step(unsigned char operation);
 
   std::string_view bytes_;
+  PickleObjects objects_;
   size_t at_ = 0;
   std::vector<PickleValue> values_;
   size_t root_ = 0;

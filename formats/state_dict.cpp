@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
-#include <transmute/formats/pickled_tensors.h>
 
 #include <algorithm>
 #include <map>
@@ -96,19 +95,6 @@ class ListedStorages : public PickledStorages {
   std::map<std::string, Place> places_;
 };
 
-NamedArrays tensors_of(const Pickle& pickle, const PickledStorages& storages) {
-  const PickleValue& dictionary = pickle.root();
-  if (dictionary.kind != PickleKind::map) throw PickleError("it is not a dictionary of tensors");
-  PickledTensors read(pickle, storages, StorageSharing::allowed);
-  NamedArrays arrays;
-  for (size_t i = 0; i + 1 < dictionary.values.size(); i += 2) {
-    const PickleValue &key = pickle[dictionary.values[i]], &value = pickle[dictionary.values[i + 1]];
-    if (key.kind == PickleKind::text && value.kind == PickleKind::tensor)
-      arrays.emplace_back(key.text, read.read(key.text, value));
-  }
-  return arrays;
-}
-
 // Facts about the machine that wrote the file. The sizes of C's types among them are of no account.
 void check_byte_order(const Pickle& facts) {
   const std::vector<size_t>& items = facts.root().values;
@@ -117,13 +103,15 @@ void check_byte_order(const Pickle& facts) {
       throw PickleError("its numbers are big-endian");
 }
 
-NamedArrays read_old_layout(const std::string& path) {
+using UseOfSaved = std::function<void(const Pickle&, PickledTensors&)>;
+
+void read_old_layout(const std::string& path, PickleObjects objects, const UseOfSaved& use) {
   const InputFile file(path);
   std::string begin(std::min(file.size(), kMaxPickleBytes), '\0');
   begin.resize(file.read(0, begin.data(), begin.size()));
   size_t at = kOldLayoutBegin.size();
-  const auto next = [&] {
-    Pickle pickle(std::string_view(begin).substr(at));
+  const auto next = [&](PickleObjects kept = PickleObjects::refused) {
+    Pickle pickle(std::string_view(begin).substr(at), kept);
     at += pickle.size();
     return pickle;
   };
@@ -131,30 +119,53 @@ NamedArrays read_old_layout(const std::string& path) {
   if (version.root().kind != PickleKind::number || version.root().number != kOldLayoutVersion)
     throw PickleError(fmt::format("the file's layout is not version {}", kOldLayoutVersion));
   check_byte_order(next());
-  const Pickle dictionary = next(), names = next();
-  return tensors_of(dictionary, ListedStorages(file, at, dictionary, names));
+  const Pickle dictionary = next(objects), names = next();
+  const ListedStorages storages(file, at, dictionary, names);
+  PickledTensors tensors(dictionary, storages, StorageSharing::allowed);
+  use(dictionary, tensors);
 }
 
-NamedArrays read_archived(const std::string& path) {
+void read_archived(const std::string& path, PickleObjects objects, const UseOfSaved& use) {
   const ZipArchive archive(path);
   const ArchivedStorages storages(archive);
   const std::string bytes = storages.read_pickle();
-  return tensors_of(Pickle(bytes), storages);
+  const Pickle pickle(bytes, objects);
+  PickledTensors tensors(pickle, storages, StorageSharing::allowed);
+  use(pickle, tensors);
 }
 
 }  // namespace
 
-NamedArrays read_state_dict(const std::string& path) {
+void read_saved(const std::string& path, PickleObjects objects, const UseOfSaved& use) {
   std::string begin(kOldLayoutBegin.size(), '\0');
   begin.resize(InputFile(path).read(0, begin.data(), begin.size()));
+  if (begin == kOldLayoutBegin) return read_old_layout(path, objects, use);
+  if (begin.compare(0, kArchiveBegin.size(), kArchiveBegin) == 0) return read_archived(path, objects, use);
+  throw std::runtime_error(fmt::format("{}: no file of torch.save; restore it", path));
+}
+
+NamedArrays tensors_of(const Pickle& pickle, const PickleValue& dictionary, PickledTensors& tensors) {
+  if (dictionary.kind != PickleKind::map) throw PickleError("it is not a dictionary of tensors");
+  NamedArrays arrays;
+  for (size_t i = 0; i + 1 < dictionary.values.size(); i += 2) {
+    const PickleValue &key = pickle[dictionary.values[i]], &value = pickle[dictionary.values[i + 1]];
+    if (key.kind == PickleKind::text && value.kind == PickleKind::tensor)
+      arrays.emplace_back(key.text, tensors.read(key.text, value));
+  }
+  return arrays;
+}
+
+NamedArrays read_state_dict(const std::string& path) {
+  NamedArrays arrays;
   try {
-    if (begin == kOldLayoutBegin) return read_old_layout(path);
-    if (begin.compare(0, kArchiveBegin.size(), kArchiveBegin) == 0) return read_archived(path);
+    read_saved(path, PickleObjects::refused, [&](const Pickle& pickle, PickledTensors& tensors) {
+      arrays = tensors_of(pickle, pickle.root(), tensors);
+    });
   } catch (const PickleError& error) {
     throw std::runtime_error(
         fmt::format("{}: {}; restore the file, or save the tensors alone as model.safetensors", path, error.what()));
   }
-  throw std::runtime_error(fmt::format("{}: no file of torch.save; restore it", path));
+  return arrays;
 }
 
 }  // namespace v0

@@ -18,6 +18,8 @@ class JsonConfig {
  public:
   /// @throws std::runtime_error where the file cannot be read or is no JSON object
   explicit JsonConfig(const std::string& path);
+  /// The settings that something else than JSON has in the file.
+  JsonConfig(std::string path, nlohmann::ordered_json json) : path_(std::move(path)), json_(std::move(json)) {}
 
   bool has(const std::string& key) const { return json_.contains(key) && !json_.at(key).is_null(); }
   /// These throw std::runtime_error, naming file and key, where the value is of another kind, and those without a

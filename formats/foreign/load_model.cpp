@@ -3,6 +3,7 @@
 
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/ctranslate2.h>
+#include <transmute/formats/foreign/fairseq.h>
 #include <transmute/formats/foreign/hugging_face.h>
 #include <transmute/formats/foreign/marian.h>
 #include <transmute/formats/foreign/marian_binary.h>
@@ -34,6 +35,9 @@ LoadedModel load_any_model(const std::string& name, const ParallelFor& parallel_
       return formats::load_ctranslate2_folder(folder);
     if (const std::string npz = formats::find_marian_file(path); !npz.empty()) return formats::load_marian_model(npz);
   }
+  if (!std::filesystem::exists(path_in(path, kConfigFile)))
+    if (const std::string checkpoint = formats::find_fairseq_checkpoint(path); !checkpoint.empty())
+      return formats::load_fairseq_checkpoint(checkpoint);
   if (std::filesystem::is_regular_file(path)) {
     const bool is_archive = !is_no_zip_archive(path);
     if (!is_archive && !formats::is_marian_binary(path))

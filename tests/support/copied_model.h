@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <transmute/formats/foreign/load_model.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>

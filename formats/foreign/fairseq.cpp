@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/formats/foreign/fairseq.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/zip_archive.h>
+#include <transmute/formats/foreign/json_config.h>
+#include <transmute/formats/foreign/network_builder.h>
+#include <transmute/formats/state_dict.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using FairseqSettings = nlohmann::ordered_json;
+
+// Rows of a learned table, and numbers of sinusoids, before the first position: as many as the padding's number plus 1.
+constexpr int64_t kUnusedPositions = 2;
+
+bool is_dictionary(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.rfind("dict.", 0) == 0 && path.extension() == ".txt";
+}
+
+// The folder of the dictionaries for checkpoints in a folder; empty where there are none.
+fs::path dictionaries_for(const fs::path& folder) {
+  for (const fs::path& place : {folder, folder / "data-bin"}) {
+    if (!fs::is_directory(place)) continue;
+    for (const auto& entry : fs::directory_iterator(place))
+      if (is_dictionary(entry.path())) return place;
+  }
+  return {};
+}
+
+// A file of torch.jit.save has a record beside what torch.save writes.
+bool is_torchscript(const std::string& path) {
+  std::string begin(2, '\0');
+  InputFile(path).read(0, begin.data(), begin.size());
+  return begin == "PK" && ZipArchive(path).has("constants.pkl");
+}
+
+// Adds the single values of a record: numbers and texts.
+void add_settings(const Pickle& pickle, const PickleValue* record, FairseqSettings& settings) {
+  constexpr size_t kMost = 10'000;  // some hundred; each is compared with those before it
+  if (record == nullptr || (record->kind != PickleKind::map && record->kind != PickleKind::object)) return;
+  if (record->values.size() > 2 * kMost) throw PickleError("it has more settings than fairseq");
+  for (size_t i = 0; i + 1 < record->values.size(); i += 2) {
+    const PickleValue &name = pickle[record->values[i]], &value = pickle[record->values[i + 1]];
+    if (name.kind != PickleKind::text) continue;
+    if (value.kind == PickleKind::number) settings[name.text] = value.number;
+    if (value.kind == PickleKind::real) settings[name.text] = value.real;
+    if (value.kind == PickleKind::text) settings[name.text] = value.text;
+  }
+}
+
+// Newer versions call the task and the architecture by the name of their record.
+void name_by_record(FairseqSettings& settings, const char* key) {
+  if (!settings.contains(key) && settings.contains("_name")) settings[key] = settings["_name"];
+  settings.erase("_name");
+}
+
+// The settings in `args`, the command line, or in `cfg`, which newer versions make of it.
+FairseqSettings settings_of(const Pickle& pickle) {
+  FairseqSettings settings = FairseqSettings::object();
+  add_settings(pickle, pickle.member(pickle.root(), "args"), settings);
+  if (!settings.empty()) return settings;
+  const PickleValue* configuration = pickle.member(pickle.root(), "cfg");
+  if (configuration == nullptr) return settings;
+  add_settings(pickle, pickle.member(*configuration, "task"), settings);
+  name_by_record(settings, "task");
+  add_settings(pickle, pickle.member(*configuration, "model"), settings);
+  name_by_record(settings, "arch");
+  return settings;
+}
+
+struct Checkpoint {
+  FairseqSettings settings;
+  NamedArrays tensors;
+};
+
+Checkpoint read_checkpoint(const std::string& path) {
+  Checkpoint checkpoint;
+  try {
+    read_saved(path, PickleObjects::kept, [&](const Pickle& pickle, PickledTensors& tensors) {
+      const PickleValue* model = pickle.member(pickle.root(), "model");
+      if (model == nullptr) throw PickleError("it has no \"model\", as checkpoints of fairseq do");
+      checkpoint = {settings_of(pickle), tensors_of(pickle, *model, tensors)};
+    });
+  } catch (const PickleError& error) {
+    throw std::runtime_error(fmt::format("{}: {}; restore the file", path, error.what()));
+  }
+  if (checkpoint.settings.empty())
+    throw std::runtime_error(
+        fmt::format("{}: has neither the \"args\" nor the \"cfg\" with which fairseq trained it", path));
+  return checkpoint;
+}
+
+bool is_set(const JsonConfig& config, const std::string& key) {
+  return config.has(key) && config.integer(key) != 0;
+}
+
+[[noreturn]] void unsupported(const JsonConfig& config, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}: {}, which is not supported", config.path(), what));
+}
+
+void refuse_other_kinds(const JsonConfig& config) {
+  const std::string task = config.text("task", ""), architecture = config.text("arch", "");
+  if (task != "translation") unsupported(config, fmt::format("it was trained for the task \"{}\"", task));
+  if (architecture.rfind("transformer", 0) != 0)
+    unsupported(config, fmt::format("it has the architecture \"{}\"", architecture));
+  for (const char* flag : {"adaptive_input", "no_cross_attention", "cross_self_attention",
+                           "no_token_positional_embeddings", "merge_src_tgt_embed", "no_decoder_final_norm"})
+    if (is_set(config, flag)) unsupported(config, fmt::format("it was trained with --{}", flag));
+  for (const char* option : {"adaptive_softmax_cutoff", "encoder_layers_to_keep", "decoder_layers_to_keep"})
+    if (config.has(option)) unsupported(config, fmt::format("it was trained with --{}", option));
+  for (const auto& [of_encoder, of_decoder] : {std::pair{"encoder_attention_heads", "decoder_attention_heads"},
+                                               {"encoder_normalize_before", "decoder_normalize_before"},
+                                               {"encoder_learned_pos", "decoder_learned_pos"},
+                                               {"encoder_ffn_embed_dim", "decoder_ffn_embed_dim"},
+                                               {"encoder_embed_dim", "decoder_embed_dim"},
+                                               {"decoder_embed_dim", "decoder_input_dim"},
+                                               {"decoder_embed_dim", "decoder_output_dim"}})
+    if (config.has(of_encoder) && config.has(of_decoder) && config.integer(of_encoder) != config.integer(of_decoder))
+      unsupported(config, fmt::format("its {} and {} differ", of_encoder, of_decoder));
+}
+
+Activation activation_of(const JsonConfig& config) {
+  const std::string name = config.text("activation_fn", "relu");
+  if (name == "relu") return Activation::relu;
+  if (name == "gelu") return Activation::gelu;
+  if (name == "gelu_accurate" || name == "gelu_fast") return Activation::gelu_tanh;
+  if (name == "swish") return Activation::swish;
+  unsupported(config, fmt::format("its activation_fn is \"{}\"", name));
+}
+
+// A setting that is missing has the value of fairseq's architecture `transformer`.
+TransformerOptions options_of(const JsonConfig& config) {
+  refuse_other_kinds(config);
+  TransformerOptions options;
+  options.num_encoder_layers = config.integer("encoder_layers", 6);
+  options.num_decoder_layers = config.integer("decoder_layers", 6);
+  options.d_model = config.integer("encoder_embed_dim", 512);
+  options.num_heads = config.integer("encoder_attention_heads", 8);
+  options.d_ff = config.integer("encoder_ffn_embed_dim", 2048);
+  options.activation = activation_of(config);
+  options.attention_bias = true;
+  options.embedding_scale = !is_set(config, "no_scale_embedding");
+  options.embedding_norm = is_set(config, "layernorm_embedding");
+  options.norm_position = is_set(config, "encoder_normalize_before") ? NormPosition::pre : NormPosition::post;
+  options.norm_epsilon = 1e-5;  // torch.nn.LayerNorm's
+  options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, kUnusedPositions};
+  if (is_set(config, "encoder_learned_pos")) options.positional_encoding = PositionalEncodingKind::learned;
+  options.dropout = config.number("dropout", 0.1);
+  options.attention_dropout = config.number("attention_dropout", 0);
+  options.activation_dropout = config.number("activation_dropout", config.number("relu_dropout", 0));
+  return options;
+}
+
+// Lines of a piece and its count, in the order of their numbers, which begin after those of four reserved pieces.
+std::vector<std::string> read_dictionary(const std::string& path, size_t most) {
+  constexpr const char* kReplaces = "#fairseq:overwrite";
+  std::vector<std::string> pieces{"<s>", "<pad>", "</s>", "<unk>"};
+  std::istringstream lines(read_model_text(path));
+  for (std::string line; std::getline(lines, line);) {
+    const auto cut_last_field = [&] {
+      line.erase(line.find_last_not_of(" \t\r") + 1);
+      const size_t space = line.rfind(' ');
+      const std::string field = space == std::string::npos ? "" : line.substr(space + 1);
+      line.resize(space == std::string::npos ? 0 : space);
+      return field;
+    };
+    std::string count = cut_last_field();
+    const bool replaces = count == kReplaces;
+    if (replaces) count = cut_last_field();
+    if (line.empty() || count.empty() || count.find_first_not_of("0123456789") != std::string::npos)
+      throw std::runtime_error(
+          fmt::format("{}: line {} is not a piece and its count; restore the file", path, pieces.size() - 3));
+    if (pieces.size() == most)
+      throw std::runtime_error(fmt::format(
+          "{}: has more than the {} pieces for which the model has embeddings; restore the file", path, most));
+    if (replaces) std::replace(pieces.begin(), pieces.end(), line, std::string());  // its number is not used any more
+    pieces.push_back(line);
+  }
+  return pieces;
+}
+
+Renumbering dictionary_order(const std::string& path, int64_t rows) {
+  Vocabulary vocabulary;
+  vocabulary.pieces = read_dictionary(path, static_cast<size_t>(std::min(rows, kMostPieces)));
+  if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)
+    throw std::runtime_error(
+        fmt::format("{}: has {} pieces with the reserved ones, but the model has embeddings of {}; "
+                    "restore the file",
+                    path, vocabulary.pieces.size(), rows));
+  vocabulary.padding = 1;
+  vocabulary.end = vocabulary.start = 2;
+  vocabulary.unknown = 3;
+  return renumber(vocabulary, path);
+}
+
+std::shared_ptr<const SubwordModel> tokenizer_of(const fs::path& folder, const std::string& side,
+                                                 const std::string& dictionary, const Renumbering& order) {
+  const std::string sentencepiece = find_sentencepiece(folder.string(), side);
+  return sentencepiece.empty()
+             ? std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, dictionary), dictionary)
+             : make_subword_model(sentencepiece, order);
+}
+
+// Copies the parameters of a stack from fairseq's names, also those of its older versions, to ours.
+class FairseqStacks {
+ public:
+  FairseqStacks(TensorTable& tensors, ForeignModel& model) : tensors_(tensors), model_(model) {}
+
+  void read(const std::string& stack, int64_t layers) {
+    const bool is_decoder = stack == "decoder";
+    for (int64_t i = 0; i < layers; ++i) {
+      const std::string from = fmt::format("{0}.layers.{1}.", stack, i), to = from;
+      int old_number = 0;
+      const auto layer_norm = [&](const std::string& theirs, const std::string& ours) {
+        norm({from + theirs, fmt::format("{}layer_norms.{}", from, old_number++)}, to + ours);
+      };
+      attention(from + "self_attn", to + "self_attention");
+      layer_norm("self_attn_layer_norm", "self_attention_norm");
+      if (is_decoder) {
+        attention(from + "encoder_attn", to + "cross_attention");
+        layer_norm("encoder_attn_layer_norm", "cross_attention_norm");
+      }
+      linear(from + "fc1", to + "feed_forward.inner", model_.options.d_ff, model_.options.d_model);
+      linear(from + "fc2", to + "feed_forward.outer", model_.options.d_model, model_.options.d_ff);
+      layer_norm("final_layer_norm", "feed_forward_norm");
+    }
+    if (model_.options.norm_position == NormPosition::pre) norm({stack + ".layer_norm"}, stack + ".norm");
+    const std::string side = is_decoder ? "target" : "source";
+    if (model_.options.embedding_norm) norm({stack + ".layernorm_embedding"}, side + "_embedding_norm");
+    if (model_.options.positional_encoding == PositionalEncodingKind::learned) learned_positions(stack, side);
+  }
+
+ private:
+  void attention(const std::string& from, const std::string& to) {
+    constexpr std::array<std::pair<const char*, const char*>, 3> kProjections{
+        {{"q_proj", "query"}, {"k_proj", "key"}, {"v_proj", "value"}}};
+    const int64_t d = model_.options.d_model;
+    const bool are_joined = tensors_.has(from + ".in_proj_weight");
+    const Array weight = are_joined ? tensors_.take(from + ".in_proj_weight", {3 * d, d}) : Array();
+    const Array bias = are_joined ? tensors_.take(from + ".in_proj_bias", {3 * d}) : Array();
+    int64_t row = 0;
+    for (const auto& [theirs, ours] : kProjections) {
+      const std::string name = fmt::format("{}.{}", to, ours);
+      if (are_joined) {
+        model_.add(name + ".weight", weight.rows(row, d));
+        model_.add(name + ".bias", bias.rows(row, d));
+      } else {
+        linear(fmt::format("{}.{}", from, theirs), name, d, d);
+      }
+      row += d;
+    }
+    linear(from + ".out_proj", to + ".output", d, d);
+  }
+  void linear(const std::string& from, const std::string& to, int64_t outputs, int64_t inputs) {
+    model_.add(to + ".weight", tensors_.take(from + ".weight", {outputs, inputs}));
+    model_.add(to + ".bias", tensors_.take(from + ".bias", {outputs}));
+  }
+  void norm(const std::vector<std::string>& names, const std::string& to) {
+    for (const char* part : {".weight", ".bias"}) {
+      std::vector<std::string> from;
+      for (const std::string& name : names) from.push_back(name + part);
+      model_.add(to + part, tensors_.take(tensors_.first_of(from), {model_.options.d_model}));
+    }
+  }
+  void learned_positions(const std::string& stack, const std::string& side) {
+    const Array table = tensors_.take_matrix(stack + ".embed_positions.weight");
+    if (model_.options.max_positions < 1 || table.size(1) != model_.options.d_model)
+      throw std::runtime_error(fmt::format("{}: \"{}.embed_positions.weight\" has shape {}, which is not possible",
+                                           tensors_.path(), stack, table.shape_text()));
+    model_.add(side + "_positions.weight", table.rows(kUnusedPositions, model_.options.max_positions));
+  }
+
+  TensorTable& tensors_;
+  ForeignModel& model_;
+};
+
+constexpr const char* kSourceTable = "encoder.embed_tokens.weight";
+constexpr const char* kTargetTable = "decoder.embed_tokens.weight";
+
+// The matrix of the output, which newer versions save even where it is the target's embeddings.
+std::string output_table(const JsonConfig& config, const TensorTable& tensors) {
+  if (is_set(config, "share_all_embeddings") || is_set(config, "share_decoder_input_output_embed")) return kTargetTable;
+  return tensors.first_of({"decoder.output_projection.weight", "decoder.embed_out"});
+}
+
+// Numbers of versions, and what sinusoids leave in a checkpoint.
+bool is_no_parameter(const std::string& name) {
+  for (const char* stack : {"encoder", "decoder"})
+    for (const char* what : {".version", ".embed_positions._float_tensor", ".embed_positions.weights"})
+      if (name == std::string(stack) + what) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string find_fairseq_checkpoint(const std::string& path) {
+  if (fs::is_regular_file(path))
+    return fs::path(path).extension() == ".pt" && !dictionaries_for(fs::absolute(path).parent_path()).empty() &&
+                   !is_torchscript(path)
+               ? path
+               : "";
+  if (!fs::is_directory(path) || dictionaries_for(path).empty()) return "";
+  for (const char* best : {"checkpoint_best.pt", "model.pt"})
+    if (const std::string file = path_in(path, best); fs::exists(file)) return file;
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.path().extension() == ".pt") found.push_back(entry.path().string());
+  if (found.size() > 1)
+    throw std::runtime_error(
+        fmt::format("{}: has {} checkpoints, but neither checkpoint_best.pt nor model.pt; give the path of one", path,
+                    found.size()));
+  return found.empty() ? "" : found.front();
+}
+
+LoadedModel load_fairseq_checkpoint(const std::string& path) {
+  Checkpoint checkpoint = read_checkpoint(path);
+  const JsonConfig config(path, std::move(checkpoint.settings));
+  ForeignModel model;
+  model.path = path;
+  model.bound_by(fs::file_size(path));
+  model.options = options_of(config);
+  TensorTable tensors(checkpoint.tensors, path);
+
+  const fs::path folder = fs::absolute(path).parent_path(), dictionaries = dictionaries_for(folder);
+  const auto dictionary = [&](const char* key) {
+    const std::string language = config.text(key, "");
+    const fs::path file = dictionaries / fmt::format("dict.{}.txt", language);
+    if (language.empty() || language.find('/') != std::string::npos || !fs::exists(file))
+      throw std::runtime_error(
+          fmt::format("{}: its {} is \"{}\", for which there is no dictionary {}", path, key, language, file.string()));
+    return file.string();
+  };
+  const std::string output_name = output_table(config, tensors);
+  const Array source_table = tensors.take_matrix(kSourceTable), target_table = tensors.take_matrix(kTargetTable);
+  const Array output = tensors.take(output_name, target_table.shape());
+  for (const Array* table : {&source_table, &target_table})
+    if (table->size(1) != model.options.d_model)
+      throw std::runtime_error(fmt::format("{}: its embeddings have the shape {}, but encoder_embed_dim is {}", path,
+                                           table->shape_text(), model.options.d_model));
+  const std::string source_file = dictionary("source_lang"), target_file = dictionary("target_lang");
+  Renumbering source_order = dictionary_order(source_file, source_table.size(0)),
+              target_order = dictionary_order(target_file, target_table.size(0));
+  model.source = tokenizer_of(folder, "source", source_file, source_order);
+  model.target = tokenizer_of(folder, "target", target_file, target_order);
+  const bool is_one_table = source_order.table.pieces == target_order.table.pieces && source_table.equals(target_table);
+  model.options.embedding_tying = output_name != kTargetTable ? EmbeddingTying::none
+                                  : is_one_table              ? EmbeddingTying::all
+                                                              : EmbeddingTying::target_output;
+  model.add_tables({source_table, std::move(source_order)}, {target_table, std::move(target_order)}, output, Array());
+
+  if (model.options.positional_encoding == PositionalEncodingKind::learned)
+    model.options.max_positions =
+        std::min(tensors.rows_of("encoder.embed_positions.weight"), tensors.rows_of("decoder.embed_positions.weight")) -
+        kUnusedPositions;
+  FairseqStacks stacks(tensors, model);
+  stacks.read("encoder", model.options.num_encoder_layers);
+  stacks.read("decoder", model.options.num_decoder_layers);
+  tensors.check_all_taken([&](const std::string& name) {
+    const bool is_output = name == "decoder.output_projection.weight" || name == "decoder.embed_out";
+    return is_no_parameter(name) || (is_output && tensors.are_equal(name, output_name));
+  });
+  return make_loaded_model(model);
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute
