@@ -256,20 +256,9 @@ void ConfigSchema::ignore_section(const std::string& name) {
   ignored_sections_.push_back(name);
 }
 
-void ConfigSchema::former_name(const std::string& former, const std::string& key) {
-  former_names_.push_back({sections_.back().name, former, key});
-}
-
-const std::string& ConfigSchema::present_name(const std::string& section, const std::string& key) const {
-  for (const auto& name : former_names_)
-    if (name.section == section && name.former == key) return name.key;
-  return key;
-}
-
 const ConfigSchema::Field* ConfigSchema::find(const std::string& section, const std::string& key) const {
-  const std::string& present = present_name(section, key);
   for (const auto& field : fields_)
-    if (field.section == section && field.key == present) return &field;
+    if (field.section == section && field.key == key) return &field;
   return nullptr;
 }
 
@@ -316,10 +305,6 @@ void ConfigSchema::read_section(const std::string& file, const std::string& sect
     if (field == nullptr && is_ignored(section)) continue;
     const std::string where = location(file, entry.first);
     if (field == nullptr) throw std::invalid_argument(unknown_key(where, section, key));
-    if (field->key != key && node[field->key])
-      throw std::invalid_argument(
-          fmt::format("{}: \"{}\" is the former name of \"{}\", which stands here too; keep one", where,
-                      qualified(section, key), qualified(section, field->key)));
     try {
       field->parse(entry.second);
     } catch (const BadValue& error) {

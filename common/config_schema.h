@@ -62,9 +62,6 @@ class TRANSMUTE_API ConfigSchema {
         });
   }
 
-  /// A name that a key of the present section had before: files and --set may still use it.
-  void former_name(const std::string& former, const std::string& key);
-
   /// Sections that another reader owns: read_file passes over them.
   void ignore_section(const std::string& name);
 
@@ -105,11 +102,6 @@ class TRANSMUTE_API ConfigSchema {
     std::string name;
     std::string description;
   };
-  struct FormerName {
-    std::string section;
-    std::string former;
-    std::string key;
-  };
 
   void add_choice(const std::string& key, const std::vector<std::string>& words, const std::string& description,
                   std::function<void(size_t)> assign, std::function<std::string()> name);
@@ -117,14 +109,12 @@ class TRANSMUTE_API ConfigSchema {
                  std::function<std::string()> format);
   void read_section(const std::string& file, const std::string& section, const YAML::Node& node);
   const Field* find(const std::string& section, const std::string& key) const;
-  const std::string& present_name(const std::string& section, const std::string& key) const;
   bool is_section(const std::string& name) const;
   std::string unknown_key(const std::string& where, const std::string& section, const std::string& key) const;
 
   std::vector<Section> sections_;
   std::vector<std::string> ignored_sections_;
   std::vector<Field> fields_;
-  std::vector<FormerName> former_names_;
   std::vector<std::string> files_;
   std::set<std::string> given_;
 };

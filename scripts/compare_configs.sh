@@ -104,7 +104,6 @@ run_row() { # run_row <config>
     return
   fi
   translation=$run/translation.txt
-  renew "$run/settings" "$stamp" "$trained_with"
   settle "$run/settings" "$trained_with" "config or --set" "$run"/checkpoints/step-* "$translation"
   refuse_other_text "$run"
   echo "$name: training"

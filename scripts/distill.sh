@@ -72,10 +72,10 @@ output=$(realpath "$output")
 
 distilled=$output/distilled.target
 back=$output/back_translated.source
-former_stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1
+stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1
   printf '%s\n' "$source" "$target" "${models[*]:-$teachers}" "${settings[@]}"
   sha256sum <"$source"; sha256sum <"$target")
-set_lists=$(grep -v '^ *#' <<<"$former_stamp" | sed -E 's/train_(weights|alignments) *[:=] *\[ *\]//' |
+set_lists=$(grep -v '^ *#' <<<"$stamp" | sed -E 's/train_(weights|alignments) *[:=] *\[ *\]//' |
   grep -E 'train_(weights|alignments) *[:=]' || true)
 if ((given_models > 0)) && [[ -n $set_lists ]]; then
   fail "--teacher cannot be combined with data.train_weights or data.train_alignments"
@@ -89,13 +89,9 @@ checksum_of() { # checksum_of <model>: of its file, of its checksums, or else of
     (cd "$1" && find -L . -maxdepth 2 -name '.?*' -prune -o -type f -print0 | sort -z | xargs -0 sha256sum) | sha256sum
   fi
 }
-stamp=$former_stamp reverse_stamp=$reverse
+reverse_stamp=$reverse
 for ((i = 0; i < given_models; ++i)); do stamp+=$'\n'$(checksum_of "${models[i]}"); done
 [[ -z $reverse ]] || reverse_stamp+=$'\n'$(checksum_of "$reverse")
-# A former version had the paths of models alone.
-renew "$output/settings" "$former_stamp" "$stamp"
-renew "$output/settings.rerank" "${rerank:+$reverse}" "${rerank:+$reverse_stamp}"
-renew "$output/settings.student" "$reverse" "$reverse_stamp"
 settle "$output/settings" "$stamp" "config, text, teachers or --set" "$output"/*/checkpoints/step-* "$distilled" "$back"
 settle "$output/settings.rerank" "${rerank:+$reverse_stamp}" --rerank "$distilled" "$back"
 settle "$output/settings.student" "$reverse_stamp" --reverse-model "$output"/student/checkpoints/step-* "$back"

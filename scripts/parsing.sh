@@ -112,8 +112,6 @@ for part in train dev test; do
     for file in "${files[@]}"; do [[ ! -f $file ]] || there+=("$file"); done
     ((${#there[@]} > 0)) || continue # text can do without its trees
     checksum=$(cat "${there[@]}" | sha256sum)
-    # A former version recorded none.
-    [[ -f $data/$part.sha256 ]] || printf '%s\n' "$checksum" >"$data/$part.sha256"
     [[ $(<"$data/$part.sha256") == "$checksum" ]] ||
       fail "the trees of $part have changed since $data/$part.words was written; take another --data and --run-folder"
   elif [[ -n $train ]]; then

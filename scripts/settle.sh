@@ -14,8 +14,3 @@ settle() { # settle <file> <settings> <what they are> <what comes of them>…
   mkdir -p "$(dirname "$file")"
   printf '%s\n' "$settings" >"$file"
 }
-
-# The same settings as a former version of the script wrote them become those of this one, so that its folder continues.
-renew() { # renew <file> <former settings> <settings>
-  [[ ! -f $1 || $(<"$1") != "$2" ]] || printf '%s\n' "$3" >"$1"
-}

@@ -39,11 +39,11 @@ int64_t count_at(const Json& json, const char* key) {
   return count;
 }
 
-TrainState state_of(const Json& json, int64_t version) {
+TrainState state_of(const Json& json) {
   TrainState state;
   state.step = count_at(json, "step");
   state.epoch = count_at(json, "epoch");
-  state.window = version == 1 ? -1 : count_at(json, "window");
+  state.window = count_at(json, "window");
   state.batch = count_at(json, "batch");
   state.target_tokens = count_at(json, "target_tokens");
   state.seconds = json.at("seconds");
@@ -54,8 +54,6 @@ TrainState state_of(const Json& json, int64_t version) {
     const Json& best = json["best"];
     state.metric = best.at("metric");
     state.best_score = best.at("score").get<double>();
-    if (best.contains("validations_since"))  // where older versions kept it
-      state.validations_since_best = count_at(best, "validations_since");
   }
   state.conditions = json.value("conditions", std::string());
   if (json.contains("validations_since_best")) state.validations_since_best = count_at(json, "validations_since_best");
@@ -87,7 +85,7 @@ TrainState state_from_json(const std::string& text, const std::string& path) {
   try {
     const Json json = parse_json(text);
     const int64_t version = count_at(json, "version");
-    if (version >= 1 && version <= kStateVersion) return state_of(json, version);
+    if (version == kStateVersion) return state_of(json);
     throw std::runtime_error(fmt::format(
         "version {}, this build reads version {}; continue with the transmute that wrote it", version, kStateVersion));
   } catch (const std::exception& error) {

@@ -19,7 +19,7 @@ inline namespace v0 {
 struct TrainState {
   int64_t step = 0;    ///< updates done
   int64_t epoch = 0;   ///< counts from 0
-  int64_t window = 0;  ///< within the epoch, see Epoch; -1 in checkpoints of version 1, whose epochs had one window
+  int64_t window = 0;  ///< within the epoch, see Epoch
   int64_t batch = 0;   ///< the next one of that window
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far

@@ -317,7 +317,6 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "maximum number of tokens of a micro-batch, padding included: batches are computed in micro-batches to "
              "bound memory; 0: 2,048 on a CPU, 32,768 on a GPU",
              kAtLeastZero);
-  schema.former_name("piece_tokens", "micro_batch_tokens");
   schema.add("recompute", &training.recompute,
              "recompute each layer in the backward pass instead of keeping its activations: less memory, more time");
   schema.add("max_steps", &training.max_steps, "number of updates after which training ends", kAtLeastOne);

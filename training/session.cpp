@@ -123,12 +123,6 @@ void TrainingSession::prepare_validation() {
 void TrainingSession::restore() {
   if (group_.is_first()) {
     state_ = checkpoints_.restore(trained_parts());
-    if (state_.window < 0 && state_.batch > 0 && train_text_.windows() > 1)
-      throw std::runtime_error(fmt::format(
-          "the newest checkpoint in {} was written by an older transmute, which read large texts in another "
-          "order; continue with that version, or use another --run-folder",
-          folder_.path()));
-    state_.window = std::max<int64_t>(state_.window, 0);
     if (validator_ && start_scores(state_, validator_->metric(), validator_->conditions()))
       spdlog::info(
           "the validation has changed, so that its earlier scores cannot be compared with new ones: the best score and "

@@ -54,7 +54,6 @@ struct Settings {
     schema.section("training", "the optimization");
     schema.add("warmup_steps", &warmup_steps, "rising steps", Bounds<int64_t>{1, 1'000'000});
     schema.add("rate", &rate, "a small number");
-    schema.former_name("rise", "warmup_steps");
   }
 };
 
@@ -152,18 +151,6 @@ TEST_F(ConfigSchemaTest, RefusesAKeyThatStandsTwice) {
               AllOf(StartsWith(":4: "), HasSubstr("\"model.num_heads\" occurs twice")));
   EXPECT_THAT(refusal_of("model:\n  num_heads: 4\ntraining:\nmodel:\n  tied: true\n"),
               AllOf(StartsWith(":4: "), HasSubstr("\"model\" occurs twice")));
-}
-
-TEST_F(ConfigSchemaTest, UnderstandsAFormerName) {
-  read("training:\n  rise: 7\n");
-  EXPECT_EQ(settings.warmup_steps, 7);
-  schema.set("training.rise=8");
-  EXPECT_EQ(settings.warmup_steps, 8);
-  EXPECT_THAT(schema.to_yaml(), AllOf(HasSubstr("warmup_steps: 8"), ::testing::Not(HasSubstr("rise"))));
-  EXPECT_THAT(refusal_of("training:\n  rise: 0\n"), StartsWith(":2: \"training.rise\""));
-  EXPECT_THAT(refusal_of("training:\n  rise: 1\n  warmup_steps: 1\n"),
-              AllOf(StartsWith(":2: "), HasSubstr("former name of \"training.warmup_steps\"")));
-  EXPECT_THAT(refusal_of("model:\n  rise: 1\n"), HasSubstr("unknown key")) << "in another section";
 }
 
 TEST_F(ConfigSchemaTest, RefusesValuesOfAnotherType) {

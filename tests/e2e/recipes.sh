@@ -172,7 +172,7 @@ printf 'one\ntwo\nthree' | gzip -c >three.de.gz
 said=$(compare --output slips --target three.de.gz) && fail "compare_configs.sh took a reference of other lines"
 expect "a reference of other lines" "$said" "four.en has 4, three.de.gz 3"
 [[ ! -e slips ]] || fail "compare_configs.sh trained before it found a slip"
-# Another beam or another text only translates again, also in a folder that a former version of the script began.
+# Another beam or another text only translates again.
 cp -r stubs trained
 cat >trained/train <<'END'
 #!/usr/bin/env bash
@@ -190,10 +190,6 @@ printf '#!/usr/bin/env bash\necho 56.78\n' >trained/evaluate
 said=$(compare --output kept --programs trained --source three.en --target three.de.gz) ||
   fail "compare_configs.sh with another text: $said"
 expect "another text" "$said" "| 56.78 |"
-head -n 1 kept/demo/row.txt >kept/demo/settings
-rm kept/demo/row.txt
-said=$(compare --output kept --programs trained --source three.en --target three.de.gz) ||
-  fail "compare_configs.sh in a former version's folder: $said"
 said=$(compare --output kept --programs trained --set training.max_steps=9) && fail "another --set went into the folder"
 expect "another --set" "$said" "kept/demo was begun with another config or --set"
 
@@ -445,9 +441,6 @@ replaced() {
 said=$(replaced) || fail "distill.sh from a model: $said"
 said=$(replaced) || fail "distill.sh from a model again: $said"
 [[ $said != *training* ]] || fail "distill.sh from a model trained again: $said"
-# A former version recorded the models' paths alone.
-sed -i '$d' replaced/settings replaced/settings.student
-said=$(replaced) || fail "distill.sh in a former version's folder: $said"
 rm -r other_way
 cp -r run/best other_way
 said=$(replaced) && fail "distill.sh took another reverse model at the same path"

@@ -121,10 +121,6 @@ TEST(TrainStates, KeepHowManyValidationsBroughtNothingBetter) {
   state.metric = "bleu";
   state.best_score = 7.5;
   EXPECT_EQ(state_from_json(to_json(state), "state.json").validations_since_best, 2);
-  const std::string older = R"({"version": 2, "step": 3, "epoch": 0, "window": 0, "batch": 5, "target_tokens": 5,
-      "seconds": 1.5, "best": {"metric": "bleu", "score": 7.5, "validations_since": 4}})";
-  EXPECT_EQ(state_from_json(older, "state.json").validations_since_best, 4);
-  EXPECT_EQ(state_from_json(older, "state.json").conditions, "") << "which it does not know";
 }
 
 TEST(TrainStates, NameThePassThatTheLastBatchCameFrom) {
@@ -231,7 +227,7 @@ TEST_F(Checkpoints, AreNotKeptForScoresUnderOtherConditions) {
     state.conditions = conditions;
     store.save(state, {tiny_config(), tokenizer, {}}, training.parts(), policy);
   };
-  save_scored(10, 4, "");  // an older version's
+  save_scored(10, 4, "");
   save_scored(20, 9, "beam_size 1");
   save_scored(30, 3, "beam_size 4");
   save_scored(40, 2, "beam_size 4");
@@ -297,11 +293,11 @@ TEST_F(Checkpoints, NameTheDamagedFileAndTheRemedy) {
     EXPECT_THAT(refusal(), AllOf(HasSubstr(file), HasSubstr("remove the folder " + newest)));
     write_text(file, whole);
   }
-  write_text(newest + "/state.json", R"({"version": 1, "step": "two"})");
+  write_text(newest + "/state.json", R"({"version": 2, "step": "two"})");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("state.json"), HasSubstr("damaged")));
-  const std::string rest = R"(, "epoch": 0, "batch": 0, "target_tokens": 5, "seconds": 1.5})";
+  const std::string rest = R"(, "epoch": 0, "window": 0, "batch": 0, "target_tokens": 5, "seconds": 1.5})";
   for (const char* step : {"1.5", "-1", "1e30", "true", "null"}) {
-    write_text(newest + "/state.json", std::string(R"({"version": 1, "step": )") + step + rest);
+    write_text(newest + "/state.json", std::string(R"({"version": 2, "step": )") + step + rest);
     EXPECT_THAT(refusal(), AllOf(HasSubstr("state.json"), HasSubstr("\"step\""))) << step;
   }
   write_text(newest + "/state.json", R"({"version": 99, "step": 2})");
@@ -309,17 +305,6 @@ TEST_F(Checkpoints, NameTheDamagedFileAndTheRemedy) {
 
   fs::remove_all(newest);  // the remedy
   EXPECT_EQ(store.restore(training.parts()).step, 1);
-}
-
-TEST_F(Checkpoints, OfTheFirstVersionSayThatTheyHaveNoWindows) {
-  Training training(tokenizer, 1);
-  save(training, 7);
-  write_text(path + "/step-000000007/state.json",
-             R"({"version": 1, "step": 7, "epoch": 2, "batch": 17, "target_tokens": 5, "seconds": 1.5})");
-  const TrainState found = store.restore(training.parts());
-  EXPECT_EQ(found.step, 7);
-  EXPECT_EQ(found.window, -1);
-  EXPECT_EQ(found.batch, 17);
 }
 
 TEST_F(Checkpoints, OfAnotherModelAreRefused) {

@@ -251,9 +251,6 @@ TEST(Fingerprints, KeepWhetherTheTextWasDividedAndDoNotGuessIt) {
   kept.write(folder.path());
   EXPECT_TRUE(Fingerprints::read(folder.path()).divided);
   EXPECT_EQ(Fingerprints::read(folder.path()).given, 7U);
-  write_text(folder / "fingerprints.json", R"({"vocabulary": "1", "text": "2", "given": "3"})");  // an older version's
-  EXPECT_FALSE(Fingerprints::read(folder.path()).divided);
-  EXPECT_EQ(Fingerprints::read(folder.path()).given, 3U);
 }
 
 TEST(RunFolder, HasTheNameOfItsLastPart) {

@@ -192,22 +192,20 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
     Json index = parse_json(read_file(path));
     if (index.at("version") != kFormatVersion) throw damaged(path, "of another version");
     if (index.at("key") != fmt::format("{:016x}", key)) throw damaged(path, "made from something else");
-    if (index.contains(kIndexChecksum)) {  // that of 0.1 has none
-      const Json checksum = index[kIndexChecksum];
-      index.erase(kIndexChecksum);
-      if (checksum != checksum_of(index)) throw damaged(path, "its checksum is wrong");
-    }
+    const Json checksum = index.at(kIndexChecksum);
+    index.erase(kIndexChecksum);
+    if (checksum != checksum_of(index)) throw damaged(path, "its checksum is wrong");
     pairs_ = index.at("pairs");
     pairs_per_shard = index.at("pairs_per_shard");
     token_bytes_ = index.at("token_bytes");
-    has_links_ = index.value("has_links", false);  // of 0.1, which had none
+    has_links_ = index.at("has_links");
     counts_.source_tokens = index.at("source_tokens");
     counts_.target_tokens = index.at("target_tokens");
-    counts_.unknown_source = index.value("unknown_source", int64_t{0});  // of 0.1 not known
-    counts_.unknown_target = index.value("unknown_target", int64_t{0});
+    counts_.unknown_source = index.at("unknown_source");
+    counts_.unknown_target = index.at("unknown_target");
     const Json& left_out = index.at("left_out");
     counts_.left_out = {left_out.at("empty"), left_out.at("long_source"), left_out.at("long_target"),
-                        left_out.value("unequal", int64_t{0})};  // of 0.1 none
+                        left_out.at("unequal")};
   } catch (const Json::exception& error) {
     throw damaged(path, error.what());
   } catch (const JsonLimitError& error) {
