@@ -26,7 +26,7 @@ printf '0-0 1-2 2-1' | seed word_links three
 printf '\x0eThe red house.The &amp; red-1.5 house, <skipped>\xe2\x82\xac 3,000' | seed metric_text lines
 printf '\xe2\x96\x81das \xe2\x96\x81the 0.5\n\xe2\x96\x81rote \xe2\x96\x81red 0.25\n' | seed shortlist table
 printf '{"version": 2, "step": 10, "epoch": 1, "window": 0, "batch": 3, "target_tokens": 99, "seconds": 1.5,
- "batches_per_step": 1, "best": {"metric": "bleu", "score": 7.5, "validations_since": 0}}' | seed run_state state
+ "batches_per_step": 1, "validations_since_best": 0, "best": {"metric": "bleu", "score": 7.5}}' | seed run_state state
 printf '{"type":"train","step":1,"loss":2.5,"time":1.0}\n{"type":"validation","step":1,"bleu":7,"samples":[{"source":"a",
 "reference":"b","translation":"c"}]}\n' | seed run_state metrics
 header='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"format":"pt"}}'
@@ -52,6 +52,8 @@ printf '\2\0[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,
   seed document_files ass
 printf '\3\0msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=n != 1;\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\n' |
   seed document_files po
+printf '\3\2&xmsgid "&File"\nmsgstr ""\n\nmsgid "Cu&t && x"\nmsgstr ""\n\nmsgid "E&xit"\nmsgstr ""\n' |
+  seed document_files po_accelerators
 printf '\4\0<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>A dog</w:t><w:br/></w:r><w:hyperlink><w:r><w:t>x</w:t></w:r></w:hyperlink></w:p>' |
   seed document_files docx
 printf '\5\0<text:p>A <text:span>red</text:span><text:note><text:p>note</text:p></text:note> dog<text:tab/></text:p>' |

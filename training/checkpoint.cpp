@@ -26,7 +26,6 @@ namespace {
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kAverageFile = "ema.safetensors";
 constexpr const char* kStateFile = "state.json";
-// Version 1 had one window an epoch, and its batches in the same order where a text is of one window.
 constexpr int kStateVersion = 2;
 
 // A count; the JSON reader would make one of 1.5 too.
@@ -56,7 +55,7 @@ TrainState state_of(const Json& json) {
     state.best_score = best.at("score").get<double>();
   }
   state.conditions = json.value("conditions", std::string());
-  if (json.contains("validations_since_best")) state.validations_since_best = count_at(json, "validations_since_best");
+  state.validations_since_best = count_at(json, "validations_since_best");
   if (json.contains("validation")) {
     state.metric = json["validation"].at("metric");
     state.score = json["validation"].at("score").get<double>();
@@ -144,8 +143,7 @@ void CheckpointStore::prune(const KeepPolicy& policy) const {
     if (state.is_interim) continue;
     if (newest++ < policy.newest) kept.insert(*path);
     if (policy.every > 0 && state.step % policy.every == 0) kept.insert(*path);
-    const bool comparable =
-        state.metric == policy.metric && (state.conditions.empty() || state.conditions == policy.conditions);
+    const bool comparable = state.metric == policy.metric && state.conditions == policy.conditions;
     if (state.score && comparable) scored.emplace_back(-*state.score, *path);
   }
   std::sort(scored.begin(), scored.end());

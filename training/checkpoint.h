@@ -48,7 +48,7 @@ struct KeepPolicy {
   int64_t best = 0;    ///< with the highest scores by `metric`; of equal ones the older
   int64_t every = 0;   ///< whose step is a multiple of this; 0: none
   std::string metric;  ///< scores by another one do not count
-  /// Scores under other conditions do not count either; those of checkpoints without conditions do.
+  /// Scores under other conditions do not count either.
   std::string conditions;
 };
 
