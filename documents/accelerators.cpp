@@ -43,6 +43,15 @@ bool is_key(UChar32 c) {
          script != USCRIPT_HANGUL;
 }
 
+// True if the parts of a word before and after a sign are long enough for a name of two words, such as file_name.
+bool joins_words(std::string_view text, size_t sign) {
+  constexpr size_t kFewestLetters = 3;
+  size_t before = 0, after = 0;
+  while (before < kFewestLetters && before < sign && is_word_at(text, sign - before - 1)) ++before;
+  while (after < kFewestLetters && is_word_at(text, sign + 1 + after)) ++after;
+  return before == kFewestLetters && after == kFewestLetters;
+}
+
 // Where the only sign is that is not doubled.
 std::optional<size_t> single_sign(std::string_view message, char sign) {
   std::optional<size_t> found;
@@ -74,7 +83,8 @@ std::optional<Accelerator> find_accelerator(std::string_view message, char sign)
   if (at > 0 && at + 2 < message.size() && message[at - 1] == '(' && message[at + 2] == ')')
     return Accelerator{at, at - 1, at + 3};
   if (is_word_before(message, at)) {
-    const bool is_name = message.find(' ') == std::string_view::npos && u_isupper(character_at(message, 0)) == 0;
+    const bool has_spaces = message.find(' ') != std::string_view::npos;
+    const bool is_name = has_spaces ? joins_words(message, at) : u_isupper(character_at(message, 0)) == 0;
     const bool is_abbreviation = u_isupper(character_at(message, at + 1)) != 0 && !is_word_at(message, at + 2);  // R&D
     if (message.size() > kLongestEntry || (sign == '_' && is_name) || is_abbreviation) return std::nullopt;
   }

@@ -94,9 +94,11 @@ TEST(PoFile, AcceleratorsComeBackOnceAtAWord) {
     EXPECT_THAT(written, HasSubstr("msgid \"" + id + "\"\nmsgstr \"" + result + "\"\n"));
     EXPECT_THAT(copied, HasSubstr("msgid \"" + id + "\"\nmsgstr \"" + id + "\"\n"));
   }
-  EXPECT_THAT(
-      opened("gtk.po", entry("_File") + entry("Cu_t") + entry("_Open") + entry("file_name") + entry("A & B"))->texts(),
-      ElementsAre("<accelerator/>File", "<accelerator/>Cut", "<accelerator/>Open", "file_name", "A & B"));
+  EXPECT_THAT(opened("gtk.po", entry("_File") + entry("Cu_t") + entry("_Open") + entry("file_name") + entry("A & B") +
+                                   entry("Invalid file_name given") + entry("Sort A_scending"))
+                  ->texts(),
+              ElementsAre("<accelerator/>File", "<accelerator/>Cut", "<accelerator/>Open", "file_name", "A & B",
+                          "Invalid file_name given", "Sort <accelerator/>Ascending"));
   EXPECT_THAT(opened("office.po", entry("~File") + entry("Save ~As"))->texts(),
               ElementsAre("<accelerator/>File", "Save <accelerator/>As"));
   EXPECT_THAT(opened("none.po", entry("AT&T") + entry("file_name") + entry("~5 lines"))->texts(),
