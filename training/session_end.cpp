@@ -90,15 +90,15 @@ void TrainingSession::judge_model(const ValidationScore& last, const char* recom
                                   limit != nullptr && std::string(limit) == "training.max_minutes",
                                   report_->is_collapsed()};
   verdict_ = judge(training);
-  std::string search;
-  const SearchOptions& of_users = config_.model.search;
+  if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu()));
+  const SearchOptions& search = config_.model.search;
   if ((verdict_.worth == Worth::not_yet || verdict_.worth == Worth::none) && !has_diverged(training) &&
-      of_users.beam_size > config_.validation.beam_size && load_weights(path_in(folder_.path(), recommended))) {
-    search = fmt::format("with beam size {}", of_users.beam_size);
-    translated = validator_->translate(of_users);
-    verdict_ = judge(training);
+      search.beam_size > config_.validation.beam_size && load_weights(path_in(folder_.path(), recommended))) {
+    translated = validator_->translate(search);
+    log_.info(fmt::format("with beam size {}, as translate searches, its BLEU is {:.2f}", search.beam_size,
+                          translated.bleu()));
+    if (Verdict by_beam = judge(training); by_beam.worth == Worth::some) verdict_ = std::move(by_beam);
   }
-  if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu(), search));
   if (!verdict_.problem.empty()) log_.warn(verdict_.problem);
   if (verdict_.worth == Worth::unknown) report_->warn_if_still_collapsed();
 }

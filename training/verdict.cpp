@@ -237,10 +237,10 @@ Verdict judge(const FinishedTraining& training) {
   return verdict;
 }
 
-std::string scores_text(const Verdict& verdict, double bleu, const std::string& search) {
+std::string scores_text(const Verdict& verdict, double bleu) {
   if (verdict.scores.empty()) return "";
-  std::string text = fmt::format("the model's BLEU{} on the validation text is {:.2f}; that of trivial translators:",
-                                 search.empty() ? "" : " " + search, bleu);
+  std::string text =
+      fmt::format("the model's BLEU on the validation text is {:.2f}; that of trivial translators:", bleu);
   for (const auto& [name, score] : verdict.scores)
     text += fmt::format("{} {} {:.2f}", name == verdict.scores.front().first ? "" : ",", name, score);
   return text;

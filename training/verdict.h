@@ -66,8 +66,7 @@ bool has_diverged(const FinishedTraining& training);
 Verdict judge(const FinishedTraining& training);
 
 /// The model's and the trivial translators' scores in one sentence, for the log; empty where there are none.
-/// @param search names the search that the model's score is from, as in "BLEU with beam size 4"; may be empty
-std::string scores_text(const Verdict& verdict, double bleu, const std::string& search);
+std::string scores_text(const Verdict& verdict, double bleu);
 
 }  // namespace v0
 }  // namespace transmute

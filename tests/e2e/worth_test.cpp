@@ -52,7 +52,7 @@ TEST_F(WorthOfATraining, IsNothingAfterALearningRateThatDiverges) {
 TEST_F(WorthOfATraining, NeedsMoreStepsAfterAFew) {
   const Outcome outcome = train("run");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("BLEU with beam size 4 on the validation text"),
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("with beam size 4, as translate searches, its BLEU is"),
                                     HasSubstr("the model is worth nothing yet: "),
                                     HasSubstr("The training made 30 steps"), HasSubstr("a higher training.max_steps")));
 }
