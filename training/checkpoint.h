@@ -17,10 +17,10 @@ inline namespace v0 {
 /// The state of a training between two steps. Together with weights, optimizer moments and configuration, all that a
 /// resumed run needs: the order of the text and dropout are functions of (seed, epoch) and (seed, step).
 struct TrainState {
-  int64_t step = 0;    ///< updates done
-  int64_t epoch = 0;   ///< counts from 0
-  int64_t window = 0;  ///< within the epoch, see Epoch
-  int64_t batch = 0;   ///< the next one of that window
+  int64_t step = 0;                  ///< updates done
+  int64_t epoch = 0;                 ///< counts from 0
+  int64_t window = 0;                ///< within the epoch, see Epoch
+  int64_t batch = 0;                 ///< the next one of that window
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far
   std::string metric;                ///< of best_score and score

@@ -142,7 +142,7 @@ typedef struct transmute_translation_options {
 
   double repetition_penalty;             /* above 1: makes tokens that a translation already has less probable */
   const char* const* suppress_sequences; /* texts that no translation contains as the same tokens; or NULL */
-  size_t suppress_sequences_size;
+  size_t suppress_sequences_size;        /* number of these texts */
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */

@@ -179,23 +179,6 @@ TEST_F(Training, ConsistencyResumesBitForBitAndItsDivergenceIsRecorded) {
   }
 }
 
-TEST_F(Training, ResumesFromACheckpointOfTheFirstVersion) {
-  ASSERT_EQ(train("whole").exit_code, 0);
-  ASSERT_EQ(train("halved", {"training.max_steps=17"}).exit_code, 0);
-  const std::string state_path = folder_ / "halved/checkpoints/step-000000017/state.json";
-  std::string state = read_text(state_path);
-  const auto replace = [&](const std::string& old, const std::string& fresh) {
-    ASSERT_NE(state.find(old), std::string::npos) << state;
-    state.replace(state.find(old), old.size(), fresh);
-  };
-  replace("\"version\": 2", "\"version\": 1");
-  replace("\"window\": 0,", "");
-  write_text(state_path, state);
-  const Outcome second_half = train("halved", {"training.max_steps=30"});
-  ASSERT_EQ(second_half.exit_code, 0) << second_half.errors;
-  EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
-}
-
 TEST_F(Training, SampledSegmentationsResumeBitForBit) {
   for (const char* algorithm : {"bpe", "unigram"}) {
     SCOPED_TRACE(algorithm);
