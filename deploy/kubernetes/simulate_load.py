@@ -185,7 +185,7 @@ def main():
     add("--max-queue", type=int, default=4096, help="sentences that may wait in a pod")
     add("--min-replicas", type=int, default=2)
     add("--max-replicas", type=int, default=10)
-    add("--target", type=float, default=64, help="waiting sentences per pod")
+    add("--target", type=float, default=8, help="waiting sentences per pod")
     add("--start-seconds", type=float, default=10, help="from the decision to a pod that serves")
     add("--metric-age", type=float, default=30, help="seconds until the autoscaler sees a queue")
     add("--swing", type=float, default=0.8, help="of the day's curve around its mean")
