@@ -348,6 +348,9 @@ std::string Document::beginning(const std::vector<std::string>& translations, si
   for (size_t i = 0; i < segments_.size() && i <= unfinished; ++i) {
     const std::string sentence = without_tags(translations[i]);
     if (!follows_sentence_[i]) before.clear();
+    // A < of text that is not translated, as in SVG, must not begin a tag with a letter that follows it now.
+    if (format_ == TextFormat::html && !text.empty() && text.back() == '<' && translations[i] != segments_[i])
+      text.replace(text.size() - 1, 1, "&lt;");
     text += space_between(before, sentence) + written(translations[i], i) + (i < unfinished ? between_[i + 1] : "");
     if (!sentence.empty()) before = sentence;
   }

@@ -300,6 +300,16 @@ TEST(Document, TranslatesTheTitleInAHead) {
             "<p>Montag</p>");
 }
 
+// Found by a fuzzer: <b> ends the SVG, whose text is not translated.
+TEST(Document, AnAngleBracketBeforeASegmentBeginsNoTag) {
+  const std::string page = "<svg>a<<b>dog</b>";
+  const Document document(page, TextFormat::html, false);
+  ASSERT_EQ(document.segments(), std::vector<std::string>{"<b>dog</b>"});
+  EXPECT_EQ(document.with(document.segments()), page);
+  EXPECT_EQ(document.with({"script <b>Hund</b>"}), "<svg>a&lt;script <b>Hund</b>");
+  EXPECT_EQ(document.beginning({"script"}, 0), "<svg>a&lt;script");
+}
+
 TEST(Document, KnowsWhichElementsCloseThemselves) {
   const std::string html = "<p>Press <svg class=\"i\"/> to save.</p><math/><p>Next.</p><svg><svg/><path/></svg>";
   const Document document(html, TextFormat::html, true);
