@@ -9,10 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-ZipArchive::ZipArchive(const std::string& path)
-    : file_(path), bytes_{path, file_.size(), [this](uint64_t offset, void* to, size_t count) {
-                            return file_.read(offset, to, count);
-                          }} {
+ZipArchive::ZipArchive(const std::string& path) : file_(path), bytes_(zip_bytes(path, file_)) {
   for (ZipRecord& record : read_zip_directory(bytes_).records) {
     const std::string name = record.name.substr(record.name.find('/') + 1);
     if (!records_.emplace(name, std::move(record)).second)

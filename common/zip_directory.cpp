@@ -80,6 +80,10 @@ DirectoryPlace find_directory(const ZipBytes& archive) {
 
 }  // namespace
 
+ZipBytes zip_bytes(const std::string& path, const InputFile& file) {
+  return {path, file.size(), [&file](uint64_t offset, void* to, size_t count) { return file.read(offset, to, count); }};
+}
+
 ZipDirectory read_zip_directory(const ZipBytes& archive) {
   const DirectoryPlace place = find_directory(archive);
   const Fields list = fields_at(archive, place.offset, place.bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/files.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +20,9 @@ struct ZipBytes {
   std::function<size_t(uint64_t offset, void* to, size_t count)> read;
 };
 
+/// The bytes of a file, which must outlive them.
+ZipBytes zip_bytes(const std::string& path, const InputFile& file);
+
 /// A record as the archive's central directory describes it.
 struct ZipRecord {
   std::string name;              ///< with folders
@@ -31,6 +36,10 @@ struct ZipRecord {
 
   /// True if the bytes in the archive are those of the record.
   bool is_stored() const { return method == 0 && packed == size; }
+  /// True if deflate has packed the bytes.
+  bool is_deflated() const { return method == 8; }
+  /// True if a password has encrypted the bytes.
+  bool is_encrypted() const { return (flags & 1U) != 0; }
 };
 
 /// The central directory of an archive.

@@ -17,13 +17,6 @@ inline namespace v0 {
 
 namespace {
 
-constexpr uint16_t kDeflate = 8;
-constexpr size_t kMostNames = 8;  // in a message
-
-ZipBytes bytes_of(const std::string& path, const InputFile& file) {
-  return {path, file.size(), [&file](uint64_t offset, void* to, size_t count) { return file.read(offset, to, count); }};
-}
-
 std::vector<ZipRecord> files_in(const ZipBytes& archive) {
   std::vector<ZipRecord> files;
   for (ZipRecord& record : read_zip_directory(archive).records)
@@ -33,15 +26,15 @@ std::vector<ZipRecord> files_in(const ZipBytes& archive) {
 
 [[noreturn]] void refuse_choice(const std::string& archive, const std::string& member,
                                 const std::vector<ZipRecord>& files) {
+  constexpr size_t kMostNames = 8;
+  if (files.empty()) throw std::runtime_error(archive + ": contains no files");
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(files.size(), kMostNames); ++i) names.push_back(files[i].name);
   const std::string list =
-      names.empty() ? "no file"
-                    : fmt::format("{}{}", fmt::join(names, ", "), files.size() > names.size() ? " and others" : "");
+      fmt::format("{}{}", fmt::join(names, ", "), files.size() > names.size() ? " and others" : "");
   throw std::runtime_error(
-      member.empty() && !names.empty()
-          ? fmt::format("{0} contains {1}; name one of them, as in {0}/{2}", archive, list, names[0])
-          : fmt::format("{} contains {}, not {}", archive, list, member.empty() ? "text" : member));
+      member.empty() ? fmt::format("{0} contains {1}; name one of them, as in {0}/{2}", archive, list, names.front())
+                     : fmt::format("{} contains {}, not {}", archive, list, member));
 }
 
 ZipRecord chosen_file(const ZipBytes& archive, const std::string& member) {
@@ -50,10 +43,9 @@ ZipRecord chosen_file(const ZipBytes& archive, const std::string& member) {
     return member.empty() ? files.size() == 1 : file.name == member;
   });
   if (found == files.end()) refuse_choice(archive.name, member, files);
-  constexpr uint16_t kEncrypted = 1;
-  if ((found->flags & kEncrypted) != 0)
+  if (found->is_encrypted())
     throw std::runtime_error(fmt::format("{}: {} is encrypted; unpack it first", archive.name, found->name));
-  if (!found->is_stored() && found->method != kDeflate)
+  if (!found->is_stored() && !found->is_deflated())
     throw std::runtime_error(
         fmt::format("{}: {} is packed by another method than deflate; unpack it first", archive.name, found->name));
   return *found;
@@ -78,12 +70,12 @@ struct ZipMember::Inflater {
 std::vector<std::string> zip_members(const std::string& archive) {
   const InputFile file(archive);
   std::vector<std::string> names;
-  for (const ZipRecord& record : files_in(bytes_of(archive, file))) names.push_back(record.name);
+  for (const ZipRecord& record : files_in(zip_bytes(archive, file))) names.push_back(record.name);
   return names;
 }
 
 ZipMember::ZipMember(const std::string& archive, const std::string& member)
-    : file_(archive), bytes_(bytes_of(archive, file_)), record_(chosen_file(bytes_, member)) {
+    : file_(archive), bytes_(zip_bytes(archive, file_)), record_(chosen_file(bytes_, member)) {
   next_ = zip_data_begin(bytes_, record_);
   end_ = next_ + record_.packed;
   if (!record_.is_stored()) inflater_ = std::make_unique<Inflater>();

@@ -52,7 +52,7 @@ bool joins_words(std::string_view text, size_t sign) {
   return before == kFewestLetters && after == kFewestLetters;
 }
 
-// Where the only sign is that is not doubled.
+// The place of the only sign that is not doubled.
 std::optional<size_t> single_sign(std::string_view message, char sign) {
   std::optional<size_t> found;
   for (size_t at = message.find(sign); at != std::string_view::npos; at = message.find(sign, at + 1)) {

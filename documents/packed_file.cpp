@@ -21,7 +21,6 @@ inline namespace v0 {
 
 namespace {
 
-constexpr uint16_t kDeflate = 8, kEncrypted = 1;
 constexpr uint16_t kSizesFollow = 8;  // in a descriptor after the data
 constexpr size_t kNameAt = 46;        // in an entry of the directory
 constexpr uint16_t kZip64Extra = 1;
@@ -82,7 +81,7 @@ struct PackedRecord {
 
 // A record with new content, packed as before. Its local header has no extra fields.
 PackedRecord packed_anew(const ZipRecord& record, const std::string& content) {
-  const std::string packed = record.method == kDeflate ? deflated(content) : content;
+  const std::string packed = record.is_deflated() ? deflated(content) : content;
   const uint32_t crc = crc32(0, content.data(), content.size());
   const auto flags = static_cast<uint16_t>(record.flags & ~kSizesFollow);
   PackedRecord result{std::string(30, '\0'), without_zip64(record.directory_fields)};
@@ -119,8 +118,7 @@ PackedFile::PackedFile(std::string name, std::string content) : name_(std::move(
   directory_order_.resize(by_place.size());
   for (const size_t number : by_place) {
     ZipRecord& record = directory.records[number];
-    if ((record.flags & kEncrypted) != 0)
-      throw std::runtime_error(name_ + ": is encrypted; save it without a password");
+    if (record.is_encrypted()) throw std::runtime_error(name_ + ": is encrypted; save it without a password");
     if (record.header >= directory_offset_)
       damaged_archive(name_, fmt::format("'{}' is not where it should be", record.name));
     directory_order_[number] = members_.size();
@@ -147,7 +145,7 @@ std::optional<size_t> PackedFile::find(const std::string& name) const {
 std::string PackedFile::read(size_t member) const {
   const ZipRecord& record = members_[member];
   const uint64_t begin = zip_data_begin(bytes(), record);
-  if (!record.is_stored() && record.method != kDeflate)
+  if (!record.is_stored() && !record.is_deflated())
     throw std::runtime_error(
         fmt::format("{}: '{}' is packed by method {}; only deflate is read", name_, record.name, record.method));
   // Deflate makes a file at most 1,032 times as large.

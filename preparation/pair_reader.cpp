@@ -133,24 +133,25 @@ class PoPairs : public PairReader {
   size_t next_ = 0;
 };
 
+bool is_pair_format(const std::string& ending) {
+  return ending == "tsv" || ending == "tmx" || ending == "xlf" || ending == "xliff" || ending == "po";
+}
+
 // The ending of a file's name if it may be a language, as in OPUS's archives: Tatoeba.de-en.de beside Tatoeba.de-en.en
 // and Tatoeba.de-en.xml.
 std::string language_ending(const std::string& name) {
   const std::string ending = text_file_ending(name);
-  constexpr std::string_view kOthers[] = {"xml", "ids", "txt", "md", "csv", "tsv", "tmx", "po"};
-  const bool is_long =
-      ending.size() > 3 && ending[2] != '-' && ending[2] != '_' && ending[3] != '-' && ending[3] != '_';
+  constexpr std::string_view kOthers[] = {"xml", "ids", "txt", "md", "csv"};
+  const size_t letters = std::min(ending.find_first_of("-_"), ending.size());  // without the region
   const bool is_other = std::find(std::begin(kOthers), std::end(kOthers), ending) != std::end(kOthers);
-  return ending.size() < 2 || is_long || is_other ? "" : ending;
+  return letters < 2 || letters > 3 || is_other || is_pair_format(ending) ? "" : ending;
 }
 
 // The pairs of a zip archive: its only file of pairs, or its two texts.
 PairInput pairs_in_archive(const std::string& archive, const PairReaderOptions& options) {
   std::vector<std::string> files, texts;
   for (const std::string& name : zip_members(archive)) {
-    const std::string ending = lower_case(text_file_ending(name));
-    if (ending == "tsv" || ending == "tmx" || ending == "xlf" || ending == "xliff" || ending == "po")
-      files.push_back(archive + '/' + name);
+    if (is_pair_format(lower_case(text_file_ending(name)))) files.push_back(archive + '/' + name);
     if (!language_ending(name).empty()) texts.push_back(name);
   }
   if (files.size() == 1) return {files.front(), ""};
@@ -167,11 +168,11 @@ PairInput pairs_in_archive(const std::string& archive, const PairReaderOptions& 
   if (sources.size() == 1 && targets.size() == 1) return {sources.front(), targets.front()};
   if (texts.empty())
     throw std::runtime_error(
-        fmt::format("{}: contains no pairs: neither one of {} nor two texts whose names end in "
-                    "their languages, such as .en and .de",
-                    archive, kPairFileEndings));
+        fmt::format("{}: contains no pairs: neither a file of pairs nor two texts whose names end in their languages, "
+                    "such as .en and .de",
+                    archive));
   throw std::runtime_error(fmt::format(
-      "{0}: which of its texts are meant is not certain: {1}. Give --source-language and --target-language, or name "
+      "{0}: it is not clear which of its texts to take: {1}. Give --source-language and --target-language, or name "
       "both texts: --source {0}/{2} --target {0}/…",
       archive, fmt::join(texts, ", "), texts.front()));
 }

@@ -224,8 +224,8 @@ void declare_files(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_option("--target", arguments.target, "its translation, line for line")->type_name("FILE");
   app.add_option("--pairs", arguments.pairs,
-                 fmt::format("files of pairs: {}; like all inputs, plain or packed by gzip, xz, zstd or bzip2; of a "
-                             "text in a zip archive, name both: corpus.zip/a.en",
+                 fmt::format("files of pairs: {}; like all inputs, plain, packed by gzip, xz, zstd or bzip2, or in a "
+                             "zip archive (corpus.zip/a.en)",
                              transmute::kPairFileEndings))
       ->type_name("FILE");
   app.add_option("--columns", arguments.columns, "columns of source and target in .tsv files")
