@@ -89,7 +89,8 @@ void TrainingSession::judge_model(const ValidationScore& last, const char* recom
                                   passes,
                                   limit != nullptr && std::string(limit) == "training.max_minutes",
                                   report_->is_collapsed()};
-  verdict_ = judge(training);
+  const std::vector<TrivialTranslations> trivial = trivial_translations(config_, tokenizer_, translated);
+  verdict_ = judge(training, trivial);
   if (!verdict_.scores.empty()) log_.info(scores_text(verdict_, translated.bleu()));
   const SearchOptions& search = config_.model.search;
   if ((verdict_.worth == Worth::not_yet || verdict_.worth == Worth::none) && !has_diverged(training) &&
@@ -97,7 +98,7 @@ void TrainingSession::judge_model(const ValidationScore& last, const char* recom
     translated = validator_->translate(search);
     log_.info(fmt::format("with beam size {}, as translate searches, its BLEU is {:.2f}", search.beam_size,
                           translated.bleu()));
-    if (Verdict by_beam = judge(training); by_beam.worth == Worth::some) verdict_ = std::move(by_beam);
+    if (Verdict by_beam = judge(training, trivial); by_beam.worth == Worth::some) verdict_ = std::move(by_beam);
   }
   if (!verdict_.problem.empty()) log_.warn(verdict_.problem);
   if (verdict_.worth == Worth::unknown) report_->warn_if_still_collapsed();

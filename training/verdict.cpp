@@ -205,18 +205,23 @@ bool has_diverged(const FinishedTraining& training) {
   return !(training.loss < margin * of_ignorance);
 }
 
-Verdict judge(const FinishedTraining& training) {
+std::vector<TrivialTranslations> trivial_translations(const TrainingConfig& config, const Tokenizer& tokenizer,
+                                                      const TranslatedText& text) {
+  if (text.hypotheses.size() < kFewestLines) return {};
+  return trivial_translations(sample_training_text(config, kSampledPairs), tokenizer, text.sources);
+}
+
+Verdict judge(const FinishedTraining& training, const std::vector<TrivialTranslations>& trivial) {
   Verdict verdict;
   const TranslatedText& text = training.translated;
-  const bool is_judged = text.hypotheses.size() >= kFewestLines;
+  const bool is_judged = !trivial.empty();
   double fit = 0, fit_of_dictionary = 0;
   bool is_better = true;
   if (is_judged) {
     const std::vector<std::string>& references = text.references.front();
-    const SampledText sample = sample_training_text(training.config, kSampledPairs);
-    for (TrivialTranslations& trivial : trivial_translations(sample, training.tokenizer, text.sources)) {
-      const TranslatedText other{text.sources, std::move(trivial.texts), text.references};
-      verdict.scores.emplace_back(trivial.name, other.bleu());
+    for (const TrivialTranslations& translator : trivial) {
+      const TranslatedText other{text.sources, translator.texts, text.references};
+      verdict.scores.emplace_back(translator.name, other.bleu());
       is_better = is_better && (is_surely_better(text, other, ValidationMetric::bleu) ||
                                 is_surely_better(text, other, ValidationMetric::chrf));
       fit_of_dictionary =

@@ -25,6 +25,11 @@ struct TrivialTranslations {
 std::vector<TrivialTranslations> trivial_translations(const SampledText& training, const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& sources);
 
+/// The same for a config's training text and the sources of translations; none if these are too few to be judged by.
+/// Reads the training text.
+std::vector<TrivialTranslations> trivial_translations(const TrainingConfig& config, const Tokenizer& tokenizer,
+                                                      const TranslatedText& text);
+
 /// The number of standard errors by which the chrF of texts against the references of their own lines is above that
 /// against the references of other lines: about 0 where the texts have nothing to do with their lines.
 /// @param languages see TranslatedText: other lines are of the same pair, since another one may have the same sentence
@@ -62,8 +67,9 @@ struct Verdict {
 /// True if the loss is larger than that of a network which knows nothing.
 bool has_diverged(const FinishedTraining& training);
 
-/// Judges a finished training by its translations of the held-out text. Reads the training text.
-Verdict judge(const FinishedTraining& training);
+/// Judges a finished training by its translations of the held-out text.
+/// @param trivial translations of the same sources
+Verdict judge(const FinishedTraining& training, const std::vector<TrivialTranslations>& trivial);
 
 /// The model's and the trivial translators' scores in one sentence, for the log; empty where there are none.
 std::string scores_text(const Verdict& verdict, double bleu);

@@ -72,7 +72,8 @@ class TrainedModel : public ::testing::Test {
   }
 
   Verdict judged(int64_t steps = 10'000, bool is_out_of_time = false, double loss = 2) const {
-    return judge({config_, *tokenizer_, translated_, loss, steps, 20, is_out_of_time, false});
+    return judge({config_, *tokenizer_, translated_, loss, steps, 20, is_out_of_time, false},
+                 trivial_translations(config_, *tokenizer_, translated_));
   }
 
   TemporaryFolder folder_;
