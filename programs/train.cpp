@@ -32,6 +32,7 @@ namespace {
 struct Arguments {
   transmute::ExperimentSetup setup;
   bool describe_config = false;
+  bool print_config = false;
   int local_ranks = 0;  // 0: what the environment says
   double rank_timeout = transmute::RankOptions().timeout_seconds;
 };
@@ -182,6 +183,11 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
     std::cout << experiment.schema.to_markdown();
     return 0;
   }
+  if (arguments.print_config) {
+    transmute::read_experiment(arguments.setup, experiment);
+    std::cout << experiment.schema.to_yaml();
+    return 0;
+  }
   transmute::TrainerOptions options = arguments.setup.trainer;
   options.ranks = arguments.local_ranks > 0 ? transmute::RankOptions() : transmute::ranks_from_environment();
   const bool has_text = arguments.setup.has_text();
@@ -290,6 +296,9 @@ int main(int argc, char** argv) {
   add_text_flags(app, arguments, config);
   app.add_flag("--describe-config", arguments.describe_config,
                "print all configuration keys with their defaults and meanings");
+  app.add_flag("--print-config", arguments.print_config,
+               "print the whole configuration of --config, its bases and --set, checked, and train nothing")
+      ->needs(config);
   return transmute::run_program(app, argc, argv, [&] {
     transmute::configure_process_for_workers();
     if (arguments.setup.has_text()) arguments.setup.trainer.run_folder = transmute::run_folder_of(arguments.setup);

@@ -72,11 +72,11 @@ output=$(realpath "$output")
 
 distilled=$output/distilled.target
 back=$output/back_translated.source
-stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1
-  printf '%s\n' "$source" "$target" "${models[*]:-$teachers}" "${settings[@]}"
+stamp=$("$programs/train" --config "$config" --print-config --set "data.train_pairs=[]" "${settings[@]}" \
+  --set "data.train_source=$(yaml "$source")" --set "data.train_target=$(yaml "$target")" || exit 1
+  printf '%s\n' "${models[*]:-$teachers}"
   sha256sum <"$source"; sha256sum <"$target")
-set_lists=$(grep -v '^ *#' <<<"$stamp" | sed -E 's/train_(weights|alignments) *[:=] *\[ *\]//' |
-  grep -E 'train_(weights|alignments) *[:=]' || true)
+set_lists=$(grep -E '^  train_(weights|alignments): \[[^]]' <<<"$stamp" || true)
 if ((given_models > 0)) && [[ -n $set_lists ]]; then
   fail "--teacher cannot be combined with data.train_weights or data.train_alignments"
 fi

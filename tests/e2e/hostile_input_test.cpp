@@ -173,16 +173,5 @@ TEST_F(HostileInput, WeightsThatAreNotNumbersAreAnErrorAndNoBlankLines) {
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("weights.safetensors"), HasSubstr("infinite or no numbers")));
 }
 
-TEST_F(HostileInput, AConfigThatIsItsOwnBaseIsAnErrorOfTheComparisonToo) {
-  const TemporaryFolder folder;
-  write_text(folder / "self.yaml", "base: self.yaml\n");
-  write_text(folder / "text", "a\n");
-  const Outcome outcome = shell(std::string(TRANSMUTE_SCRIPTS) + "/compare_configs.sh --output " + folder / "out" +
-                                " --source " + (folder / "text") + " --target " + (folder / "text") + " --programs " +
-                                TRANSMUTE_PROGRAMS + " " + (folder / "self.yaml"));
-  EXPECT_EQ(outcome.exit_code, 1) << outcome.errors;
-  EXPECT_THAT(outcome.errors, HasSubstr("does it name itself?"));
-}
-
 }  // namespace
 }  // namespace transmute
