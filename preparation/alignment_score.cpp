@@ -41,6 +41,8 @@ Gain gain(const std::vector<int32_t>& source, const std::vector<int32_t>& target
   constexpr size_t kMostWords = 24;
   Gain gained;
   const size_t stride = (target.size() + kMostWords - 1) / kMostWords;
+  for (size_t i = 0; i < target.size(); i += stride)
+    for (const int32_t from : source) table.prefetch(from, target[i]);
   for (size_t i = 0; i < target.size(); i += stride, ++gained.words) {
     double probability = table.probability(special_ids::kEnd, target[i]);
     for (const int32_t from : source) probability += table.probability(from, target[i]);
@@ -59,7 +61,7 @@ TranslationTable::TranslationTable(const LexicalModel& model) {
   for (int64_t source = 0; source < model.source_tokens(); ++source)
     for (const auto& [target, probability] : model.best(source, std::numeric_limits<size_t>::max(), kLeast))
       found.push_back(
-          {static_cast<uint64_t>(source) << 32U | static_cast<uint64_t>(target), static_cast<float>(probability)});
+          {words_of(static_cast<int32_t>(source), static_cast<int32_t>(target)), static_cast<float>(probability)});
   size_t size = 1;
   while (size < 2 * found.size() + 1) size *= 2;
   entries_.resize(size);
@@ -75,8 +77,7 @@ size_t TranslationTable::place_of(uint64_t words) const {
 }
 
 double TranslationTable::probability(int32_t source, int32_t target) const {
-  const uint64_t words = static_cast<uint64_t>(source) << 32U | static_cast<uint64_t>(target);
-  return static_cast<double>(entries_[place_of(words)].probability);
+  return static_cast<double>(entries_[place_of(words_of(source, target))].probability);
 }
 
 size_t alignment_class(const AlignmentScore& score) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/random.h>
 #include <transmute/common/threads.h>
 #include <transmute/preparation/pair_reader.h>
 #include <transmute/preparation/word_alignment.h>
@@ -51,11 +52,19 @@ class TranslationTable {
   /// The probability of a target word given a source word; 0 where it is below 0.0001.
   double probability(int32_t source, int32_t target) const;
 
+  /// Begins to load what probability() will read: the table is larger than the caches.
+  void prefetch(int32_t source, int32_t target) const {
+    __builtin_prefetch(&entries_[mix_bits(words_of(source, target)) & (entries_.size() - 1)]);
+  }
+
  private:
   struct Entry {
     uint64_t words = 0;  // both; 0: free
     float probability = 0;
   };
+  static uint64_t words_of(int32_t source, int32_t target) {
+    return static_cast<uint64_t>(source) << 32U | static_cast<uint64_t>(target);
+  }
   size_t place_of(uint64_t words) const;
 
   std::vector<Entry> entries_{1};  // as many as a power of two

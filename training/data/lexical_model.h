@@ -14,7 +14,8 @@ inline namespace v0 {
 /// empty word, which is in every source.
 class LexicalModel {
  public:
-  /// Takes 16 bytes for each pair of tokens that are in one sentence pair, beside the text.
+  /// Takes 16 bytes for each pair of tokens that are in one sentence pair, beside the text, and meanwhile at most 256
+  /// MB more.
   /// @throws std::invalid_argument where there are no iterations.
   LexicalModel(const ParallelText& text, int64_t iterations);
 
@@ -26,18 +27,21 @@ class LexicalModel {
   std::vector<Translation> best(int64_t source, size_t count, double least) const;
 
   /// Source tokens, whether the text has them or not.
-  int64_t source_tokens() const { return static_cast<int64_t>(rows_.size()); }
+  int64_t source_tokens() const { return static_cast<int64_t>(rows_.size()) - 1; }
 
  private:
-  struct Row {
-    std::vector<int32_t> targets;      // ascending
-    std::vector<float> probabilities;  // of each
-    std::vector<double> counts;        // expected in this iteration; millions of small ones are added
+  struct Entry {
+    int32_t target;
+    float probability;
+    double count;  // expected in this iteration; millions of small ones are added
   };
+  using Places = std::vector<uint32_t>;  // in entries_, of the tokens of the text in the order of an iteration
   void find_pairs(const ParallelText& text);
-  void iterate(const ParallelText& text);
+  void iterate(const ParallelText& text, Places& places);
+  size_t find(int32_t source, int32_t target) const;
 
-  std::vector<Row> rows_;  // by source token
+  std::vector<Entry> entries_;   // of each source token, by target
+  std::vector<size_t> rows_{0};  // where those of each source token begin, and the end
 };
 
 }  // namespace v0
