@@ -39,50 +39,37 @@ int64_t draw_number(RandomStream& random, int64_t max_number) {
   return random.between(smallest, std::min(10 * smallest - 1, max_number));
 }
 
-// Years that languages with a special form ("nineteen eighty-six") use it for, and both neighboring
-// centuries.
-int64_t draw_year(RandomStream& random) {
-  return random.between(1100, 2099);
-}
-
-int64_t draw_tenths(RandomStream& random, int64_t max_number) {
-  return 10 * draw_number(random, max_number) + random.between(0, 9);
-}
-
-// Both parts are at least 1: "0 minutes" is not said in some languages.
-int64_t draw_minutes(RandomStream& random) {
-  return random.between(1, 99) * kMinutesPerHour + random.between(1, kMinutesPerHour - 1);
-}
-
-// Any second from 1900-01-01 to 2099-12-31.
-int64_t draw_moment(RandomStream& random) {
-  constexpr int64_t kFirstDay = -25'567;
-  constexpr int64_t kLastDay = 47'481;
-  return random.between(kFirstDay, kLastDay) * kSecondsPerDay + random.between(0, kSecondsPerDay - 1);
-}
-
-int64_t draw_value(RandomStream& random, const KindEntry& entry, int64_t max_number) {
-  switch (entry.quantity) {
+int64_t draw_value(RandomStream& random, Quantity quantity, int64_t max_number) {
+  constexpr int64_t kSecondsPerDay = 86'400;
+  switch (quantity) {
     case Quantity::number:
-      return entry.kind == ExpressionKind::year ? draw_year(random) : draw_number(random, max_number);
-    case Quantity::tenths:
-      return draw_tenths(random, max_number);
-    case Quantity::minutes:
-      return draw_minutes(random);
-    case Quantity::moment:
-      return draw_moment(random);
+      return draw_number(random, max_number);
+    case Quantity::year:  // those with a special form ("nineteen eighty-six") and both neighboring centuries
+      return random.between(1100, 2099);
+    case Quantity::tenths: {
+      const int64_t whole = draw_number(random, max_number);
+      return 10 * whole + random.between(0, 9);
+    }
+    case Quantity::minutes: {  // both parts are at least 1: "0 minutes" is not said in some languages
+      const int64_t hours = random.between(1, 99);
+      return 60 * hours + random.between(1, 59);
+    }
+    case Quantity::moment: {  // any second from 1900-01-01 to 2099-12-31
+      const int64_t day = random.between(-25'567, 47'481);
+      return kSecondsPerDay * day + random.between(0, kSecondsPerDay - 1);
+    }
   }
   throw std::logic_error("a Quantity without a way to draw it");
 }
 
-// Draws a kind by weight, then a value.
-Expression draw_expression(RandomStream& random, const std::vector<KindEntry>& kinds, int64_t max_number) {
+// Draws one of `kinds` by weight, then a value.
+Expression draw_expression(RandomStream& random, const std::vector<size_t>& kinds, int64_t max_number) {
   int64_t total_weight = 0;
-  for (const KindEntry& entry : kinds) total_weight += entry.weight;
+  for (const size_t kind : kinds) total_weight += kExpressionKinds[kind].weight;
   int64_t ticket = random.between(0, total_weight - 1);
-  auto entry = kinds.begin();
-  for (; ticket >= entry->weight; ++entry) ticket -= entry->weight;
-  return {entry->kind, draw_value(random, *entry, max_number)};
+  auto kind = kinds.begin();
+  for (; ticket >= kExpressionKinds[*kind].weight; ++kind) ticket -= kExpressionKinds[*kind].weight;
+  return {*kind, draw_value(random, kExpressionKinds[*kind].quantity, max_number)};
 }
 
 // Seeds from one user's number, so that the draws and the shuffle do not repeat each other.
@@ -92,24 +79,22 @@ uint64_t stream_key(uint64_t seed, Stream stream) {
   return combine_keys(seed, static_cast<uint64_t>(stream));
 }
 
-std::vector<KindEntry> kinds_of_both(const ExpressionWriter& source, const ExpressionWriter& target) {
-  std::vector<KindEntry> kinds;
-  std::copy_if(std::begin(kKinds), std::end(kKinds), std::back_inserter(kinds),
-               [&](const KindEntry& entry) { return source.can_write(entry.kind) && target.can_write(entry.kind); });
+std::vector<size_t> kinds_of_both(const ExpressionWriter& source, const ExpressionWriter& target) {
+  std::vector<size_t> kinds;
+  for (size_t kind = 0; kind < std::size(kExpressionKinds); ++kind)
+    if (source.can_write(kind) && target.can_write(kind)) kinds.push_back(kind);
   return kinds;
 }
 
-// True if an earlier kind says the same quantity in the same source words. In other target words it may:
+// True if an earlier kind says the same value in the same source words. In other target words it may:
 // Spanish `mil novecientos` is a number and a year, English tells `one thousand nine hundred` from `nineteen
 // hundred`.
 bool belongs_to_earlier_kind(const Expression& expression, const std::string& source_text,
-                             const std::vector<KindEntry>& kinds, const ExpressionWriter& source) {
-  for (const KindEntry& earlier : kinds) {
-    if (earlier.kind == expression.kind) return false;
-    if (earlier.quantity != kind_entry(expression.kind).quantity) continue;
-    if (source.write({earlier.kind, expression.value}) == source_text) return true;
-  }
-  return false;
+                             const std::vector<size_t>& kinds, const ExpressionWriter& source) {
+  const auto is_moment = [](size_t kind) { return kExpressionKinds[kind].quantity == Quantity::moment; };
+  return std::any_of(kinds.begin(), std::find(kinds.begin(), kinds.end(), expression.kind), [&](size_t earlier) {
+    return is_moment(earlier) == is_moment(expression.kind) && source.write({earlier, expression.value}) == source_text;
+  });
 }
 
 std::string too_few_message(std::size_t found, std::size_t wanted) {
@@ -124,7 +109,7 @@ std::vector<DemoPair> draw_distinct_pairs(const DemoCorpusOptions& options, std:
   const std::size_t max_draws = 10'000 + 2 * wanted;
   const ExpressionWriter source(options.source_locale);
   const ExpressionWriter target(options.target_locale);
-  const std::vector<KindEntry> kinds = kinds_of_both(source, target);
+  const std::vector<size_t> kinds = kinds_of_both(source, target);
   RandomStream random(stream_key(options.seed, Stream::draw));
   std::vector<DemoPair> pairs;
   std::unordered_set<std::string> known_sources;

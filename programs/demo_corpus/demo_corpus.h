@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/programs/demo_corpus/expression.h>
+#include <transmute/programs/demo_corpus/expression_writer.h>
 
 #include <cstdint>
 #include <string>

@@ -2,12 +2,20 @@
 #include <gtest/gtest.h>
 #include <transmute/programs/demo_corpus/expression_writer.h>
 
+#include <functional>
 #include <stdexcept>
+#include <string>
 
 namespace transmute {
 namespace {
 
 constexpr int64_t k1986March4At142507 = 510'330'307;  // seconds since 1970, UTC; a Tuesday
+
+size_t kind(const std::string& name) {
+  size_t found = 0;
+  while (kExpressionKinds[found].name != name) ++found;
+  return found;
+}
 
 // Expectations are what a reader of the language would write. Wordings that CLDR changed between versions
 // (the word between date and time, abbreviated months) are left out.
@@ -18,20 +26,20 @@ TEST(ExpressionWriter, SaysExpressionsInEnglishAndGerman) {
     const char* german;
   };
   const Example examples[] = {
-      {{ExpressionKind::cardinal, 417}, "four hundred seventeen", "vierhundertsiebzehn"},
-      {{ExpressionKind::ordinal, 21}, "twenty-first", "einundzwanzigste"},
-      {{ExpressionKind::year, 1986}, "nineteen eighty-six", "neunzehnhundertsechsundachtzig"},
-      {{ExpressionKind::amount, 123'456}, "12,345.6", "12.345,6"},
-      {{ExpressionKind::distance, 12'005}, "1,200.5 kilometers", "1.200,5 Kilometer"},
-      {{ExpressionKind::duration, 205}, "3 hours, 25 minutes", "3 Stunden, 25 Minuten"},
-      {{ExpressionKind::duration, 61}, "1 hour, 1 minute", "1 Stunde, 1 Minute"},
-      {{ExpressionKind::full_date, k1986March4At142507}, "Tuesday, March 4, 1986", "Dienstag, 4. März 1986"},
-      {{ExpressionKind::long_date, k1986March4At142507}, "March 4, 1986", "4. März 1986"},
-      {{ExpressionKind::numeric_date, k1986March4At142507}, "3/4/1986", "4.3.1986"},
-      {{ExpressionKind::day_of_year, k1986March4At142507}, "Tuesday, March 4", "Dienstag, 4. März"},
-      {{ExpressionKind::month_of_year, k1986March4At142507}, "March 1986", "März 1986"},
-      {{ExpressionKind::time, k1986March4At142507}, "2:25 PM", "14:25"},
-      {{ExpressionKind::precise_time, k1986March4At142507}, "2:25:07 PM", "14:25:07"},
+      {{kind("cardinal"), 417}, "four hundred seventeen", "vierhundertsiebzehn"},
+      {{kind("ordinal"), 21}, "twenty-first", "einundzwanzigste"},
+      {{kind("year"), 1986}, "nineteen eighty-six", "neunzehnhundertsechsundachtzig"},
+      {{kind("amount"), 123'456}, "12,345.6", "12.345,6"},
+      {{kind("distance"), 12'005}, "1,200.5 kilometers", "1.200,5 Kilometer"},
+      {{kind("duration"), 205}, "3 hours, 25 minutes", "3 Stunden, 25 Minuten"},
+      {{kind("duration"), 61}, "1 hour, 1 minute", "1 Stunde, 1 Minute"},
+      {{kind("full date"), k1986March4At142507}, "Tuesday, March 4, 1986", "Dienstag, 4. März 1986"},
+      {{kind("long date"), k1986March4At142507}, "March 4, 1986", "4. März 1986"},
+      {{kind("numeric date"), k1986March4At142507}, "3/4/1986", "4.3.1986"},
+      {{kind("day of year"), k1986March4At142507}, "Tuesday, March 4", "Dienstag, 4. März"},
+      {{kind("month of year"), k1986March4At142507}, "March 1986", "März 1986"},
+      {{kind("time"), k1986March4At142507}, "2:25 PM", "14:25"},
+      {{kind("precise time"), k1986March4At142507}, "2:25:07 PM", "14:25:07"},
   };
   const ExpressionWriter english("en");
   const ExpressionWriter german("de");
@@ -44,15 +52,15 @@ TEST(ExpressionWriter, SaysExpressionsInEnglishAndGerman) {
 TEST(ExpressionWriter, LeavesOutWhatCannotBeSeen) {
   const ExpressionWriter german("de");
   const ExpressionWriter french("fr");
-  EXPECT_EQ(german.write({ExpressionKind::cardinal, 12'345}), "zwölftausenddreihundertfünfundvierzig");
-  EXPECT_EQ(french.write({ExpressionKind::amount, 123'456}), "12 345,6");  // a narrow no-break space in CLDR
+  EXPECT_EQ(german.write({kind("cardinal"), 12'345}), "zwölftausenddreihundertfünfundvierzig");
+  EXPECT_EQ(french.write({kind("amount"), 123'456}), "12 345,6");  // a narrow no-break space in CLDR
 }
 
 TEST(ExpressionWriter, KnowsWhichKindsALanguageLacks) {
   const ExpressionWriter basque("eu");  // CLDR has no number spelling for it
-  EXPECT_FALSE(basque.can_write(ExpressionKind::cardinal));
-  EXPECT_TRUE(basque.can_write(ExpressionKind::full_date));
-  EXPECT_THROW(basque.write({ExpressionKind::cardinal, 1}), std::invalid_argument);
+  EXPECT_FALSE(basque.can_write(kind("cardinal")));
+  EXPECT_TRUE(basque.can_write(kind("full date")));
+  EXPECT_THROW(basque.write({kind("cardinal"), 1}), std::bad_function_call);
 }
 
 TEST(ExpressionWriter, AcceptsNamesWithRegionScriptAndHyphen) {
