@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/hash.h>
 
+#include <libdeflate.h>
 #include <spdlog/fmt/fmt.h>
+#include <zlib.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -69,6 +71,15 @@ uint64_t hash_file(const std::string& path) {
   if (std::ferror(file.get()))
     throw std::runtime_error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   return hash;
+}
+
+uint32_t crc32(uint32_t crc, const void* bytes, size_t count) {
+  // The null pointer of an empty tensor would mean: start anew.
+  return count == 0 ? crc : libdeflate_crc32(crc, bytes, count);
+}
+
+uint32_t joined_crc32(uint32_t first, uint32_t second, uint64_t count) {
+  return static_cast<uint32_t>(crc32_combine(first, second, static_cast<z_off_t>(count)));
 }
 
 }  // namespace v0

@@ -2,7 +2,7 @@
 #include <transmute/common/zip_archive.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/checksum.h>
+#include <transmute/common/hash.h>
 
 #include <utility>
 

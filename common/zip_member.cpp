@@ -3,7 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/common/checksum.h>
+#include <transmute/common/hash.h>
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/common/checksum.h>
+#include <transmute/common/hash.h>
 #include <transmute/common/zip_writer.h>
 
 #include <limits>

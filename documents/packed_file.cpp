@@ -3,7 +3,7 @@
 
 #include <libdeflate.h>
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/checksum.h>
+#include <transmute/common/hash.h>
 
 #include <algorithm>
 #include <array>

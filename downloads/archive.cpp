@@ -5,7 +5,7 @@
 #include <archive_entry.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/common/without_control.h>
+#include <transmute/common/progress.h>
 
 #include <algorithm>
 #include <cstdint>

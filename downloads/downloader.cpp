@@ -5,7 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <transmute/common/files.h>
-#include <transmute/common/without_control.h>
+#include <transmute/common/progress.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/common/without_control.h>
+#include <transmute/common/progress.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,8 +2,8 @@
 #include <transmute/formats/model_checksums.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
+#include <transmute/common/hash.h>
 
 #include <filesystem>
 #include <sstream>

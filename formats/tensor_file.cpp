@@ -2,8 +2,8 @@
 #include <transmute/formats/tensor_file.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
+#include <transmute/common/hash.h>
 #include <transmute/common/json.h>
 #include <transmute/common/mapped_file.h>
 

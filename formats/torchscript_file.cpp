@@ -2,8 +2,8 @@
 #include <transmute/formats/torchscript_file.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
+#include <transmute/common/hash.h>
 #include <transmute/common/json.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/pickle.h>

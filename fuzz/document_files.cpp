@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of documents: what is read comes back as it was, and any translation can be put into it.
-#include <transmute/common/checksum.h>
+#include <transmute/common/hash.h>
 #include <transmute/documents/document_formats.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/fuzz/fuzz.h>

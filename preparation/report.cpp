@@ -6,7 +6,6 @@
 #include <transmute/common/html.h>
 #include <transmute/common/json.h>
 #include <transmute/common/progress.h>
-#include <transmute/common/report_page.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/progress.h>
-#include <transmute/common/without_control.h>
 #include <transmute/downloads/default_models.h>
 #include <transmute/downloads/hub.h>
 #include <transmute/downloads/model_download.h>

@@ -3,7 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/common/without_control.h>
+#include <transmute/common/progress.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/programs/shared/program.h>
 

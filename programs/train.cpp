@@ -9,7 +9,6 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/threads.h>
-#include <transmute/common/without_control.h>
 #include <transmute/libtorch/plain_errors.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/programs/shared/flag_values.h>

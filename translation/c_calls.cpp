@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/common/without_control.h>
+#include <transmute/common/progress.h>
 #include <transmute/translation/c_calls.h>
 
 #include <cstdlib>

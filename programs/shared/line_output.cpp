@@ -9,7 +9,6 @@
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
-#include <transmute/common/without_control.h>
 #include <transmute/programs/shared/program.h>
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/build_info.h>
 #include <transmute/common/config_schema.h>
-#include <transmute/common/without_control.h>
+#include <transmute/common/progress.h>
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/programs/shared/help.h>
 #include <transmute/programs/shared/hints.h>

@@ -5,6 +5,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <zlib.h>
 
 #include <cstdint>
 #include <stdexcept>
@@ -44,6 +45,22 @@ TEST(HashFile, SeesEveryByte) {
     EXPECT_NE(hash_file(folder / "file"), hash) << place;
   }
   EXPECT_THAT(message_of<std::runtime_error>([&] { hash_file(folder / "none"); }), StartsWith(folder / "none"));
+}
+
+// The check value of CRC-32, and zlib's own function.
+TEST(Crc32, IsTheOneOfZip) {
+  const std::string digits = "123456789";
+  EXPECT_EQ(crc32(0, digits.data(), digits.size()), 0xcbf43926U);
+  EXPECT_EQ(crc32(0, nullptr, 0), 0U);
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += static_cast<char>(i * i % 251);
+  const auto of_zlib = static_cast<uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(text.data()), 5000));
+  EXPECT_EQ(crc32(0, text.data(), text.size()), of_zlib);
+  for (const size_t cut : {0, 1, 7, 64, 4095, 4999, 5000}) {
+    const uint32_t first = crc32(0, text.data(), cut);
+    EXPECT_EQ(crc32(first, text.data() + cut, text.size() - cut), of_zlib) << cut;
+    EXPECT_EQ(joined_crc32(first, crc32(0, text.data() + cut, text.size() - cut), text.size() - cut), of_zlib) << cut;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <transmute/common/checksum.h>
+#include <transmute/common/hash.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/tests/documents/file_support.h>
 

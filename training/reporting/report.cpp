@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/html.h>
 #include <transmute/common/progress.h>
-#include <transmute/common/report_page.h>
 
 #include <algorithm>
 #include <cmath>

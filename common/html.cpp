@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/common/report_page.h>
+#include <transmute/common/html.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/html.h>
 
 namespace transmute {
 inline namespace v0 {
