@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <string>
 
 namespace transmute {
@@ -19,5 +20,9 @@ class HelpFormatter : public CLI::FormatterBase {
 ///   option  <group> <flag or positional> <short flag> <type> <choices, by comma> <default> <required> <description>
 ///   example <command>
 std::string help_records(const CLI::App& app);
+
+/// The flag to type instead of one that other toolkits have, or that is a common word for one of the program's own,
+/// such as "did you mean --device cuda?" for --gpu; empty where there is no such flag.
+std::string hint_for(const CLI::App& app, const std::string& flag);
 
 }  // namespace transmute

@@ -8,7 +8,6 @@
 #include <transmute/common/progress.h>
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/programs/shared/help.h>
-#include <transmute/programs/shared/hints.h>
 #include <transmute/programs/shared/output.h>
 #include <unistd.h>
 

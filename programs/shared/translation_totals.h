@@ -2,7 +2,6 @@
 #pragma once
 
 #include <transmute/programs/shared/cut_lines.h>
-#include <transmute/programs/shared/unknown_text.h>
 #include <transmute/text/types.h>
 
 #include <cstdint>
