@@ -4,20 +4,29 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/examples/explorer/page.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/libtorch/device.h>
+#include <transmute/libtorch/dtype.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
+#include <transmute/model/module_weights.h>
+#include <transmute/model/transformer.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
-#include <transmute/programs/shared/model_flags.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/stream_flags.h>
 #include <transmute/programs/shared/translator_flags.h>
 
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace {
 
 struct Arguments {
-  transmute::ModelFlags model;
+  std::string model;
+  std::string device = "cpu";
+  std::string precision = "float32";
   std::string input;
   std::string target;
   std::string output;
@@ -50,10 +59,23 @@ std::runtime_error at_its_line(const transmute::UnshownText& text, const Argumen
                                         text.sentence() + 1, text.reason(), remedy));
 }
 
+// The model's modules on the device, in eval mode.
+transmute::Transformer network_of(const transmute::LoadedModel& model, const Arguments& arguments) {
+  const torch::Device device = transmute::parse_device(arguments.device);
+  const transmute::Precision precision = transmute::precision_from_name(arguments.precision);
+  if (device.is_cpu() && precision == transmute::Precision::half)
+    throw std::invalid_argument("--precision half is for GPUs; on a CPU take bfloat16 or float32");
+  transmute::Transformer network = transmute::make_transformer(model.weights, device);
+  if (precision == transmute::Precision::float32) return network;
+  network = transmute::twin_of(network, torch::TensorOptions(device).dtype(transmute::dtype_of(precision)));
+  network->eval();
+  return network;
+}
+
 std::string page_of(const std::vector<transmute::ExplorerSentence>& sentences, const Arguments& arguments) {
-  const transmute::OpenModel model = arguments.model.open();
+  const auto model = transmute::load_model(arguments.model, transmute::Architecture::encoder_decoder);
   try {
-    return transmute::explorer_page(model.model, model.network, sentences, arguments.explorer);
+    return transmute::explorer_page(model, network_of(model, arguments), sentences, arguments.explorer);
   } catch (const transmute::UnshownLongText& text) {
     throw at_its_line(
         text, arguments,
@@ -74,7 +96,11 @@ int main(int argc, char** argv) {
   app.footer("head -n 5 test.en | {} -m runs/demo/model -o attention.html");
   Arguments arguments;
   auto& explorer = arguments.explorer;
-  arguments.model.add_to(app);
+  transmute::add_model_flag(app, arguments.model);
+  transmute::add_device_flag(app, arguments.device);
+  app.add_option("--precision", arguments.precision, "number format of weights and matrix products; half is for GPUs")
+      ->check(transmute::one_of({"float32", "bfloat16", "half"}))
+      ->capture_default_str();
   app.add_option("-i,--input", arguments.input,
                  "sentences, one per line, plain or gzipped; by default, or with -, standard input")
       ->type_name("FILE");
@@ -102,9 +128,9 @@ int main(int argc, char** argv) {
                                                     {"--target", arguments.target}};
     transmute::check_standard_input_once(inputs);
     transmute::check_output_is_no_input(arguments.output, inputs);
-    transmute::check_output_is_no_input(arguments.output, {{"--model", arguments.model.path()}});
+    transmute::check_output_is_no_input(arguments.output, {{"--model", arguments.model}});
     const auto sentences = read_sentences(arguments);
-    explorer.title = arguments.model.path();
+    explorer.title = arguments.model;
     const std::string page = page_of(sentences, arguments);
     transmute::Output output(arguments.output);
     output.write(page);
