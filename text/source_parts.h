@@ -2,7 +2,6 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/text/given_tokens.h>
 #include <transmute/text/glossary.h>
 #include <transmute/text/letter_case.h>
 #include <transmute/text/types.h>
@@ -17,6 +16,13 @@
 
 namespace transmute {
 inline namespace v0 {
+
+/// Numbers of tokens at the beginning of a source and of its target that name the languages. These tokens are part of
+/// the request: their probabilities count as 1, and results do not contain them.
+struct GivenTokens {
+  size_t source = 0;
+  size_t target = 0;
+};
 
 /// Maximum number of tokens of the glossary terms in one part's translation.
 constexpr size_t kMaxTermTokens = 256;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <transmute/search/hypothesis.h>
-#include <transmute/text/given_tokens.h>
+#include <transmute/text/source_parts.h>
 #include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer.h>
 
