@@ -3,7 +3,7 @@
 
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/engine/inference_model.h>
-#include <transmute/libtorch/dtype.h>
+#include <transmute/libtorch/device.h>
 #include <transmute/model/module_weights.h>
 
 #include <stdexcept>

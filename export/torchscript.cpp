@@ -6,7 +6,7 @@
 #include <transmute/export/script_transformer.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/torchscript_file.h>
-#include <transmute/libtorch/dtype.h>
+#include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/module_weights.h>
 #include <transmute/search/search.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/network/precision.h>
 
 #include <string>
 
@@ -14,6 +15,21 @@ torch::Device parse_device(const std::string& name);
 
 /// worker_count() for LibTorch's devices.
 int worker_count(int threads, torch::Device device);
+
+/// LibTorch's type for the numbers of a precision.
+inline torch::Dtype dtype_of(Precision precision) {
+  switch (precision) {
+    case Precision::bfloat16:
+      return torch::kBFloat16;
+    case Precision::half:
+      return torch::kHalf;
+    case Precision::int8:
+      return torch::kChar;
+    case Precision::float32:
+      break;
+  }
+  return torch::kFloat;
+}
 
 }  // namespace v0
 }  // namespace transmute

@@ -6,7 +6,6 @@
 #include <transmute/examples/explorer/page.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/libtorch/device.h>
-#include <transmute/libtorch/dtype.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/model/module_weights.h>
