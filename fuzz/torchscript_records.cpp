@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pickle of a TorchScript file, in an archive whose other records are sound.
 #include <transmute/common/hash.h>
-#include <transmute/formats/torchscript_weights.h>
+#include <transmute/formats/torchscript_file.h>
 #include <transmute/fuzz/fuzz.h>
 
 #include <utility>

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/metrics/bleu.h>
+#include <transmute/metrics/chrf.h>
+#include <transmute/metrics/ter.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace transmute {
@@ -30,6 +35,16 @@ BootstrapInterval bootstrap(std::size_t segments, const ScoreOfSegments& score, 
 /// sided, by the formula that sacreBLEU uses.
 double paired_bootstrap_p(std::size_t segments, const ScoreOfSegments& baseline, const ScoreOfSegments& system,
                           const BootstrapOptions& options = {});
+
+ScoreOfSegments bleu_of_segments(const std::vector<std::string>& hypotheses,
+                                 const std::vector<std::vector<std::string>>& references,
+                                 const BleuOptions& options = {});
+ScoreOfSegments chrf_of_segments(const std::vector<std::string>& hypotheses,
+                                 const std::vector<std::vector<std::string>>& references,
+                                 const ChrfOptions& options = {});
+ScoreOfSegments ter_of_segments(const std::vector<std::string>& hypotheses,
+                                const std::vector<std::vector<std::string>>& references,
+                                const TerOptions& options = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -5,7 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/examples/parsing/bracketing.h>
 #include <transmute/examples/parsing/tree.h>
-#include <transmute/metrics/segment_scores.h>
+#include <transmute/metrics/bootstrap.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>

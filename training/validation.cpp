@@ -5,7 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/device/step_models.h>
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/metrics/segment_scores.h>
+#include <transmute/metrics/bootstrap.h>
 #include <transmute/training/calibration.h>
 #include <transmute/training/data/language_pairs.h>
 #include <transmute/training/fingerprints.h>
