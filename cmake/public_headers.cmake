@@ -29,6 +29,6 @@ if(TRANSMUTE_WITH_TORCH)
     training/config.h training/optimization/schedule.h training/trainer.h training/trainer_options.h)
   list(APPEND TRANSMUTE_INCLUDED_HEADERS
     model/recompute.h model/ssru.h
-    training/data/batch_options.h training/data/length_limits.h training/distributed/ranks.h
+    training/data/batch_options.h training/distributed/ranks.h
     training/optimization/adam_options.h)
 endif()

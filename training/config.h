@@ -8,7 +8,6 @@
 #include <transmute/network/precision.h>
 #include <transmute/network/search_options.h>
 #include <transmute/training/data/batch_options.h>
-#include <transmute/training/data/length_limits.h>
 #include <transmute/training/optimization/adam_options.h>
 #include <transmute/training/optimization/schedule.h>
 

@@ -8,7 +8,7 @@
 #include <transmute/training/distributed/process_group.h>
 #include <transmute/training/heartbeat.h>
 #include <transmute/training/replicas.h>
-#include <transmute/training/reporting/step_profile.h>
+#include <transmute/training/reporting/trace.h>
 #include <transmute/training/resolved_options.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/run_log.h>

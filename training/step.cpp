@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/step.h>
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/training/divergence.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace transmute {
@@ -30,6 +32,26 @@ Batch first_rows(const Batch& batch) {
 }
 
 }  // namespace
+
+HostCopy::HostCopy(const torch::Tensor& tensor) {
+  const torch::Device device = tensor.device();
+  if (device.is_cpu()) {
+    values_ = tensor;
+    return;
+  }
+  // Into page-locked memory: the copy to any other is waited for.
+  values_ = torch::empty(tensor.sizes(), tensor.options().device(torch::kCPU).pinned_memory(device.is_cuda()));
+  values_.copy_(tensor, /*non_blocking=*/true);
+  arrival_.emplace(device.type());
+  arrival_->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+}
+
+const torch::Tensor& HostCopy::get() {
+  // c10::Event, the same for all devices, has had no waiting for as long as LibTorch 1.13.
+  while (arrival_ && !arrival_->query()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  arrival_.reset();
+  return values_;
+}
 
 Steps::Steps(const StepParts& parts, TrainState& state, StepOptions options)
     : config_(parts.config),
@@ -230,6 +252,26 @@ void Steps::skip(const PendingStep& step) {
         "training.learning_rate_scale (or learning_rate), more training.warmup_steps, or training.clip_norm: 1; "
         "training.max_skipped_steps skips single bad batches");
   if (options_.report) options_.report(fmt::format("{}; skipped ({} of at most {} in a row)", what, skipped_, most));
+}
+
+std::string where_not_finite(const NamedTensors& parameters, const std::vector<bool>& unsound, ProcessGroup& group) {
+  std::string first_weight, first_gradient;
+  int64_t count = 0;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    if (first_weight.empty() && !parameters[p].second.isfinite().all().item<bool>()) first_weight = parameters[p].first;
+    if (!unsound[p]) continue;
+    if (count++ == 0) first_gradient = parameters[p].first;
+  }
+  const std::vector<int64_t> counts = group.gather(count);
+  if (!first_weight.empty()) return fmt::format("the weights of {} are not finite", first_weight);
+  if (count > 0)
+    return fmt::format("gradients of {} of {} parameters are not finite, the first {}", count, parameters.size(),
+                       first_gradient);
+  std::vector<size_t> ranks;
+  for (size_t rank = 0; rank < counts.size(); ++rank)
+    if (counts[rank] > 0) ranks.push_back(rank);
+  if (!ranks.empty()) return fmt::format("gradients of rank {} are not finite", fmt::join(ranks, ", "));
+  return "all gradients are finite";
 }
 
 }  // namespace v0

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <c10/core/Event.h>
+#include <torch/types.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/data/batch_stream.h>
 #include <transmute/training/distributed/process_group.h>
-#include <transmute/training/host_copy.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/stopwatch.h>
 
@@ -16,6 +18,19 @@
 
 namespace transmute {
 inline namespace v0 {
+
+/// A tensor that is copied to the host in the background. get() waits for this tensor only, not for work that the
+/// device was given after it.
+class HostCopy {
+ public:
+  explicit HostCopy(const torch::Tensor& tensor);
+  /// Waits for the copy.
+  const torch::Tensor& get();
+
+ private:
+  torch::Tensor values_;
+  std::optional<c10::Event> arrival_;
+};
 
 /// The objects that Steps works with. All of them must outlive it.
 struct StepParts {
@@ -123,6 +138,11 @@ class Steps {
   int64_t skipped_ = 0;  // in a row
   std::optional<Batch> sample_;
 };
+
+/// Says which numbers of a step are not finite: weights, gradients of this rank, or gradients of other ranks. Every
+/// rank calls it after a step that diverged.
+/// @param unsound by parameter: whether this rank's gradients are not finite
+std::string where_not_finite(const NamedTensors& parameters, const std::vector<bool>& unsound, ProcessGroup& group);
 
 }  // namespace v0
 }  // namespace transmute

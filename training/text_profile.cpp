@@ -3,18 +3,106 @@
 
 #include <transmute/text/checks/learn_expectations.h>
 #include <transmute/text/protected_spans.h>
+#include <transmute/text/sentence_language.h>
+#include <transmute/text/sentences.h>
 #include <transmute/training/run_text.h>
-#include <transmute/training/sentence_profile.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace transmute {
 inline namespace v0 {
 
 namespace {
+
+struct WordCounts {
+  int64_t with_stop = 0;     // within a line
+  int64_t without_stop = 0;  // likewise
+  int64_t before_start = 0;  // with a full stop and before a word that begins sentences
+  int64_t at_end = 0;        // of a line, with a full stop
+};
+
+constexpr std::string_view kOpeners = "([{\"'<";
+constexpr std::string_view kClosers = ")]}\"'>,;:!?";
+
+std::string language_of(const std::vector<std::string>& lines, const std::string& hint) {
+  constexpr size_t kEnoughLines = 1000;
+  std::string sample;
+  for (size_t i = 0; i < std::min(lines.size(), kEnoughLines); ++i) sample += lines[i] + '\n';
+  const LanguageSet guessed = guess_languages(sample);
+  const std::string code = hint.size() <= 3 ? language_code(hint) : "";
+  const LanguageSet hinted = code.empty() ? 0 : language_set(code) & ~LanguageSet{1};
+  if ((hinted & guessed) != 0) return code;
+  const std::string only = code_of(guessed);
+  return only.empty() && hinted == 0 ? code : only;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (size_t begin = line.find_first_not_of(" \t"); begin != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(" \t", begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(" \t", end);
+  }
+  return words;
+}
+
+// The word without brackets and punctuation around it, but with its full stop.
+std::string_view bare(std::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of(kOpeners), word.size()));
+  const size_t last = word.find_last_not_of(kClosers);
+  return word.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+void count_words(std::string_view line, LanguageSet languages, std::unordered_map<std::string, WordCounts>& counts) {
+  constexpr size_t kLongest = 24;  // bytes of an abbreviation
+  const std::vector<std::string_view> words = words_of(line);
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string_view word = bare(words[i]);
+    const bool has_stop = word.size() > 1 && word.back() == '.';
+    if (has_stop) word.remove_suffix(1);
+    if (word.empty() || word.size() > kLongest || word.find_first_of("0123456789@/\\") != std::string_view::npos)
+      continue;
+    WordCounts& count = counts[lower_case(word)];
+    const bool is_last = i + 1 == words.size();
+    if (is_last) {
+      count.at_end += has_stop ? 1 : 0;
+    } else if (has_stop) {
+      ++count.with_stop;
+      const std::string next = lower_case(bare(words[i + 1]));
+      count.before_start += next != bare(words[i + 1]) && is_word(next, WordKind::start, languages) ? 1 : 0;
+    } else {
+      ++count.without_stop;
+    }
+  }
+}
+
+bool is_abbreviation(const std::string& word, const WordCounts& counts) {
+  constexpr int64_t kFewest = 5;
+  constexpr double kShareWithStop = 0.9, kMostBeforeStart = 0.2;
+  const auto with_stop = static_cast<double>(counts.with_stop);
+  return word.find_first_not_of('.') != std::string::npos && counts.with_stop >= kFewest &&
+         with_stop >= kShareWithStop * static_cast<double>(counts.with_stop + counts.without_stop) &&
+         static_cast<double>(counts.before_start) <= kMostBeforeStart * with_stop && counts.at_end <= counts.with_stop;
+}
+
+std::vector<std::string> abbreviations_in(const std::vector<std::string>& lines, LanguageSet languages) {
+  constexpr size_t kMost = 2000;
+  std::unordered_map<std::string, WordCounts> counts;
+  for (const std::string& line : lines) count_words(line, languages, counts);
+  std::vector<std::pair<int64_t, std::string>> found;  // the most frequent ones first
+  for (const auto& [word, count] : counts)
+    if (is_abbreviation(word, count)) found.emplace_back(-count.with_stop, word);
+  std::sort(found.begin(), found.end());
+  if (found.size() > kMost) found.resize(kMost);
+  std::vector<std::string> words;
+  for (auto& [count, word] : found) words.push_back(std::move(word));
+  return words;
+}
 
 constexpr size_t kMostSampledPairs = 200'000;
 
@@ -33,6 +121,19 @@ SpanCounts spans_of(const std::string& text) {
 }
 
 }  // namespace
+
+SentenceProfile learn_sentences(const std::vector<std::string>& lines, const std::string& hint) {
+  SentenceProfile profile;
+  if (lines.empty()) return profile;
+  profile.language = language_of(lines, hint);
+  profile.words = abbreviations_in(lines, profile.language.empty() ? LanguageSet{1} : language_set(profile.language));
+  profile.lines = static_cast<int64_t>(lines.size());
+  const SentenceSplitter splitter(profile.language, profile.words);
+  const auto several = std::count_if(lines.begin(), lines.end(),
+                                     [&](const std::string& line) { return splitter.spans(line).size() > 1; });
+  profile.lines_with_several = static_cast<double>(several) / static_cast<double>(lines.size());
+  return profile;
+}
 
 std::vector<std::string> learned_spans(const SampledText& text) {
   constexpr int64_t kFewest = 100;

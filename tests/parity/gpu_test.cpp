@@ -8,10 +8,10 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/dropout.h>
 #include <transmute/model/recompute.h>
-#include <transmute/training/host_copy.h>
 #include <transmute/training/optimization/ema.h>
 #include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
+#include <transmute/training/step.h>
 
 #include <cmath>
 #include <limits>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -37,6 +38,39 @@ TEST(LearnedSpans, MayBeMissingFromOneTranslationIn20) {
   EXPECT_THAT(learned_spans(text), ElementsAre("%s"));
   add(text, 1, "%s", "nothing");
   EXPECT_THAT(learned_spans(text), IsEmpty());
+}
+
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> repeated(const std::vector<std::string>& lines, int times) {
+  std::vector<std::string> all;
+  for (int i = 0; i < times; ++i) all.insert(all.end(), lines.begin(), lines.end());
+  return all;
+}
+
+TEST(SentenceProfile, HasTheWordsThatAFullStopFollowsWithinLines) {
+  const SentenceProfile profile = learn_sentences(
+      repeated({"The Qux. Foo came to the house with xtr. 5 and him.", "It was the house. The man left it.",
+                "We saw a house there.", "He is (approv. by us) here."},
+               20),
+      "en");
+  EXPECT_THAT(profile.words, UnorderedElementsAre("qux", "xtr", "approv"));
+  EXPECT_EQ(profile.language, "en");
+  EXPECT_EQ(profile.lines, 80);
+  EXPECT_EQ(profile.lines_with_several, 0.25);
+}
+
+TEST(SentenceProfile, LearnsNothingFromRareWords) {
+  EXPECT_TRUE(learn_sentences(repeated({"The Qux. Foo came to the house with him."}, 4), "en").words.empty());
+}
+
+TEST(SentenceProfile, TakesTheLanguageFromTheWordsRatherThanFromAWrongHint) {
+  const std::vector<std::string> german{"Das ist ein Haus und der Mann ist nicht da.", "Die Frau hat es auch."};
+  EXPECT_EQ(learn_sentences(german, "en").language, "de");
+  EXPECT_EQ(learn_sentences(german, "txt").language, "de");
+  EXPECT_EQ(learn_sentences({"xxx yyy"}, "sw").language, "sw") << "whose words are not listed";
+  EXPECT_EQ(learn_sentences({"xxx yyy"}, "source").language, "");
+  EXPECT_EQ(learn_sentences({}, "en").lines, 0);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/tokenizer/tokenizer.h>
-#include <transmute/training/data/length_limits.h>
+#include <transmute/training/data/batch_options.h>
 
 #include <transmute/common/text_file.h>
 

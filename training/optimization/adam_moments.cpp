@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/optimization/adam_moments.h>
 
+#include <spdlog/fmt/fmt.h>
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/training/optimization/restore_tensors.h>
 
+#include <stdexcept>
+#include <unordered_map>
 #include <utility>
 
 namespace transmute {
@@ -15,6 +17,18 @@ constexpr const char* kMeanSuffix = ".mean";
 constexpr const char* kVarianceSuffix = ".variance";
 
 }  // namespace
+
+void restore_tensors(const NamedTensors& own, const NamedTensors& values, const std::string& path) {
+  const torch::NoGradGuard no_grad;
+  const std::unordered_map<std::string, torch::Tensor> by_name(values.begin(), values.end());
+  for (const auto& [name, tensor] : own) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end() || found->second.sizes() != tensor.sizes())
+      throw std::runtime_error(
+          fmt::format("{}: has no \"{}\" of the model's shape; the file belongs to another model", path, name));
+    tensor.copy_(found->second);
+  }
+}
 
 AdamMoments::AdamMoments(NamedTensors trained) : parameters(std::move(trained)) {
   int64_t elements = 0;

@@ -11,6 +11,11 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Copies into each of `own` the one of `values` that has its name.
+/// @param path the file that the values come from, for the message
+/// @throws std::runtime_error naming the first that is missing or has another shape.
+void restore_tensors(const NamedTensors& own, const NamedTensors& values, const std::string& path);
+
 /// The parameters that Adam trains and both moments of their gradients, which lie in one block of memory each: matrices
 /// first, then vectors.
 struct AdamMoments {

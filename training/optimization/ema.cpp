@@ -2,7 +2,7 @@
 #include <transmute/training/optimization/ema.h>
 
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/training/optimization/restore_tensors.h>
+#include <transmute/training/optimization/adam_moments.h>
 
 #include <algorithm>
 

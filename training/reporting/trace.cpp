@@ -4,9 +4,9 @@
 #include <ATen/record_function.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace transmute {
@@ -104,6 +104,24 @@ std::string Trace::Recording::text() const {
             ",\"dur\":" + std::to_string(static_cast<double>(event.end - event.begin) * 1e-3) + "},\n";
   text += R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"train"}}]})";
   return text + '\n';
+}
+
+StepProfile::StepProfile(std::string path) : path_(std::move(path)) {
+  Trace().write(path_);
+}
+
+bool StepProfile::begin_step() {
+  if (path_.empty()) return false;
+  ++steps_;
+  if (steps_ == kFirst) trace_ = std::make_unique<Trace>(Trace::Operations::yes);
+  return steps_ == kLast + 1 && write();
+}
+
+bool StepProfile::write() {
+  if (!trace_) return false;
+  trace_->write(path_);
+  trace_.reset();
+  return true;
 }
 
 }  // namespace v0

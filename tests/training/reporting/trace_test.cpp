@@ -3,7 +3,7 @@
 #include <transmute/common/json.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
-#include <transmute/training/reporting/step_profile.h>
+#include <transmute/training/reporting/trace.h>
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>

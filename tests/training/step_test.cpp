@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/training/divergence.h>
+#include <transmute/training/step.h>
 
 #include <limits>
 
