@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Programs run with an untrained model that translates badly and fast.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/json.h>
+#include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/tiny_network.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace transmute::testing {
+
+/// Makes a folder with a model of tiny_tokenizer()'s vocabulary.
+void write_tiny_model(const std::string& folder, const TransformerOptions& options = tiny_transformer_options());
+
+class CommandLine : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    write_tiny_model(model());
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  static std::string model() { return *folder_ / "model"; }
+  static Outcome run(const std::string& name, std::vector<std::string> words, const std::string& input = "") {
+    words.insert(words.begin(), program(name));
+    return run_program_with(words, input);
+  }
+  static Outcome translate(const std::string& input, std::vector<std::string> flags = {}) {
+    flags.insert(flags.begin(), {"-m", model(), "--max-extra-length", "2"});
+    return run("translate", flags, input);
+  }
+  static Json best_translation(const std::string& line, std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--format", "json"});
+    const Outcome outcome = translate(line + "\n", flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    return parse_json(outcome.output)["hypotheses"][0];
+  }
+  static std::string refusal(const std::string& name, const std::vector<std::string>& words, int exit_code = 2,
+                             const std::string& input = "") {
+    const Outcome outcome = run(name, words, input);
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.errors;
+    return outcome.errors;
+  }
+
+  static inline std::unique_ptr<TemporaryFolder> folder_;
+};
+
+}  // namespace transmute::testing
