@@ -60,9 +60,9 @@ struct SearchRun {
 struct RunResult {
   double seconds = 0;
   double cpu = 0;                 ///< seconds of CPU time, of all threads
-  int64_t tokens = 0;             ///< of the best hypotheses, their ends included
+  int64_t tokens = 0;             ///< tokens of the best hypotheses, their ends included
   int64_t decoded_rows = 0;       ///< hypotheses' tokens that were decoded, about
-  std::vector<double> latencies;  ///< of batches, in seconds
+  std::vector<double> latencies;  ///< seconds that each batch took
   std::vector<double> cpu_latencies;
 };
 

@@ -86,7 +86,7 @@ class AtomicFile {
   void discard();
 
   std::string path_;
-  std::string target_;   // where its links lead
+  std::string target_;   // the file that its links lead to
   std::string partial_;  // empty for a special file
   int fd_ = -1;
 };

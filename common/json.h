@@ -18,10 +18,10 @@ using Json = nlohmann::ordered_json;
 
 /// Limits of JSON from a stranger.
 struct JsonLimits {
-  size_t depth = 1000;                                  ///< of objects and arrays in each other
-  size_t members = std::numeric_limits<size_t>::max();  ///< of the outermost object
-  bool repeated_names = true;                           ///< in one object; the last value counts
-  size_t values = std::numeric_limits<size_t>::max();   ///< in all; in memory, each takes many times its text
+  size_t depth = 1000;                                  ///< most objects and arrays within each other
+  size_t members = std::numeric_limits<size_t>::max();  ///< most members of the outermost object
+  bool repeated_names = true;                           ///< allows a name twice in one object; the last value counts
+  size_t values = std::numeric_limits<size_t>::max();   ///< most values in all; each takes many times its text
 };
 
 /// JSON beyond the limits.

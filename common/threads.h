@@ -100,7 +100,7 @@ class TRANSMUTE_API ThreadPool {
   struct Call {
     const std::function<void(size_t)>& task;
     size_t count;
-    const ServedPool* caller;  // what the calling thread serves
+    const ServedPool* caller;  // the pool that the calling thread serves
     size_t next = 0;           // the first task not started
     size_t running = 0;        // tasks started and not ended
     size_t failed_task = 0;
@@ -125,7 +125,7 @@ class TRANSMUTE_API ThreadPool {
   void stop();
 
   std::unique_ptr<State> state_;
-  int process_;  // that has the threads
+  int process_;  // the process that has the threads
 };
 
 }  // namespace v0

@@ -36,7 +36,7 @@ class ZipArchive {
   uint64_t data_begin(const std::string& name) const;
 
   InputFile file_;
-  ZipBytes bytes_;  // of file_
+  ZipBytes bytes_;  // the part of file_ that has the archive
   std::unordered_map<std::string, ZipRecord> records_;
 };
 

@@ -14,8 +14,8 @@ inline namespace v0 {
 
 /// The bytes of a zip archive, wherever they are.
 struct ZipBytes {
-  std::string name;   ///< of the archive, for messages
-  uint64_t size = 0;  ///< of the archive
+  std::string name;   ///< the archive's name, for messages
+  uint64_t size = 0;  ///< bytes of the archive
   /// Reads up to `count` bytes from `offset` and returns their number.
   std::function<size_t(uint64_t offset, void* to, size_t count)> read;
 };
@@ -25,7 +25,7 @@ ZipBytes zip_bytes(const std::string& path, const InputFile& file);
 
 /// A record as the archive's central directory describes it.
 struct ZipRecord {
-  std::string name;              ///< with folders
+  std::string name;              ///< name with folders
   uint64_t header = 0;           ///< where its local header begins
   uint64_t packed = 0;           ///< bytes in the archive
   uint64_t size = 0;             ///< bytes when unpacked
@@ -44,7 +44,7 @@ struct ZipRecord {
 
 /// The central directory of an archive.
 struct ZipDirectory {
-  std::vector<ZipRecord> records;  ///< in the order of the directory
+  std::vector<ZipRecord> records;  ///< entries in the order of the directory
   uint64_t offset = 0;             ///< where the directory begins
 };
 

@@ -57,10 +57,10 @@ class Document {
 
   TextFormat format_ = TextFormat::text;
   std::vector<std::string> segments_;
-  std::vector<std::string> between_{""};  // before each segment, and after the last
-  std::vector<bool> follows_sentence_;    // of each segment: within the same line or element
+  std::vector<std::string> between_{""};  // text before each segment, and after the last
+  std::vector<bool> follows_sentence_;    // whether each segment follows one of the same line or element
   // For HTML alone:
-  std::vector<std::map<std::string, std::string>> tags_;  // of each segment: what is in the page for a tag
+  std::vector<std::map<std::string, std::string>> tags_;  // what the page has for each tag of a segment
   std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
   std::string placeholder_;                  // what is in each of these tags, and nowhere in the page
 };

@@ -13,7 +13,7 @@ inline namespace v0 {
 /// A format of files.
 struct DocumentFormat {
   const char* name;        ///< as users choose it, such as "docx"
-  const char* endings;     ///< of the names of its files, separated by single spaces, such as ".md .markdown"
+  const char* endings;     ///< endings of its files' names, separated by single spaces, such as ".md .markdown"
   const char* media_type;  ///< for HTTP
   /// @param name of the file, for messages
   std::unique_ptr<DocumentParts> (*open)(const std::string& name, std::string content,

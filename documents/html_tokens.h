@@ -14,7 +14,7 @@ inline namespace v0 {
 struct HtmlToken {
   size_t begin = 0;
   size_t end = 0;           ///< after it; if is_element is set, after the element
-  std::string name;         ///< of a tag, in lower case; empty for a comment, a declaration and `is_rest`
+  std::string name;         ///< a tag's name in lower case; empty for a comment, a declaration and `is_rest`
   bool is_end_tag = false;  ///< "</p>"
   bool is_element = false;  ///< the element with all that it holds, which has no tags of HTML: script, style, svg, …
   bool in_select = false;   ///< in a select element, where some browsers drop tags

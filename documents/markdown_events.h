@@ -24,7 +24,7 @@ struct MarkdownEvent {
 /// A paragraph, a heading or a cell.
 struct MarkdownParagraph {
   std::vector<MarkdownEvent> events;
-  bool is_cell = false;  ///< of a table
+  bool is_cell = false;  ///< true for a cell of a table
 };
 
 /// Calls `use` for each paragraph of a Markdown file (CommonMark with GitHub's tables and deletions, and formulas), in

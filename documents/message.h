@@ -14,7 +14,7 @@ inline namespace v0 {
 
 /// The syntax of a program's messages.
 enum class MessageSyntax {
-  any,   ///< of ICU where there is a plural or a selection; apostrophes of others stand for themselves
+  any,   ///< ICU's where there is a plural or a selection; apostrophes of others mean themselves
   java,  ///< java.text.MessageFormat: with arguments such as {0}, two apostrophes stand for one
 };
 
@@ -34,7 +34,7 @@ class Message {
   bool expand(const std::string& message, size_t depth);
   void add_leaf(std::string_view text);
 
-  std::vector<std::string> between_{""};  // before each text, and after the last
+  std::vector<std::string> between_{""};  // bytes before each text, and after the last
   std::vector<TextMarkup> texts_;
   size_t leaves_ = 0;
   bool has_cases_ = false, doubles_apostrophes_ = false;

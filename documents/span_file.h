@@ -44,7 +44,7 @@ class SpanFile : public DocumentFile {
     std::vector<size_t> texts;
   };
   std::vector<Place> places_;
-  std::unordered_map<std::string, size_t> numbers_;  // of texts
+  std::unordered_map<std::string, size_t> numbers_;  // the number of each text
 };
 
 }  // namespace v0

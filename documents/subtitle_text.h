@@ -21,9 +21,9 @@ struct CueText {
   std::string before, after;              ///< tags and white space around the words, which stay
   std::string html;                       ///< the words on one line; tags are <b N> and <img N>
   std::vector<std::string> opening_tags;  ///< by N
-  std::vector<std::string> closing_tags;  ///< of <b N>; empty of <img N>
-  size_t lines = 1;                       ///< that the words take
-  size_t longest_line = 0;                ///< in characters
+  std::vector<std::string> closing_tags;  ///< the end of <b N>; empty for <img N>
+  size_t lines = 1;                       ///< number of lines that the words take
+  size_t longest_line = 0;                ///< characters of the longest line
 };
 
 /// Takes the tags out of a part of a cue. Their numbers begin with `first_tag`.

@@ -37,7 +37,7 @@ class TextMarkup {
   struct Piece {
     Kind kind;
     size_t tag;         // its number
-    std::string bytes;  // of the file, or the words
+    std::string bytes;  // bytes of the file, or the words
   };
   std::string tag_name() const;
 

@@ -16,8 +16,8 @@ inline namespace v0 {
 /// The document that paragraphs are read from.
 struct XmlSource {
   std::string_view xml;                      ///< all of it
-  const std::vector<XmlToken>& tokens;       ///< of the document
-  const XmlRules& rules;                     ///< of its format
+  const std::vector<XmlToken>& tokens;       ///< the document's tokens
+  const XmlRules& rules;                     ///< the format's rules
   const std::set<std::string>& code_styles;  ///< the names of styles for program code that the document defines
 
   /// The bytes of a token.

@@ -28,7 +28,7 @@ struct XmlRules {
 /// `after`.
 struct XmlMark {
   std::string before, after;
-  size_t begin = 0, end = 0;  ///< of the document; paragraphs within are translated
+  size_t begin = 0, end = 0;  ///< places in the document; paragraphs within are translated
   bool is_format = false;     ///< text within is between `before` and `after`
 };
 
@@ -36,8 +36,8 @@ struct XmlMark {
 struct XmlPart {
   XmlMark kept;
   size_t text = std::string::npos;  ///< its number
-  std::vector<XmlMark> marks;       ///< of the text, by the numbers in its tags
-  XmlMark format;                   ///< of the text outside of marks that are formats
+  std::vector<XmlMark> marks;       ///< the text's marks, by the numbers in its tags
+  XmlMark format;                   ///< format of the text outside of marks that are formats
 };
 
 /// The content of a paragraph, between its tags.

@@ -22,8 +22,8 @@ struct XmlToken {
   };
   Kind kind = Kind::text;
   size_t begin = 0, end = 0;
-  std::string_view name;  ///< of a tag, with its prefix
-  size_t partner = 0;     ///< of a start tag, the number of its end tag, and the other way round; else its own number
+  std::string_view name;  ///< a tag's name with its prefix
+  size_t partner = 0;     ///< number of a start tag's end tag, and the other way round; else its own number
 
   /// The name of a tag without its prefix.
   std::string_view local_name() const { return name.substr(name.find(':') + 1); }

@@ -14,7 +14,7 @@ inline namespace v0 {
 /// The checksum by which a source names a file's content.
 struct Digest {
   enum class Kind {
-    sha256,    ///< of the content
+    sha256,    ///< SHA-256 of the content
     git_blob,  ///< SHA-1 of git's header and the content: git's name of a file
   };
   Kind kind = Kind::sha256;

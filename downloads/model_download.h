@@ -16,7 +16,7 @@ inline namespace v0 {
 struct ModelRequest {
   std::string source;    ///< "en-de", "hf:owner/name", "hf:owner/name@revision", or the address of an archive
   std::string name;      ///< its name in the store; empty: the last part of the source's
-  std::string sha256{};  ///< of the archive; empty: not known
+  std::string sha256{};  ///< SHA-256 of the archive; empty: not known
 };
 
 /// A request whose meaning is clear before anything is asked of a server.
@@ -24,7 +24,7 @@ struct ModelPlan {
   std::string name, source;  ///< as in the store
   std::string hub_name;      ///< "owner/name"; empty: an archive
   std::string revision;      ///< as asked; empty: the main branch
-  std::string sha256;        ///< of the archive; may be empty
+  std::string sha256;        ///< SHA-256 of the archive; may be empty
 };
 
 /// @throws std::invalid_argument for a source that is none of those, a name that is_model_name() refuses, or an archive
@@ -35,7 +35,7 @@ ModelPlan plan_of(const ModelRequest& request, const std::string& endpoint);
 struct ModelDescription {
   ModelOrigin origin;
   std::vector<RemoteFile> files;  ///< to download
-  std::optional<uint64_t> bytes;  ///< of them all
+  std::optional<uint64_t> bytes;  ///< bytes of all files
 };
 
 /// @throws std::runtime_error as describe_hub_model() and Downloader

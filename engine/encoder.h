@@ -14,9 +14,9 @@ namespace inference {
 
 /// The place of a sentence's source among those that were encoded together.
 struct SourceSpan {
-  int64_t first_row = 0;  ///< of its tokens, one row each
+  int64_t first_row = 0;  ///< the first of its tokens' rows
   int64_t length = 0;     ///< tokens, begin and end included where they are read
-  int64_t first_key = 0;  ///< of its transposed keys, in each layer's cross_keys
+  int64_t first_key = 0;  ///< place of its transposed keys in each layer's cross_keys
 };
 
 /// Runs the encoder over the sources, which gives the keys and values that the decoder attends to.

@@ -25,7 +25,7 @@ constexpr int64_t kBlockSlots = 32;
 
 struct Norm {
   Array weight, bias;         // [D]
-  double residual_scale = 1;  // on the residual stream that the sub-layer joins
+  double residual_scale = 1;  // factor on the residual stream that the sub-layer joins
 };
 
 struct FeedForwardLayer {

@@ -42,7 +42,7 @@ class PhaseClock {
 template <class Number>
 struct CacheMemory {
   std::vector<AlignedBuffer<Number>> cross_keys, cross_values;  // by layer
-  std::vector<AlignedBuffer<Number>> blocks;                    // of the decoded tokens
+  std::vector<AlignedBuffer<Number>> blocks;                    // keys and values of the decoded tokens
   std::vector<Number*> free_blocks;
   std::vector<CachedToken<Number>> past, next_past;  // [rows][capacity]
 
@@ -61,7 +61,7 @@ struct CacheMemory {
 struct Workspace {
   ProductScratch scratch;
   AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights, shortlisted_logits;
-  std::vector<float> cells, next_cells;  // of SSRUs: [rows][layers][D]
+  std::vector<float> cells, next_cells;  // states of SSRUs: [rows][layers][D]
   PackedLinear shortlisted_output;
   std::tuple<CacheMemory<float>, CacheMemory<uint16_t>> caches;
   PhaseClock clock;

@@ -36,7 +36,7 @@ std::string model_path(const std::string& name);
 /// A model in the store.
 struct StoredModel {
   std::string name, folder;
-  uint64_t bytes = 0;                 ///< of its files
+  uint64_t bytes = 0;                 ///< bytes of its files
   std::optional<ModelOrigin> origin;  ///< nothing where the folder was put there by hand
 };
 

@@ -33,9 +33,9 @@ enum class PickleObjects {
 struct PickleValue {
   PickleKind kind = PickleKind::none;
   int64_t number = 0;
-  std::string text;            ///< of a global or an object: "module name"
-  std::vector<size_t> values;  ///< of a map, or an object's attributes: key, value, key, value …
-  double real = 0;             ///< of a number with a fraction
+  std::string text;            ///< name of a global or an object: "module name"
+  std::vector<size_t> values;  ///< a map's entries, or an object's attributes: key, value, key, value …
+  double real = 0;             ///< value of a number with a fraction
 };
 
 /// A pickle as data: the part of pickle's machine (Python's Lib/pickletools.py describes it) that LibTorch writes

@@ -19,9 +19,9 @@ struct ChrfOptions {
 
 /// N-grams of one length.
 struct ChrfCounts {
-  int64_t hypothesis = 0;  ///< in the hypothesis, where the reference has any
+  int64_t hypothesis = 0;  ///< n-grams of the hypothesis, where the reference has any
   int64_t reference = 0;
-  int64_t matches = 0;  ///< in both
+  int64_t matches = 0;  ///< n-grams of both
 };
 
 /// Character n-gram F-score (Popović, 2015), equal to sacreBLEU 2.x: whitespace is taken out for characters, marks at

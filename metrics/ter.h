@@ -21,7 +21,7 @@ struct TerOptions {
 
 /// The counts that TER is computed from; sums over segments are a corpus's.
 struct TerCounts {
-  double edits = 0;             ///< to the reference that needs the fewest
+  double edits = 0;             ///< edits to the reference that needs the fewest
   double reference_length = 0;  ///< words, the mean over a segment's references
 
   TerCounts& operator+=(const TerCounts& other);

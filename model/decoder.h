@@ -22,15 +22,15 @@ inline namespace v0 {
 /// Translate with Transformer Models", 2019).
 struct GuidedAttention {
   torch::Tensor wanted;  ///< [B,T,S]: rows sum to 1, or to 0 if a position has no target
-  int64_t layer = 0;     ///< from 0
-  int64_t head = 0;      ///< from 0
+  int64_t layer = 0;     ///< counted from 0
+  int64_t head = 0;      ///< counted from 0
 };
 
 /// The decoder's output for all positions of a target.
 struct DecoderOutput {
   torch::Tensor states;                      ///< [B,T,D]
-  std::vector<torch::Tensor> self_weights;   ///< of each layer with self-attention, [B,H,T,T], if requested
-  std::vector<torch::Tensor> cross_weights;  ///< of each layer, [B,H,T,S], if requested
+  std::vector<torch::Tensor> self_weights;   ///< weights of each layer with self-attention, [B,H,T,T], if requested
+  std::vector<torch::Tensor> cross_weights;  ///< weights of each layer, [B,H,T,S], if requested
   torch::Tensor guidance;  ///< the guided head's cross-entropy, summed over the rows; undefined without one
 };
 
@@ -59,8 +59,8 @@ class TRANSMUTE_API DecodedKeyValue {
 /// SSRU, `cells` instead. `cross`: keys and values of the encoder's output, one row per sentence, [B,H,S,K], shared by
 /// its N hypotheses; undefined in a decoder-only network.
 struct DecoderLayerCache {
-  DecodedKeyValue self;  ///< of B·N rows
-  torch::Tensor cells;   ///< of an SSRU, [B·N,D]; undefined before the first token
+  DecodedKeyValue self;  ///< keys and values of B·N rows
+  torch::Tensor cells;   ///< an SSRU's state, [B·N,D]; undefined before the first token
   KeyValue cross;        ///< [B,H,S,K]
 };
 
@@ -81,7 +81,7 @@ struct DecoderCache {
 struct DecoderStep {
   torch::Tensor states;                      ///< [B,N,D], or of T positions [B,T,D]
   DecoderCache cache;                        ///< includes the new tokens
-  std::vector<torch::Tensor> cross_weights;  ///< of each layer, [B,H,N,S] or [B,H,T,S], if requested
+  std::vector<torch::Tensor> cross_weights;  ///< weights of each layer, [B,H,N,S] or [B,H,T,S], if requested
 };
 
 /// Masked self-attention or an SSRU, attention to the encoder's output and the feed-forward network, each in a
@@ -106,7 +106,7 @@ class TRANSMUTE_API DecoderLayerImpl : public torch::nn::Module {
 
   /// A layer's output for a step.
   struct StepResult {
-    torch::Tensor output;         ///< as x
+    torch::Tensor output;         ///< shaped as x
     DecoderLayerCache cache;      ///< includes the new tokens
     torch::Tensor cross_weights;  ///< [B,H,N,S] or [B,H,T,S]
   };

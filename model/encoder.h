@@ -18,7 +18,7 @@ inline namespace v0 {
 /// The encoder's output.
 struct EncoderOutput {
   torch::Tensor memory;                     ///< states of the last layer, [B,S,D]
-  std::vector<torch::Tensor> self_weights;  ///< of each layer, [B,H,S,S], if requested
+  std::vector<torch::Tensor> self_weights;  ///< weights of each layer, [B,H,S,S], if requested
 };
 
 /// Self-attention and the feed-forward network, each in a ResidualNorm (section 3.1, Encoder).

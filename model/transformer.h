@@ -20,7 +20,7 @@ inline namespace v0 {
 struct EncodedSource {
   torch::Tensor memory;                     ///< [B,S,D]
   torch::Tensor mask;                       ///< [B,1,1,S]
-  std::vector<torch::Tensor> self_weights;  ///< of each layer, [B,H,S,S], if requested
+  std::vector<torch::Tensor> self_weights;  ///< weights of each layer, [B,H,S,S], if requested
 };
 
 /// The training objective. With a consistency loss, its two parts are also given separately; otherwise they are

@@ -123,7 +123,7 @@ struct TransformerOptions {
   Sinusoids sinusoids;           ///< details of PositionalEncodingKind::sinusoidal
   EmbeddingTying embedding_tying = EmbeddingTying::all;  ///< which embedding matrices are shared
 
-  Activation activation = Activation::relu;  ///< of the feed-forward network
+  Activation activation = Activation::relu;  ///< activation function of the feed-forward network
   bool attention_bias = false;               ///< biases of the four attention projections; not in the paper
   bool output_bias = false;                  ///< a bias of the output projection; not in the paper
   bool embedding_norm = false;               ///< LayerNorm of the embedding sums; not in the paper
@@ -131,8 +131,8 @@ struct TransformerOptions {
   bool source_begin = false;                 ///< the encoder reads the begin token before its source
   bool source_end = true;                    ///< the encoder reads the end token of its source; the paper is silent
 
-  double dropout = 0.1;             ///< on sub-layers' outputs and embedding sums (section 5.4)
-  double attention_dropout = 0.0;   ///< on the attention weights; not in the paper
+  double dropout = 0.1;             ///< applies to sub-layers' outputs and embedding sums (section 5.4)
+  double attention_dropout = 0.0;   ///< applies to the attention weights; not in the paper
   double activation_dropout = 0.0;  ///< after the activation function; not in the paper
   /// Added to the variance in LayerNorm. The paper is silent; 1e-6 is what its authors' code used.
   double norm_epsilon = 1e-6;

@@ -39,15 +39,15 @@ struct FeedForwardNames {
 };
 
 struct LayerNames {
-  AttentionNames self_attention;   ///< of a layer with an SSRU: nothing but the norm
+  AttentionNames self_attention;   ///< a layer with an SSRU has nothing but the norm
   SsruNames ssru;                  ///< in place of a decoder's self-attention
-  AttentionNames cross_attention;  ///< of a decoder's layer beside an encoder
+  AttentionNames cross_attention;  ///< only in decoders beside an encoder
   FeedForwardNames feed_forward;
 };
 
 struct StackNames {
   std::vector<LayerNames> layers;
-  NormNames norm;  ///< after the last layer, of a pre-norm network
+  NormNames norm;  ///< the norm after a pre-norm network's last layer
 };
 
 struct WeightNames {
@@ -55,7 +55,7 @@ struct WeightNames {
 
   std::string source_embedding, target_embedding;  ///< [V,D]; equal where they are one table
   std::string source_positions, target_positions;  ///< learned tables [P,D]; without an encoder, the first is empty
-  NormNames source_embedding_norm, target_embedding_norm;  ///< of the embedding sums, with embedding_norm
+  NormNames source_embedding_norm, target_embedding_norm;  ///< norms of the embedding sums, with embedding_norm
   LinearNames output;                                      ///< [V,D]; target_embedding where that is its matrix
   StackNames encoder;                                      ///< without layers in a decoder-only network
   StackNames decoder;

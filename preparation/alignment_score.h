@@ -23,7 +23,7 @@ inline namespace v0 {
 /// alone, on average over the words of both sides: about 0 or less for texts that have nothing to do with each other.
 struct AlignmentScore {
   double value = 0;  ///< the mean
-  size_t words = 0;  ///< of the side that has fewer known ones; those that the sample has once are not known
+  size_t words = 0;  ///< words of the side that has fewer known ones; those that the sample has once are not known
 };
 
 /// Shorter pairs have no thresholds: a free translation of a few words scores as a wrong pair does.

@@ -99,7 +99,7 @@ class Preparation {
   PreparationOptions options_;
   WorkerCrew& workers_;
   Progress progress_;
-  int64_t pairs_ = 0;  // of the text
+  int64_t pairs_ = 0;  // pairs of the text
   ExpectedText expected_;
   std::unique_ptr<const AlignmentScorer> scorer_;  // null where nothing asks for it
   CostLimits cost_limits_;

@@ -16,7 +16,7 @@ inline namespace v0 {
 struct CharacterCounts {
   size_t all = 0;      ///< without spaces
   size_t letters = 0;  ///< with their marks
-  size_t digits = 0;   ///< of any script
+  size_t digits = 0;   ///< digits of any script
   size_t foreign = 0;  ///< letters of other scripts than expected
 };
 

@@ -47,7 +47,7 @@ class XmlUnits {
   std::string buffer_;
   size_t position_ = 0;
   int64_t count_ = 0;
-  size_t depth_ = 0;  // of open elements outside of units
+  size_t depth_ = 0;  // open elements outside of units
   bool has_root_ = false;
 };
 

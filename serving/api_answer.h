@@ -15,8 +15,8 @@ inline namespace v0 {
 /// The result of a request.
 struct ApiResult {
   std::vector<Document> documents;
-  std::vector<std::vector<Translation>> translations;  ///< of the documents' segments
-  std::vector<DetectedLanguage> detected{};            ///< of the texts, where the source was "auto"
+  std::vector<std::vector<Translation>> translations;  ///< translations of the documents' segments
+  std::vector<DetectedLanguage> detected{};            ///< languages of the texts, where the source was "auto"
 };
 
 /// LibreTranslate's answer: translatedText, alternatives, detectedLanguage.

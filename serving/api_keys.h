@@ -29,7 +29,7 @@ class ApiKeys {
 
  private:
   bool are_needed_ = false;
-  std::vector<std::pair<std::string, std::string>> hashes_;  // of 32 bytes, and names
+  std::vector<std::pair<std::string, std::string>> hashes_;  // hashes of 32 bytes, and names
 };
 
 /// The keys that a server has now.

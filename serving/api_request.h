@@ -31,12 +31,12 @@ std::string quotable(const std::string& text);
 
 /// Limits of one request.
 struct ApiLimits {
-  size_t texts = 1000;            ///< in one request
-  size_t characters = 100'000;    ///< of all texts of a request
-  size_t tokens = 50'000;         ///< of all texts of a request, with the usual beam; see check_tokens
+  size_t texts = 1000;            ///< most texts in one request
+  size_t characters = 100'000;    ///< characters of all texts of a request
+  size_t tokens = 50'000;         ///< tokens of all texts of a request, with the usual beam; see check_tokens
   int64_t beam_size = 32;         ///< also of the number of hypotheses or alternatives
-  int64_t extra_length = 500;     ///< of SearchOptions' min_length and max_extra_length
-  size_t glossary_entries = 500;  ///< in one request
+  int64_t extra_length = 500;     ///< limit of SearchOptions' min_length and max_extra_length
+  size_t glossary_entries = 500;  ///< most texts in one request
 };
 
 /// A request for translations, read from either interface's JSON or form.

@@ -32,7 +32,7 @@ struct Segment {
   std::shared_ptr<const Translator> model;
   std::shared_ptr<const SegmentOptions> options;
   std::string text;
-  std::string prefix{};                                      ///< of the translation
+  std::string prefix{};                                      ///< beginning of the translation
   std::function<void(const std::string& so_far)> on_text{};  ///< see TranslationHooks
   std::function<bool()> is_unwanted{};  ///< true once nobody waits any more; `failed` then gets Cancelled
   std::function<void(Translation)> done;
@@ -43,8 +43,8 @@ struct Segment {
 struct BatcherOptions {
   int workers = 1;                     ///< batches that are translated at the same time
   int64_t batch_size = 64;             ///< segments in each
-  size_t max_segments = 4096;          ///< that wait at once
-  size_t max_bytes = 4 * 1024 * 1024;  ///< of the texts that wait
+  size_t max_segments = 4096;          ///< segments that wait at once
+  size_t max_bytes = 4 * 1024 * 1024;  ///< bytes of the texts that wait
 };
 
 /// Figures for monitoring.

@@ -13,8 +13,8 @@ inline namespace v0 {
 
 /// A translated file that waits to be fetched.
 struct StoredFile {
-  std::string name;        ///< for whom fetches it
-  std::string media_type;  ///< of the content
+  std::string name;        ///< name for whoever fetches it
+  std::string media_type;  ///< media type of the content
   std::string content;     ///< its bytes
 };
 

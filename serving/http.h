@@ -33,7 +33,7 @@ struct HttpRequest {
 /// The answer to a request, or the beginning of a stream.
 struct HttpResponse {
   int status = 200;
-  std::string content_type = "application/json";               ///< of the body
+  std::string content_type = "application/json";               ///< type of the body
   std::string body{};                                          ///< UTF-8, or empty
   std::vector<std::pair<std::string, std::string>> headers{};  ///< further ones
 };
@@ -62,11 +62,11 @@ using HttpHandler = std::function<void(std::shared_ptr<HttpExchange> exchange)>;
 
 /// Limits of what one client, or all of them, may take of the server.
 struct HttpLimits {
-  size_t header_bytes = 16 * 1024;                ///< of a request's line and headers
-  size_t body_bytes = 1024 * 1024;                ///< of a request's body
-  size_t total_body_bytes = 256 * 1024 * 1024;    ///< of all bodies that are being received or worked on
-  size_t stream_bytes = 1024 * 1024;              ///< of a stream that its client has not taken yet
-  size_t total_answer_bytes = 256 * 1024 * 1024;  ///< of all answers not taken yet; beyond, the oldest is given up
+  size_t header_bytes = 16 * 1024;                ///< most bytes of a request's line and headers
+  size_t body_bytes = 1024 * 1024;                ///< most bytes of a request's body
+  size_t total_body_bytes = 256 * 1024 * 1024;    ///< most bytes of all bodies that are being received or worked on
+  size_t stream_bytes = 1024 * 1024;              ///< most bytes of a stream that its client has not taken yet
+  size_t total_answer_bytes = 256 * 1024 * 1024;  ///< most bytes of answers not taken; beyond, the oldest is given up
   size_t connections = 10000;                     ///< open at once; more are closed at once
   double idle_seconds = 75;                       ///< without a request
   double header_seconds = 10;                     ///< from a request's first byte to the end of its headers
@@ -78,9 +78,9 @@ struct HttpLimits {
 struct HttpStatistics {
   size_t connections = 0;                      ///< open now
   size_t accepted = 0;                         ///< since the start
-  size_t refused = 0;                          ///< for lack of room
-  size_t given_up = 0;                         ///< for a client that did not take its answer
-  size_t answer_bytes = 0;                     ///< that clients have not taken yet
+  size_t refused = 0;                          ///< requests refused for lack of room
+  size_t given_up = 0;                         ///< connections whose client did not take its answer
+  size_t answer_bytes = 0;                     ///< bytes that clients have not taken yet
   std::map<int, size_t> answered_by_server{};  ///< by status: 400, 408, 413, 431, 501, 503
 };
 

@@ -36,7 +36,7 @@ struct HandlerMemory {
 struct RequestState {
   std::atomic<bool> abandoned{false};  // the client has gone
   std::atomic<bool> writing{false};    // chunks of the answer wait
-  HandlerMemory for_release;           // of the exchange, by whichever thread it is
+  HandlerMemory for_release;           // memory of the exchange, released by any thread
 };
 
 /// The state that the connections of a server share. Used on the server's thread only.
@@ -45,8 +45,8 @@ struct Shared {
   const HttpHandler handler;
   std::unordered_set<Connection*> connections{};
   HttpStatistics statistics{};
-  size_t body_bytes = 0;    // of all requests being received or worked on
-  size_t answer_bytes = 0;  // that no client has taken yet
+  size_t body_bytes = 0;    // bytes of all requests being received or worked on
+  size_t answer_bytes = 0;  // bytes that no client has taken yet
   bool draining = false;
   uint64_t tickets = 0;  // one for each request
   std::function<void()> on_closed{};
@@ -120,7 +120,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Shared& shared_;
   boost::asio::steady_timer timer_;
   uint64_t time_limit_ = 0;  // the number of the present one
-  Headers headers_;          // of the request that arrives
+  Headers headers_;          // headers of the request that arrives
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   Phase phase_ = Phase::idle;
@@ -132,8 +132,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool keep_alive_ = false, is_head_ = false, is_http_1_0_ = false;
   bool chunked_ = false, complete_ = false;
   size_t held_body_bytes_ = 0;
-  std::string sending_, waiting_;  // of the answer
-  size_t longest_waiting_ = 0;     // of the pieces of a stream in waiting_, in bytes
+  std::string sending_, waiting_;  // bytes of the answer
+  size_t longest_waiting_ = 0;     // most bytes of a stream's pieces in waiting_
   size_t held_answer_bytes_ = 0;
   std::chrono::steady_clock::time_point sending_since_{};
 };

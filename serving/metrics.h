@@ -21,7 +21,7 @@ class Histogram {
 
  private:
   std::vector<double> bounds_;
-  std::vector<size_t> counts_;  // of the values up to each bound and above the one before
+  std::vector<size_t> counts_;  // number of values up to each bound and above the one before
   size_t all_ = 0;
   double sum_ = 0;
 };

@@ -18,8 +18,8 @@ inline namespace v0 {
 struct TaskRoute {
   std::string source{};                                     ///< the text's language
   ModelSet::Route models{};                                 ///< none: the text stays as it is
-  std::shared_ptr<const SegmentOptions> options{};          ///< of the last model
-  std::shared_ptr<const SegmentOptions> earlier_options{};  ///< of those before it
+  std::shared_ptr<const SegmentOptions> options{};          ///< options of the last model
+  std::shared_ptr<const SegmentOptions> earlier_options{};  ///< options of the models before it
 };
 
 /// The texts that a request asks to be translated, and how. The functions are called from the batcher's threads, one at

@@ -28,13 +28,13 @@ size_t space_begin(const std::string& text, size_t begin, size_t end);
 
 /// A word of a translation: tokens without a space or a tag between them; a mark of punctuation is a word of its own.
 struct AlignedWord {
-  ByteSpan bytes;                  ///< of the translation; all but white space belongs to a word
+  ByteSpan bytes;                  ///< bytes of the translation; all but white space belongs to a word
   std::pair<size_t, size_t> ends;  ///< the pieces that its first and its last token belong to
   std::vector<float> row;          ///< what it gives to each piece: the mean of its tokens
   std::vector<float> most;         ///< the most that one of its tokens gives to each piece
   size_t tokens = 1;
   size_t largest = 0;  ///< the piece that it gives most to
-  float sum = 0;       ///< of the row
+  float sum = 0;       ///< sum of the row
 };
 
 /// The words of a translation, and the pieces of its source that they attend to: the source's tokens without the spaces

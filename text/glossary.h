@@ -41,7 +41,7 @@ class Glossary {
   };
 
   std::vector<Term> terms_;
-  TermFinder finder_;  // of the source terms
+  TermFinder finder_;  // finds the source terms
 };
 
 /// Reads "source term<tab>target term" lines, plain or gzipped; empty lines and lines that begin with # and have no

@@ -15,7 +15,7 @@ enum class ProtectedKind {
   placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, messages of ICU, &nbsp;, \n
   argument,     ///< %s, %-5.2f, {}: stands for the next argument of a program, so that its order counts
   accelerator,  ///< the & of &File, the _ of _File
-  address,      ///< of the web or of mail
+  address,      ///< a web or mail address
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
   emoji,        ///< with what modifies it
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "

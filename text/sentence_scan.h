@@ -81,9 +81,9 @@ class SentenceScan {
   std::string_view text_;
   LanguageSet languages_;
   const std::unordered_set<std::string>* words_;
-  size_t begin_ = 0;          // of the present sentence
-  size_t before_ = 0;         // where the sentence before it begins
-  std::optional<Item> item_;  // that it begins with
+  size_t begin_ = 0;          // begin of the present sentence
+  size_t before_ = 0;         // begin of the sentence before it
+  std::optional<Item> item_;  // the item that it begins with
   std::optional<std::vector<Span>> enclosed_;
   std::optional<bool> is_without_capitals_;
 };

@@ -31,12 +31,12 @@ constexpr size_t kMaxTermTokens = 256;
 struct SourcePart {
   size_t text;                    ///< number of the text
   std::string plain;              ///< its own text, in the case in which the model reads it
-  Ids ids;                        ///< of `plain`, after the pieces that add_languages puts there
+  Ids ids;                        ///< ids of `plain`, after the pieces that add_languages puts there
   std::vector<ByteSpan> spans{};  ///< bytes of the text, in the case in which it is read, of each token of `plain`
   Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
-  Ids prefix{};              ///< that its translation begins with
+  Ids prefix{};              ///< ids that its translation begins with
   GivenTokens given{};       ///< of `ids` and `prefix`
-  std::vector<Ids> terms{};  ///< that its translation contains; at most kMaxTermTokens tokens
+  std::vector<Ids> terms{};  ///< ids that its translation contains; at most kMaxTermTokens tokens
   size_t begin = 0;          ///< byte of the text, in the case in which it is read, at which `plain` begins
   /// The source's case, which its translation is given. mixed: `plain` is the source, and so is the translation's case.
   TextCase written = TextCase::mixed;
@@ -50,7 +50,7 @@ struct SourcePart {
 /// Texts as parts, in their order. Texts without content have none.
 struct SourceParts {
   std::vector<SourcePart> parts;
-  std::vector<size_t> counts;               ///< of each text
+  std::vector<size_t> counts;               ///< number of parts of each text
   std::map<size_t, RecasedText> recased{};  ///< the texts with sentences that are read in another case
 
   /// The number of the text's first part.
@@ -64,7 +64,7 @@ struct SourceParts {
 /// A text's own tokens, without a tag that names its language.
 struct SegmentedSource {
   SegmentedText tokens;
-  Ids tag{};         ///< that the text begins with, or none
+  Ids tag{};         ///< ids that the text begins with, or none
   size_t begin = 0;  ///< byte of the text after the tag
 };
 SegmentedSource segment_source(const SubwordModel& tokenizer, const std::string& text);
@@ -102,8 +102,8 @@ struct LanguageNames {
 
 /// The pieces that tell a model of many languages which ones a text and its translation are in.
 struct LanguageTokens {
-  Ids source;  ///< before the source
-  Ids target;  ///< before the target
+  Ids source;  ///< ids before the source
+  Ids target;  ///< ids before the target
 };
 
 /// The most tokens that a source has before its own text: its language's.

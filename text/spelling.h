@@ -24,8 +24,8 @@ class Spelling {
 
  private:
   struct Letters {
-    double count = 0;             // of these letters
-    double total = 0, kinds = 0;  // of the letters after them
+    double count = 0;             // count of these letters
+    double total = 0, kinds = 0;  // counts of the letters after them
   };
   void add(const std::u32string& word, double weight);
 

@@ -35,19 +35,19 @@ struct TagSource {
     ByteSpan closing{};              ///< likewise; empty if the tag has no content
     ByteSpan content;                ///< bytes of the plain text between the two; empty if the tag has no content
     size_t parent = 0;               ///< 1 + the number of the tag around it; 0: none
-    TagRole role = TagRole::markup;  ///< of a tag without content
+    TagRole role = TagRole::markup;  ///< role of a tag without content
   };
   std::string text, plain;
   std::vector<Tag> tags;           ///< in the order of the text
   std::vector<size_t> separators;  ///< spaces of the plain text that the text does not have: one<br>two
   std::vector<size_t> line_ends;   ///< bytes of the plain text at which a <br> was, in order
-  Places places{};                 ///< of the plain text in the text
+  Places places{};                 ///< places of the plain text in the text
 };
 
 /// A translation with its tags.
 struct TaggedTranslation {
   std::string text;
-  Places places;             ///< of the translation without tags in `text`
+  Places places;             ///< places of the translation without tags in `text`
   std::vector<size_t> tags;  ///< where each tag, or the first of its two, begins in `text`
 };
 

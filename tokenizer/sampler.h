@@ -40,7 +40,7 @@ class SubwordSampler {
     uint8_t byte = 0;
     int32_t first_child = 0;
     int32_t children = 0;
-    int32_t piece = -1;  // that ends here
+    int32_t piece = -1;  // the piece that ends here
   };
   class Draws;
 

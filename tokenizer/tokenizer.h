@@ -29,8 +29,8 @@ using ByteSpan = std::pair<size_t, size_t>;
 /// The tokens of a text.
 struct SegmentedText {
   Ids ids;                          ///< without begin or end
-  std::vector<std::string> pieces;  ///< of each id; of an unknown one the characters that it stands for
-  std::vector<ByteSpan> spans;      ///< of each id, spaces included
+  std::vector<std::string> pieces;  ///< the piece of each id; for an unknown one the characters that it replaces
+  std::vector<ByteSpan> spans;      ///< bytes of each id, spaces included
 };
 
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.

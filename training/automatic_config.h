@@ -30,8 +30,8 @@ constexpr double kTokensPerWord = 1.4, kBatchFill = 0.9;
 
 /// The size of a text, known before anything is learned from it.
 struct TextSize {
-  int64_t pairs = 0;      ///< of plain text, lines
-  int64_t words = 0;      ///< of the longer side: between blanks, or two characters of scripts without blanks
+  int64_t pairs = 0;      ///< lines in case of plain text
+  int64_t words = 0;      ///< words of the longer side: between blanks, or two characters of scripts without blanks
   bool is_plain = false;  ///< text for a language model
 };
 

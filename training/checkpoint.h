@@ -23,12 +23,12 @@ struct TrainState {
   int64_t batch = 0;                 ///< the next one of that window
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far
-  std::string metric;                ///< of best_score and score
-  std::string conditions;            ///< of the validations, see Validator::conditions; empty: not known
+  std::string metric;                ///< metric of best_score and score
+  std::string conditions;            ///< conditions of the validations, see Validator::conditions; empty: not known
   std::optional<double> best_score;  ///< the higher the better
   int64_t validations_since_best = 0;
-  std::optional<double> score;   ///< of the validation after this very step; the higher the better
-  int64_t batches_per_step = 0;  ///< of the last step: accumulated ones times processes; 0: not known
+  std::optional<double> score;   ///< score of the validation after this very step; the higher the better
+  int64_t batches_per_step = 0;  ///< batches of the last step: accumulated ones times processes; 0: not known
   bool validation_due = false;   ///< after this very step, where a signal stopped the training before it
   bool is_interim = false;       ///< a checkpoint for a stopped training to continue from, outside the regular ones
 
@@ -45,8 +45,8 @@ TrainState state_from_json(const std::string& text, const std::string& path);
 /// removed when the next one is written.
 struct KeepPolicy {
   int64_t newest = 5;
-  int64_t best = 0;    ///< with the highest scores by `metric`; of equal ones the older
-  int64_t every = 0;   ///< whose step is a multiple of this; 0: none
+  int64_t best = 0;    ///< number kept with the highest scores by `metric`; of equal ones the older
+  int64_t every = 0;   ///< keeps those whose step is a multiple of this; 0: none
   std::string metric;  ///< scores by another one do not count
   /// Scores under other conditions do not count either.
   std::string conditions;

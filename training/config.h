@@ -115,7 +115,7 @@ struct TrainingOptions {
   /// of translations are then best taken from that head.
   double guided_alignment = 0;
   int64_t guided_layer = 0;  ///< decoder layer, counted from 1; 0: the last but one
-  int64_t guided_head = 1;   ///< from 1
+  int64_t guided_head = 1;   ///< counted from 1
   /// Decay of the moving average of the weights, which is then validated and becomes the finished model; 0: no average.
   double ema_decay = 0;
 

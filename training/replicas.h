@@ -39,16 +39,16 @@ struct PendingLoss {
 
 /// Options for training a head's attention with Batch::alignment.
 struct Guidance {
-  double weight = 0;  ///< of its loss beside the tokens'; 0: no guidance
-  int64_t layer = 0;  ///< of the decoder, from 0
-  int64_t head = 0;   ///< from 0
+  double weight = 0;  ///< weight of its loss beside the tokens'; 0: no guidance
+  int64_t layer = 0;  ///< layer of the decoder, counted from 0
+  int64_t head = 0;   ///< counted from 0
 };
 
 /// One batch's share of a step's work.
 struct StepInput {
   std::vector<Batch> micro_batches;  ///< as cut_into_micro_batches deals them out
-  int64_t step_target_tokens = 0;    ///< of the whole step: the gradient is of the loss per target token
-  uint64_t dropout_key = 0;          ///< of this batch
+  int64_t step_target_tokens = 0;    ///< tokens of the whole step: the gradient is of the loss per target token
+  uint64_t dropout_key = 0;          ///< key of this batch
   bool is_last_of_step = true;
 };
 

@@ -11,7 +11,7 @@ inline namespace v0 {
 /// The device, threads and number types with which this process computes.
 struct ResolvedOptions {
   torch::Device device;
-  Precision precision;  ///< of the matrix products
+  Precision precision;  ///< numeric type of the matrix products
   int workers;
   int64_t micro_batch_tokens;  ///< padded tokens that are computed together at most
   bool overlaps_steps;         ///< whether a step begins before the last one's loss is known

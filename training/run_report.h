@@ -21,8 +21,8 @@ struct RunFacts {
   const RankOptions& ranks;
   ResolvedOptions resolved;
   int64_t parameters = 0;
-  int64_t pairs = 0;             ///< of the training text; of plain text, lines
-  int64_t batches_per_step = 0;  ///< of all ranks
+  int64_t pairs = 0;             ///< pairs of the training text, or lines of plain text
+  int64_t batches_per_step = 0;  ///< batches of all ranks
   Guidance guidance;
 };
 

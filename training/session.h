@@ -90,7 +90,7 @@ class TrainingSession {
   std::unique_ptr<BatchStream> batches_;
   RunLog log_;
 
-  Stopwatch clock_;  // of the whole run
+  Stopwatch clock_;  // time of the whole run
   std::optional<Steps> steps_;
   std::optional<StepReport> report_;
   int64_t saved_step_ = -1;

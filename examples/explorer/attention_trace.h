@@ -26,7 +26,7 @@ AttentionTrace trace_attention(Transformer transformer, const Ids& source, const
 
 /// The behavior of a head on a sentence, in numbers: means over its queries.
 struct HeadStatistics {
-  double entropy = 0;   ///< of a query's weights, in bits: 0 looks at one token, log2(S) at all alike
+  double entropy = 0;   ///< bits of a query's weights: 0 looks at one token, log2(S) at all alike
   double distance = 0;  ///< |t - s| between positions, in tokens, by weight
   double diagonal = 0;  ///< share of the weight on the position of the same number, s = t
 };

@@ -12,7 +12,7 @@ inline namespace v0 {
 
 struct Neighbor {
   int64_t id = 0;
-  double cosine = 0;  ///< of the angle between the two embeddings
+  double cosine = 0;  ///< cosine of the angle between the two embeddings
 };
 
 /// For each of `ids` the `count` tokens whose embeddings point most nearly where its own does, the nearest first.

@@ -30,8 +30,8 @@ int64_t length_of(const Tree& reference);
 /// In percent.
 struct BracketScores {
   double recall = 0, precision = 0, f1 = 0;
-  double complete_match = 0;    ///< of the sentences that are neither errors nor skipped
-  double tagging_accuracy = 0;  ///< of words
+  double complete_match = 0;    ///< share of the sentences that are neither errors nor skipped
+  double tagging_accuracy = 0;  ///< share of the words
 };
 BracketScores scores_of(const BracketCounts& counts);
 

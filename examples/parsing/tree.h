@@ -10,9 +10,9 @@ inline namespace v0 {
 
 /// A constituency tree: a phrase with its parts, or a word with its part of speech.
 struct Tree {
-  std::string label;             ///< of the phrase, or the word's part of speech
+  std::string label;             ///< the phrase's label, or the word's part of speech
   std::string word;              ///< empty: a phrase
-  std::vector<Tree> children{};  ///< of a phrase
+  std::vector<Tree> children{};  ///< parts of a phrase
 
   bool is_word() const { return !word.empty(); }
 };

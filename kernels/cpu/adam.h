@@ -17,7 +17,7 @@ struct AdamStep {
   double gradient_scale = 1;  ///< the gradient is multiplied by this first (clipping)
   /// Decoupled (Loshchilov and Hutter, 2019): the parameter is multiplied by 1 - learning_rate · weight_decay.
   double weight_decay = 0;
-  double average_share = 0;  ///< of the updated parameter in AdamArrays::average
+  double average_share = 0;  ///< share of the updated parameter in AdamArrays::average
 };
 
 /// The arrays that an update reads and writes, all of one size.

@@ -21,14 +21,14 @@ struct HeadShape {
   int64_t queries, keys;  ///< T, S
   int64_t key_width;      ///< K
   int64_t value_width;    ///< Kv
-  float scale;            ///< of the scores
+  float scale;            ///< factor on the scores
   /// Keys that each query may attend to: the first extents[t], and of these only where allowed[t·allowed_stride + s]
   /// is set, if `allowed` is not null.
   const int32_t* extents;
   const bool* allowed;
   int64_t allowed_stride;
   MaskView mask;          ///< over [B,H,T,S]
-  int64_t first_element;  ///< of this head's [T,S] in the mask
+  int64_t first_element;  ///< place of this head's [T,S] in the mask
 };
 
 /// Attention of one head at a time (Eq. 1), blockwise over the queries: scratch grows with S, not with T·S. The weights

@@ -20,7 +20,7 @@ using Stream = void*;
 struct Mask {
   uint64_t mixed_key = 0;  ///< mix_bits(key)
   uint32_t threshold = 0;
-  float scale = 1;  ///< of what is kept
+  float scale = 1;  ///< factor on what is kept
 };
 
 /// The number of columns that one vector load takes: rows must have a multiple of it, and begin at one.
@@ -95,7 +95,7 @@ struct Loss {
   const int64_t* targets;  ///< [N]
   float smoothing;
   int64_t ignored;
-  float scale;  ///< of the gradient
+  float scale;  ///< factor on the gradient
   bool differentiate;
   int64_t rows, vocabulary;
 };
@@ -118,10 +118,10 @@ void consistent_loss_rows(const ConsistentLoss& loss, void* logits, float* losse
 struct Heads {
   int64_t batch, num_heads, queries, keys;
   int64_t width;                        ///< 32 or 64
-  int64_t query_stride, memory_stride;  ///< from row to row
+  int64_t query_stride, memory_stride;  ///< distance from row to row
   const bool* allowed;                  ///< or null: [B,1,T,S] with the strides below, which may be 0
   int64_t allowed_batch_stride, allowed_query_stride;
-  float scale;  ///< of the scores
+  float scale;  ///< factor on the scores
   Mask mask;    ///< over [B,H,T,S]
 };
 /// True if the kernels take heads of this shape on the current device. They hold a whole sentence's keys.

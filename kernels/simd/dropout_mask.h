@@ -31,7 +31,7 @@ TRANSMUTE_INLINE constexpr Word hash_element(Word index, uint64_t block_key) {
 struct MaskView {
   const uint64_t* block_keys = nullptr;
   uint32_t threshold = 0;
-  float scale = 1;  ///< of what is kept
+  float scale = 1;  ///< factor on what is kept
 };
 
 }  // namespace kernels

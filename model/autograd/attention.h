@@ -14,8 +14,8 @@ struct HeadOptions {
   int64_t num_heads = 1;
   int64_t key_width = 64;
   int64_t value_width = 64;
-  double scale = 1;    ///< of the scores
-  double dropout = 0;  ///< of the weights; 0 outside training
+  double scale = 1;    ///< factor on the scores
+  double dropout = 0;  ///< dropout of the weights; 0 outside training
 };
 
 /// True if the two functions below take it: a mask (bool, or undefined) that is the same for every head; on the CPU

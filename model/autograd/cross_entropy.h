@@ -10,7 +10,7 @@ namespace kernels {
 struct CrossEntropyOptions {
   double smoothing = 0;
   int64_t ignored = 0;  ///< rows with this target do not count
-  double factor = 1;    ///< of the sum, for example one over the number of tokens
+  double factor = 1;    ///< factor on the sum, for example one over the number of tokens
 };
 
 /// factor · the sum over the rows whose target is not `ignored` of
@@ -29,8 +29,8 @@ torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const t
 /// Options for the share of the divergence between the two distributions of each token in the loss.
 struct DivergenceOptions {
   bool second_too = false;     ///< the cross-entropy of the second counts as well
-  double forward_weight = 0;   ///< of KL(first||second)
-  double backward_weight = 0;  ///< of KL(second||first)
+  double forward_weight = 0;   ///< factor on KL(first||second)
+  double backward_weight = 0;  ///< factor on KL(second||first)
 };
 
 struct ConsistentCrossEntropy {

@@ -12,7 +12,7 @@ constexpr int64_t kNoToken = -1;
 
 /// Options of `embed` for combining a token's vector with its position's.
 struct EmbedOptions {
-  double scale = 1;              ///< of the token's vector
+  double scale = 1;              ///< factor on the token's vector
   double dropout = 0;            ///< probability; 0 outside training
   bool sparse_gradient = false;  ///< the table's gradient as rows, which autograd adds onto a dense one
   bool has_gaps = false;         ///< some ids are kNoToken

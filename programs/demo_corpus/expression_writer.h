@@ -78,7 +78,7 @@ class ExpressionWriter {
 
  private:
   icu::Locale locale_;
-  std::vector<std::function<icu::UnicodeString(int64_t value, UErrorCode& status)>> writers_;  // by kind
+  std::vector<std::function<icu::UnicodeString(int64_t value, UErrorCode& status)>> writers_;  // writers by kind
 };
 
 /// The locale of an ICU name or a BCP 47 tag.

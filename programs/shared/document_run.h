@@ -46,7 +46,7 @@ class DocumentRun {
 
   std::string input_, output_;
   std::unique_ptr<DocumentParts> document_;
-  size_t segments_ = 0;  // of the document
+  size_t segments_ = 0;  // segments of the document
 };
 
 }  // namespace transmute

@@ -66,9 +66,9 @@ class LineOutput {
   std::string resuming_command_;
   std::string partial_;  // its path; empty where there is none
   int partial_fd_ = -1, state_fd_ = -1;
-  int64_t finished_lines_ = 0, lines_ = 0;                                          // of an earlier run; in all
-  uint64_t bytes_ = 0;                                                              // of the partial file
-  uint64_t input_ = 0;                                                              // hash of the lines
+  int64_t finished_lines_ = 0, lines_ = 0;  // lines of an earlier run; lines in all
+  uint64_t bytes_ = 0;                      // bytes of the partial file
+  uint64_t input_ = 0;                      // hash of the lines
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  // of the work on the other lines
 };
 

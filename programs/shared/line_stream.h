@@ -51,8 +51,8 @@ class LineStream {
   size_t searched_ = 0;  // no line end lies before
   int64_t line_number_ = 0;
   bool ended_ = false;
-  bool has_zeros_ = false;      // which was said
-  std::exception_ptr failure_;  // of the next call
+  bool has_zeros_ = false;      // whether the zeros were reported
+  std::exception_ptr failure_;  // what the next call throws
 };
 
 /// Gives at least one line and at most `most`; none at the end.

@@ -16,7 +16,7 @@ std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces);
 /// Consecutive words of the source that the translation hardly attends to.
 struct Gap {
   double words = 0;  ///< how many, where a word counts in part if it gets some attention
-  Span tokens;       ///< of the source
+  Span tokens;       ///< tokens of the source
 };
 
 /// The largest gap.

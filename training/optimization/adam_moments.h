@@ -33,8 +33,8 @@ struct AdamMoments {
   void restore(const NamedTensors& state, const std::string& path);
 
   NamedTensors parameters;
-  std::vector<size_t> order;                    ///< of the parameters in what is joined
-  int64_t matrix_elements = 0;                  ///< of all matrices
+  std::vector<size_t> order;                    ///< order of the parameters in what is joined
+  int64_t matrix_elements = 0;                  ///< elements of all matrices
   torch::Tensor all_means, all_variances;       ///< joined
   std::vector<torch::Tensor> means, variances;  ///< the same memory, by parameter
 };

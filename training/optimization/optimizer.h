@@ -60,7 +60,7 @@ class Adam {
   struct Decision {
     torch::Tensor happens, one_or_zero;
     torch::Tensor steps;   // taken with this one
-    torch::Tensor factor;  // on the gradient
+    torch::Tensor factor;  // factor on the gradient
   };
   Decision decide(const torch::Tensor& norms, const torch::Tensor& loss);
   Started update_by_kernels(const std::vector<torch::Tensor>& gradients, double learning_rate,

@@ -23,7 +23,7 @@ class Trace {
     void add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds);
     int64_t now() const;  ///< nanoseconds since it began
     double seconds(const std::string& name) const;
-    std::string text() const;  ///< as a trace file
+    std::string text() const;  ///< the content of a trace file
 
    private:
     struct Event {
