@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <optional>
 #include <string>
@@ -27,16 +28,13 @@ namespace http {
 
 class Connection;
 
-/// Room for one handler that waits in the loop, taken before it is needed: a destructor cannot fail for lack of memory.
-struct HandlerMemory {
-  alignas(std::max_align_t) std::array<std::byte, 256> bytes;
-};
-
 /// The state of a connection that the threads working on a request may know.
 struct RequestState {
   std::atomic<bool> abandoned{false};  // the client has gone
   std::atomic<bool> writing{false};    // chunks of the answer wait
-  HandlerMemory for_release;           // memory of the exchange, released by any thread
+  // The handler that releases the exchange has its memory beforehand: a destructor cannot fail for lack of it.
+  alignas(std::max_align_t) std::array<std::byte, 512> room;
+  std::pmr::monotonic_buffer_resource for_release{room.data(), room.size(), std::pmr::null_memory_resource()};
 };
 
 /// The state that the connections of a server share. Used on the server's thread only.

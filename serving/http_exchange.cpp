@@ -3,7 +3,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <memory_resource>
 #include <utility>
 
 namespace transmute {
@@ -12,38 +14,10 @@ namespace http {
 
 namespace {
 
-// Allocates one object, in memory that the handler keeps alive.
-template <class T>
-class ReservedAllocator {
- public:
-  using value_type = T;
-  explicit ReservedAllocator(HandlerMemory& memory) : memory_(&memory) {}
-  template <class Other>
-  ReservedAllocator(const ReservedAllocator<Other>& other) : memory_(other.memory_) {}
-  T* allocate(size_t /*one*/) {
-    static_assert(sizeof(T) <= sizeof(HandlerMemory::bytes) && alignof(T) <= alignof(HandlerMemory));
-    return reinterpret_cast<T*>(memory_->bytes.data());
-  }
-  void deallocate(T* /*object*/, size_t /*one*/) noexcept {}
-  template <class Other>
-  bool operator==(const ReservedAllocator<Other>& other) const {
-    return memory_ == other.memory_;
-  }
-  template <class Other>
-  bool operator!=(const ReservedAllocator<Other>& other) const {
-    return memory_ != other.memory_;
-  }
-
- private:
-  template <class Other>
-  friend class ReservedAllocator;
-  HandlerMemory* memory_;
-};
-
 // Lets go of a request and its connection on the server's thread.
 struct Release {
-  using allocator_type = ReservedAllocator<Release>;
-  allocator_type get_allocator() const noexcept { return allocator_type(state->for_release); }
+  using allocator_type = std::pmr::polymorphic_allocator<std::byte>;
+  allocator_type get_allocator() const noexcept { return &state->for_release; }
   void operator()() const {
     connection->attempt([this] { connection->forsake(ticket); });
   }
