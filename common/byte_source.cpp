@@ -25,7 +25,7 @@ inline namespace v0 {
 namespace {
 
 constexpr unsigned kZlibBufferBytes = 1 << 18;
-constexpr size_t kMarkBytes = 10;  // of the longest mark
+constexpr size_t kMarkBytes = 10;  // bytes of the longest mark
 
 // The program that packed the file, by its first bytes; empty where it may be text. Some archives are valid UTF-8 for a
 // while.

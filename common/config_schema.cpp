@@ -98,7 +98,7 @@ bool is_digits(const YAML::Node& node) {
 
 // `{dropout: 0,1}` has the keys "dropout" and "1".
 void refuse_commas_in_numbers(const std::string& file, const std::string& section, const YAML::Node& map) {
-  std::string key, whole;  // of the number that is before a comma
+  std::string key, whole;  // key and whole part of the number that is before a comma
   for (auto entry = map.begin(); entry != map.end(); ++entry) {
     if (!is_digits(entry->first) || !entry->second.IsNull()) {
       key = entry->first.IsScalar() ? entry->first.Scalar() : "";

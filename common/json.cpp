@@ -62,8 +62,8 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   // members stay good.
   struct Level {
     Json* container;
-    Json* next = nullptr;                  // of an object, where the next value belongs
-    std::map<std::string, size_t> places;  // of its members
+    Json* next = nullptr;                  // where an object's next value belongs
+    std::map<std::string, size_t> places;  // places of its members
   };
 
   template <typename Value>

@@ -137,7 +137,7 @@ struct ServedPool {
 };
 
 namespace {
-thread_local const ServedPool* served = nullptr;  // by this thread
+thread_local const ServedPool* served = nullptr;  // the pool that this thread serves
 }
 
 ThreadPool::ThreadPool(int size, std::function<void()> start_thread)

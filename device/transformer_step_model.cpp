@@ -192,7 +192,7 @@ class DeviceBatch : public DecodingBatch {
   std::vector<TransformerBatch> members_;
   int64_t sentences_;
   torch::Device device_;
-  torch::Tensor logits_;  // of the last call, on a CPU
+  torch::Tensor logits_;  // logits of the last call, on a CPU
 };
 
 }  // namespace

@@ -154,7 +154,7 @@ size_t line_end_at(const std::string& text, size_t at) {
 std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary,
                                           const SentenceSplitter& splitter) {
   std::string plain;
-  std::vector<size_t> places;  // of the plain bytes in the text
+  std::vector<size_t> places;  // places of the plain bytes in the text
   std::vector<bool> is_inside(text.size() + 1);
   size_t depth = 0;
   const std::vector<InlineTag> tags = inline_tags(text);
@@ -174,7 +174,7 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
   }
   std::vector<std::string> sentences;
   size_t begin = 0;
-  std::optional<size_t> before_end;  // of the last byte of the sentence before
+  std::optional<size_t> before_end;  // place of the last byte of the sentence before
   const auto take = [&](size_t end) {
     const std::string whole = text.substr(begin, end - begin);
     const auto [first, last] = within_space(whole);

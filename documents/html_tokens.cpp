@@ -245,7 +245,7 @@ class ForeignElement {
 
   std::string_view html_;
   std::vector<Element> open_;
-  std::unordered_map<std::string, size_t> counts_;  // of the open elements, by name
+  std::unordered_map<std::string, size_t> counts_;  // number of the open elements, by name
   size_t html_count_ = 0;                           // open elements that are HTML's
   bool breaks_out_ = false;
 };
@@ -324,7 +324,7 @@ class TokenReader {
 
   std::string_view html_;
   bool in_select_ = false, was_in_select_ = false;  // now, and before noscript
-  size_t templates_ = 0;                            // that are open
+  size_t templates_ = 0;                            // number of open templates
   bool has_columns_alone_ = false;                  // in a template, where a column takes no other elements beside it
   size_t noscript_end_ = kNowhere;                  // the end tag of the open one
 };

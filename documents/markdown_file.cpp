@@ -378,7 +378,7 @@ class MarkdownReader {
 
   std::string_view content_;
   const std::vector<MarkdownEvent>& events_;
-  std::vector<size_t> partners_;  // of tags of HTML
+  std::vector<size_t> partners_;  // partners of tags of HTML
   std::vector<Open> open_;
   std::string words_;  // since the last markup
   size_t i_ = 0;       // the event

@@ -12,7 +12,7 @@ inline namespace v0 {
 
 // A plural or a selection of ICU within a message.
 struct Message::Selection {
-  size_t begin = 0, end = 0;                               // of its braces
+  size_t begin = 0, end = 0;                               // places of its braces
   std::string head;                                        // "{n, plural, offset:1 "
   std::vector<std::pair<std::string, std::string>> cases;  // "one " and what is in its braces
   bool is_plural = false;
@@ -20,7 +20,7 @@ struct Message::Selection {
 
 namespace {
 
-constexpr size_t kMostBytes = 10000, kMostCases = 40, kMostSelections = 4;  // of a message that is expanded
+constexpr size_t kMostBytes = 10000, kMostCases = 40, kMostSelections = 4;  // limits of a message that is expanded
 constexpr std::string_view kMessageSpace = " \t\r\n";
 
 // After the brace that closes the one at `at`; npos without one.

@@ -150,7 +150,7 @@ class PoFile : public DocumentFile {
 
   std::string content_;
   std::vector<std::pair<PoEntry, Places>> entries_;  // to be translated
-  std::map<std::string, size_t> numbers_;            // of texts
+  std::map<std::string, size_t> numbers_;            // numbers of texts
   PluralForms plural_forms_;
   char accelerator_sign_ = 0;
   size_t charset_ = 0, charset_end_ = 0;  // one that is none, in the header

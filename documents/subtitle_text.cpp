@@ -38,7 +38,7 @@ struct CuePiece {
   enum class Kind { words, tag, line_break };
   Kind kind;
   std::string text;
-  size_t partner = std::string::npos;  // of a tag: the piece that ends it, or that it ends
+  size_t partner = std::string::npos;  // the piece that ends a tag, or that it ends
 };
 
 size_t tag_length(const std::string& text, size_t at, const SubtitleSyntax& syntax) {

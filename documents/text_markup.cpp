@@ -82,7 +82,7 @@ std::string TextMarkup::written(const std::string& translation, const Encode& en
     is_first = false;
   };
   for (size_t at = translation.find('<'); at != std::string::npos; at = translation.find('<', at + 1)) {
-    constexpr size_t kDigits = 20;  // of a tag's number, and "</" and "/>"
+    constexpr size_t kDigits = 20;  // bytes of a tag's number, and "</" and "/>"
     const std::string_view here = std::string_view(translation).substr(at, name.size() + kDigits);
     const auto tag = tags.find(std::string(here.substr(0, std::min(here.find('>'), here.size() - 1) + 1)));
     if (tag == tags.end()) continue;

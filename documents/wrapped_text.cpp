@@ -17,7 +17,7 @@ constexpr size_t kLeastColumns = 40;
 // A line without its end, or several that were joined.
 struct UnwrappedLine {
   std::string text;
-  size_t columns = 0;  // of the longest line that was joined; 0: none was
+  size_t columns = 0;  // columns of the longest line that was joined; 0: none was
 };
 
 size_t columns_of(std::string_view text) {

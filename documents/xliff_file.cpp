@@ -105,10 +105,10 @@ class XliffSourceReader {
   const std::vector<XmlToken>& tokens_;
   bool keeps_lines_;
   XliffSource source_;
-  TextMarkup text_;           // that has begun
-  size_t begin_ = 0;          // of it, in the file
+  TextMarkup text_;           // the text that has begun
+  size_t begin_ = 0;          // its begin in the file
   std::vector<size_t> open_;  // numbers of its tags
-  bool in_part_ = false;      // of a source that is divided
+  bool in_part_ = false;      // true within a part of a source that is divided
 };
 
 class XliffFile : public SpanFile {

@@ -24,9 +24,9 @@ struct Item {
   enum class Kind { text, open, close, kept, border };
   Kind kind = Kind::text;
   std::string text{};  // escaped, as in HTML
-  size_t format = 0;   // of text
-  XmlMark mark{};      // of all others
-  size_t partner = 0;  // of `open` and `close`
+  size_t format = 0;   // format of text
+  XmlMark mark{};      // mark of all others
+  size_t partner = 0;  // partner of `open` and `close`
 };
 
 // Formatting that a reader does not see: languages, and marks of spelling checkers and of revisions.

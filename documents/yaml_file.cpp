@@ -24,7 +24,7 @@ namespace {
 
 // A scalar that is a value.
 struct YamlScalar {
-  size_t begin = 0;  // of its tag and anchor, if there is one
+  size_t begin = 0;  // begin of its tag and anchor, if there is one
   std::string value;
   bool in_flow = false;  // within brackets or braces
 };
@@ -57,7 +57,7 @@ class YamlScalars : public YAML::EventHandler {
  private:
   struct Collection {
     bool is_map, is_flow, is_key;
-    bool next_is_key;  // of a map
+    bool next_is_key;  // true if a map's key comes next
   };
 
   // True if the node that begins is a key, or within one.

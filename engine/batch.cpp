@@ -81,7 +81,7 @@ class Batch : public DecodingBatch {
     SourceSpan source{};
     std::vector<Number*> blocks{};
     int64_t slots = 0;               // taken
-    std::vector<int32_t> columns{};  // of its shortlist's tokens in the shortlisted output
+    std::vector<int32_t> columns{};  // columns of its shortlist's tokens in the shortlisted output
   };
 
   // Numbers that the SSRUs keep of a hypothesis.
@@ -337,7 +337,7 @@ class Batch : public DecodingBatch {
   int64_t positions_ = 1;
   int64_t rows_ = 0;
   int64_t rows_per_sentence_ = 1;
-  int64_t capacity_ = 0;  // of a row of the workspace's `past`
+  int64_t capacity_ = 0;  // room in a row of the workspace's `past`
   bool shortlisted_ = false;
 };
 

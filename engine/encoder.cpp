@@ -21,7 +21,7 @@ constexpr int64_t kEncoderRows = 256;
 struct SourceGroup {
   const SourceSpan* begin;
   const SourceSpan* end;
-  int64_t longest;  // of all sources
+  int64_t longest;  // longest of all sources
 
   int64_t first_row() const { return begin->first_row; }
   int64_t rows() const { return (end - 1)->first_row + (end - 1)->length - first_row(); }

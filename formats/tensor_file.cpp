@@ -24,11 +24,11 @@ constexpr std::pair<NumberType, const char*> kTypeNames[] = {
     {NumberType::boolean, "BOOL"}};
 
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kAlignment = 64;  // of the data, for products that read them where they are mapped
+constexpr size_t kAlignment = 64;  // alignment of the data, for products that read them where they are mapped
 // More than the optimizer's state of 1,000 layers has; a header is read into memory many times its size.
 constexpr size_t kMaxTensors = 100'000;
 constexpr uint64_t kMaxHeaderBytes = 32 << 20;  // a third of what the format allows
-constexpr size_t kMaxDimensions = 16;           // of a tensor
+constexpr size_t kMaxDimensions = 16;           // most dimensions of a tensor
 constexpr size_t kMaxHeaderValues = kMaxTensors * (kMaxDimensions + 8);
 constexpr JsonLimits kHeaderLimits{/*depth=*/4, /*members=*/kMaxTensors, /*repeated_names=*/false, kMaxHeaderValues};
 constexpr const char* kMetadata = "__metadata__";

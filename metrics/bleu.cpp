@@ -75,7 +75,7 @@ NgramCounts count_ngrams(const std::vector<TokenId>& tokens) {
 
 // The n-grams and lengths of all references of one segment together.
 struct ReferenceCounts {
-  NgramCounts ngrams;            // of each n-gram, the most that any one reference has
+  NgramCounts ngrams;            // for each n-gram, the most that any one reference has
   std::vector<int64_t> lengths;  // tokens, per reference
 };
 

@@ -21,7 +21,7 @@ void require(bool holds, const std::string& message) {
 // are fewer than 2^59.
 constexpr int64_t kMostLayers = 1000;
 constexpr int64_t kMostWidth = int64_t{1} << 20;
-constexpr int64_t kMostRows = int64_t{1} << 24;  // of embeddings and positions, and all heads together
+constexpr int64_t kMostRows = int64_t{1} << 24;  // rows of embeddings and positions, and all heads together
 
 void require_size(int64_t value, int64_t most, const char* name) {
   require(value > 0, fmt::format("model.{} must be at least 1, not {}", name, value));

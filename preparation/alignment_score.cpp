@@ -88,7 +88,7 @@ size_t alignment_class(const AlignmentScore& score) {
 
 AlignmentScorer::AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew& workers)
     : source_(read_side(sample, &TextPair::source)), target_(read_side(sample, &TextPair::target)) {
-  std::array<ParallelText, 4> texts;  // of each half, in both directions
+  std::array<ParallelText, 4> texts;  // texts of each half, in both directions
   for (const TextPair& pair : sample) {
     constexpr size_t kMostWords = 40;  // the time grows with the square
     const PairWords words = words_of(pair);

@@ -46,7 +46,7 @@ struct Preparation::CheckedPair {
   TextPair pair;
   bool is_mended = false;
   std::optional<Violation> violation;
-  uint64_t hash = 0, key = 0;  // of the pair, and of what near duplicates have in common
+  uint64_t hash = 0, key = 0;  // hash of the pair, and key of what near duplicates have in common
   WordLinks links;
 };
 

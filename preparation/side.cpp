@@ -126,7 +126,7 @@ std::string near_duplicate_key(std::string_view text) {
 std::vector<std::string> stems_of(std::string_view text) {
   constexpr size_t kLetters = 6;
   std::vector<std::string> stems;
-  size_t letters = 0;  // of the word that has begun
+  size_t letters = 0;  // letters of the word that has begun
   for_each_character(text, [&](const Character& character) {
     const UChar32 c = character.code;
     const bool is_digit = c < 0x80 ? c >= '0' && c <= '9' : u_isdigit(c) != 0;

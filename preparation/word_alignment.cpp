@@ -39,7 +39,7 @@ WordLinks symmetrized(const WordLinks& forward, const WordLinks& backward) {
   const std::set<Link> ahead(forward.begin(), forward.end()), back(backward.begin(), backward.end());
   std::set<Link> all, either = ahead;
   either.insert(back.begin(), back.end());
-  std::set<size_t> sources, targets;  // that have a link
+  std::set<size_t> sources, targets;  // words that have a link
   const auto add = [&](const Link& link) {
     sources.insert(link.first);
     targets.insert(link.second);

@@ -89,7 +89,7 @@ class XliffPairs : public PairReader {
   bool is_reversed_ = false;
   XmlUnits units_;
   std::string unit_;
-  std::vector<TextPair> pairs_;  // of the unit
+  std::vector<TextPair> pairs_;  // pairs of the unit
   size_t next_ = 0;
 };
 

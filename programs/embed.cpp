@@ -104,7 +104,7 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
 
   int64_t lines = 0;
   transmute::CutLines cut_lines(options.max_source_tokens);
-  std::vector<std::vector<float>> rows;  // of npy, whose header comes first and counts them
+  std::vector<std::vector<float>> rows;  // rows of an npy file, whose header comes first and counts them
   const auto encode_all = [&](const auto& write) {
     while (true) {
       const std::vector<std::string> block = next_block(kBlockLines);

@@ -52,7 +52,7 @@ std::unique_ptr<DocumentParts> open_file(FormFile& file, ApiRequest& request, co
     throw ApiError(400,
                    "Invalid request: files with this ending are not translated; /frontend/settings lists those "
                    "that are");
-  constexpr uint64_t kBytesPerCharacter = 80;  // of XML; most files have far fewer
+  constexpr uint64_t kBytesPerCharacter = 80;  // bytes of XML; most files have far fewer
   try {
     auto document = open_document(*format, "the file", std::move(file.content),
                                   {request.retranslate, kBytesPerCharacter * limits.characters});

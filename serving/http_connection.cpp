@@ -249,7 +249,7 @@ void Connection::respond(uint64_t ticket, HttpResponse response) {
   if (!is_answering(ticket) || chunked_) return;
   complete();
   std::string bytes = head_of(response, false);
-  if (!is_head_) bytes += response.body;  // which may be large: it is copied once
+  if (!is_head_) bytes += response.body;  // the body may be large: it is copied once
   send(std::move(bytes));
 }
 

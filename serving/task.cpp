@@ -182,14 +182,14 @@ class Task : public std::enable_shared_from_this<Task> {
   Batcher& batcher_;
   std::mutex mutex_;
   std::vector<std::vector<Translation>> translations_;
-  std::vector<std::vector<std::vector<TranslationWarning>>> warnings_;  // of each segment, from the models so far
+  std::vector<std::vector<std::vector<TranslationWarning>>> warnings_;  // warnings of each segment so far
   std::vector<std::vector<std::string>> so_far_;
   std::vector<std::vector<bool>> is_done_;
   // For first models, by their own options and the tag.
   std::map<std::pair<std::shared_ptr<const SegmentOptions>, std::string>, std::shared_ptr<const SegmentOptions>>
       tagged_options_;
-  std::vector<size_t> unfinished_;  // of each document, its first segment that is not done
-  std::vector<std::string> told_;   // of each document, by on_text
+  std::vector<size_t> unfinished_;  // for each document, its first segment that is not done
+  std::vector<std::string> told_;   // what on_text was told of each document
   size_t left_ = 0;                 // segments without a translation
   std::atomic<bool> failed_{false};
 };

@@ -38,7 +38,7 @@ class WordAligner {
   AlignedWords take() { return {std::move(pieces_), std::move(words_)}; }
 
  private:
-  using Range = std::pair<size_t, size_t>;  // of pieces
+  using Range = std::pair<size_t, size_t>;  // a range of pieces
 
   void find_pieces() {
     size_t end = 0;

@@ -55,7 +55,7 @@ bool is_blank(const std::string& text) {
 // A text with one space for each run of white space, as tokenizers read it.
 struct FoldedText {
   std::string text;
-  std::vector<size_t> places;  // of its bytes in the original
+  std::vector<size_t> places;  // places of its bytes in the original
 };
 
 FoldedText fold_white_space(const std::string& text) {

@@ -105,7 +105,7 @@ class WordCases {
   const SubwordModel& vocabulary_;
   TextCase written_;
   std::string locale_;
-  bool is_first_ = true;  // of a sentence
+  bool is_first_ = true;  // true at the first word of a sentence
 };
 
 // True if a text falls apart that would not in another case. A tokenizer that folds cases reads both alike; its

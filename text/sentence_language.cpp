@@ -29,14 +29,14 @@ constexpr LanguageSet kUncertain = LanguageSet{1} << 63U;
 constexpr const char* kIcuBreaks = U_ICUDATA_NAME "-brkitr";
 
 struct WordLanguages {
-  std::array<LanguageSet, 6> of_kind{};  // by WordKind
+  std::array<LanguageSet, 6> of_kind{};  // languages by WordKind
   LanguageSet icu = 0;
 };
 
 struct KnownLanguages {
-  std::map<std::string, LanguageSet> sets;  // by code
+  std::map<std::string, LanguageSet> sets;  // languages by code
   std::unordered_map<std::string, WordLanguages> words;
-  std::array<LanguageSet, 128> ends{};  // by ASCII character
+  std::array<LanguageSet, 128> ends{};  // languages by ASCII character
   LanguageSet ordinals = 0;
 };
 

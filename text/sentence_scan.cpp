@@ -19,7 +19,7 @@ namespace {
 
 constexpr UChar32 kEllipsis = 0x2026;
 constexpr UChar32 kNone = 0;
-constexpr size_t kMostEnclosedBytes = 600;  // of a quotation that stays within its sentence
+constexpr size_t kMostEnclosedBytes = 600;  // bytes of a quotation that stays within its sentence
 
 // "Hauptstr": compounds whose last part is abbreviated.
 bool has_ending(std::string_view word, LanguageSet languages) {

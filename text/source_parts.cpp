@@ -159,7 +159,7 @@ EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_
   EncodedText encoded;
   bool is_recased = false;
   Ids tag;                              // for all sentences that follow it
-  size_t end_before = 0, read_end = 0;  // of the sentence before, and of what is read of it
+  size_t end_before = 0, read_end = 0;  // end of the sentence before, and of what is read of it
   for (Sentence& sentence : sentences) {
     if (may_adapt) read_in_other_case(tokenizer, text, options, glossary, sentence);
     const auto& [begin, end] = sentence.span;

@@ -25,10 +25,10 @@ namespace {
 
 constexpr size_t kMostLettersBefore = 4;
 constexpr size_t kMostLettersOfWord = 20;
-constexpr double kProbabilityOfFrequent = 0.9;    // that a word is one of the frequent ones
-constexpr double kProbabilityOfNewLetter = 1e-5;  // of a letter that no known word has
+constexpr double kProbabilityOfFrequent = 0.9;    // probability that a word is one of the frequent ones
+constexpr double kProbabilityOfNewLetter = 1e-5;  // probability of a letter that no known word has
 constexpr double kZipfOffset = 2;                 // Mandelbrot's, for the very first words
-constexpr char32_t kBegin = 1, kEnd = 2;          // of a word
+constexpr char32_t kBegin = 1, kEnd = 2;          // begin and end of a word
 constexpr uint64_t kNoLetters = 0;
 
 // The hash of letters that begin one letter earlier.

@@ -30,7 +30,7 @@ TagState at_value(char c) {
   return c == '>' ? TagState::end : TagState::unquoted;
 }
 
-using NextStates = std::array<std::array<uint8_t, kTagStates>, 256>;  // of a byte and a state
+using NextStates = std::array<std::array<uint8_t, kTagStates>, 256>;  // the next state, by byte and state
 
 NextStates next_states() {
   NextStates next{};

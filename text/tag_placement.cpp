@@ -70,13 +70,13 @@ class Placement {
   }
 
  private:
-  using Range = std::pair<size_t, size_t>;  // of words, or of pieces
+  using Range = std::pair<size_t, size_t>;  // a range of words, or of pieces
 
   // An opening or closing tag before the word `gap`, or at the end.
   struct Mark {
     size_t tag;
     size_t gap;
-    ByteSpan bytes;    // of the source's text
+    ByteSpan bytes;    // bytes of the source's text
     size_t place;      // in the plain text
     int depth;         // 1: what follows is inside of it; -1: outside
     bool is_wordless;  // there are no words between it and its other half
@@ -231,7 +231,7 @@ class Placement {
 
   // Puts the tags whose order counts into that of the source, at the places that all of them have.
   void order_marks() {
-    std::vector<size_t> numbers, in_order;  // of marks
+    std::vector<size_t> numbers, in_order;  // numbers of marks
     for (size_t m = 0; m < marks_.size(); ++m)
       if (tags_[marks_[m].tag].role == TagRole::argument) numbers.push_back(m);
     in_order = numbers;
@@ -369,12 +369,12 @@ class Placement {
   const TagSource& source_;
   const std::vector<TagSource::Tag>& tags_;
   const std::string& translation_;
-  std::vector<ByteSpan> pieces_;  // of the source
+  std::vector<ByteSpan> pieces_;  // pieces of the source
   std::vector<AlignedWord> words_;
-  std::vector<Range> ranges_;                             // of each tag, the words that it surrounds
+  std::vector<Range> ranges_;                             // the words that each tag surrounds
   std::vector<std::vector<size_t>> taken_by_;             // by parent and word: 1 + the child that has it; or empty
   std::map<std::pair<size_t, ByteSpan>, size_t> points_;  // by parent and content, before siblings
-  std::vector<std::vector<size_t>> children_;             // of each parent
+  std::vector<std::vector<size_t>> children_;             // children of each parent
   std::vector<Mark> marks_;                               // in the order of the translation
 };
 

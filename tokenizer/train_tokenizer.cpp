@@ -109,7 +109,7 @@ std::string digits_after(const std::string& message, const std::string& phrase) 
 // The text that a model is learned from, and the key that gives its size.
 struct Learned {
   const char* text;       // as messages name it
-  const char* key;        // that gave the size
+  const char* key;        // the key that gave the size
   const char* remedy;     // the key to set, or "it"
   const char* hint = "";  // after a size to set
 };

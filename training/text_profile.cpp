@@ -23,7 +23,7 @@ struct WordCounts {
   int64_t with_stop = 0;     // within a line
   int64_t without_stop = 0;  // likewise
   int64_t before_start = 0;  // with a full stop and before a word that begins sentences
-  int64_t at_end = 0;        // of a line, with a full stop
+  int64_t at_end = 0;        // number at the end of a line, with a full stop
 };
 
 constexpr std::string_view kOpeners = "([{\"'<";

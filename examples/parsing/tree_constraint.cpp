@@ -58,8 +58,8 @@ struct TreeConstraint::Grammar {
   using Tags = std::set<std::string>;
 
   std::vector<Symbol> symbols;
-  std::map<std::string, Tags> tags;  // that words can have; without any, each can have all
-  Tags open_tags;                    // of other words
+  std::map<std::string, Tags> tags;  // tags that words can have; without any, each can have all
+  Tags open_tags;                    // tags of other words
 
   const Tags& tags_of(const std::string& word) const {
     const auto found = tags.find(word);

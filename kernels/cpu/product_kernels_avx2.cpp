@@ -14,7 +14,7 @@ namespace inference {
 namespace {
 
 constexpr int64_t kLanes = 8;
-constexpr int kNarrowVectors = kTileOutputs / kLanes;  // of a panel of 16 outputs
+constexpr int kNarrowVectors = kTileOutputs / kLanes;  // vectors of a panel of 16 outputs
 
 // Writes 8 sums of row `row` from output `column` on, as far as there are outputs; bias is padded, the others are not.
 TRANSMUTE_TARGET_AVX2 inline void finish(__m256 sum, int64_t row, int64_t column, const ProductOutput& out) {

@@ -18,7 +18,7 @@ namespace {
 
 using kernels::first_lanes;
 constexpr int64_t kLanes = 16;
-constexpr int64_t kInputsAhead = 24;  // that weights are fetched
+constexpr int64_t kInputsAhead = 24;  // distance at which weights are fetched ahead
 
 // finish_lanes of a tile: rows from the output's first on, kVectors of 16 outputs from `column` on.
 template <int kRows, int kVectors>

@@ -14,7 +14,7 @@ namespace inference {
 namespace {
 
 constexpr int64_t kLanes = 4;
-constexpr int kVectors = kTileOutputs / kLanes;  // of a panel of 16 outputs
+constexpr int kVectors = kTileOutputs / kLanes;  // vectors of a panel of 16 outputs
 
 // Writes 4 sums of row `row` from output `column` on, as far as there are outputs; bias is padded, the others are not.
 inline void finish(float32x4_t sum, int64_t row, int64_t column, const ProductOutput& out) {
@@ -86,7 +86,7 @@ TRANSMUTE_TARGET_DOT inline void add_panel(Sum (&sums)[kRows][kVectors], const N
                                            int64_t steps) {
   constexpr int64_t kTile = kTileBytes / static_cast<int64_t>(sizeof(Number));
   constexpr int64_t kStep = kStepBytes / static_cast<int64_t>(sizeof(Number));
-  constexpr int64_t kNumbers = 16 / static_cast<int64_t>(sizeof(Number));  // of four groups
+  constexpr int64_t kNumbers = 16 / static_cast<int64_t>(sizeof(Number));  // numbers of four groups
   for (int64_t step = 0; step < steps; ++step, x += kTile, weight += kTile)
     for (int64_t four = 0; four < kTileRows / 4; ++four) {
       decltype(load_16_bytes(x)) inputs[kRows];

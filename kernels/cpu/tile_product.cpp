@@ -22,11 +22,11 @@ namespace {
 constexpr int64_t kStep = kTileRowBytes / 2;  // numbers of a tile's row
 constexpr int64_t kTile = kTileRows * kStep;  // and of a tile
 constexpr int64_t kPair = 2 * kTileRows;      // rows of a, or columns of b, that are multiplied together
-constexpr int64_t kMostSteps = 8;             // of a depth block: two pairs of 8 tiles are 32 KiB
-constexpr int64_t kMostDepth = 2048;          // of a chunk
+constexpr int64_t kMostSteps = 8;             // steps of a depth block: two pairs of 8 tiles are 32 KiB
+constexpr int64_t kMostDepth = 2048;          // depth of a chunk
 constexpr int64_t kHalfCache = 1 << 19;       // numbers: 1 MiB
 constexpr int64_t kMostColumns = 1024;        // at once
-constexpr int64_t kTurnedRows = 256;          // that are copied at once
+constexpr int64_t kTurnedRows = 256;          // rows that are copied at once
 
 // Rows of a, or columns of b.
 struct Operand {

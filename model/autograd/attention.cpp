@@ -31,7 +31,7 @@ torch::Tensor whole_mask(const torch::Tensor& mask, int64_t batch, int64_t queri
 // other masks are looked up element by element.
 struct QueryMask {
   std::vector<int32_t> extents;  // [Bm,T], Bm being 1 or B
-  int64_t batch_stride = 0;      // of the extents
+  int64_t batch_stride = 0;      // distance of the extents
   torch::Tensor allowed;         // [Bm,Tm,S] bool, contiguous, where needed
   int64_t allowed_batch_stride = 0, allowed_query_stride = 0;
 

@@ -143,7 +143,7 @@ std::vector<std::string> examples_of(const CLI::App& app, const std::string& nam
 
 struct Hint {
   std::vector<std::string_view> words;  // without dashes
-  const char* flag;                     // that the program must have
+  const char* flag;                     // the flag that the program must have
   const char* instead;
 };
 

@@ -58,7 +58,7 @@ class FileLines {
   std::string path_;
   LineReader reader_;
   bool has_zeros_ = false;
-  std::exception_ptr failure_;  // of the next call
+  std::exception_ptr failure_;  // what the next call throws
 };
 
 // The name tells. Anything else in the folder of a model may be the output of an earlier run, to be replaced.

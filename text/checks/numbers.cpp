@@ -27,7 +27,7 @@ namespace {
 struct Number {
   std::vector<std::string> groups;  // in ASCII digits
   std::vector<UChar32> separators;  // one fewer
-  std::vector<Span> spans;          // of the groups
+  std::vector<Span> spans;          // spans of the groups
   bool is_scaled = false;           // a word such as "million" follows
   bool is_hour = false;             // minutes follow, as in 7:30
   bool is_minute = false;

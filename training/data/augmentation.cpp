@@ -23,7 +23,7 @@ constexpr std::array<std::pair<const char*, Augmentation>, 4> kNames{{{"upper", 
                                                                       {"punctuation", Augmentation::punctuation},
                                                                       {"typos", Augmentation::typos}}};
 
-constexpr int32_t kLeastLetters = 4;  // of a word that can be read with a typo
+constexpr int32_t kLeastLetters = 4;  // letters of a word that can be read with a typo
 
 // The words that are long enough to be mistyped, as ranges of their letters.
 std::vector<std::pair<int32_t, int32_t>> long_words(const icu::UnicodeString& text) {

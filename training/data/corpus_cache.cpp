@@ -153,7 +153,7 @@ class CorpusCache::Contents {
 
   std::string path_;
   Json state_;
-  std::map<std::string, Json> files_;  // by their names
+  std::map<std::string, Json> files_;  // files by their names
   bool has_news_ = false;
 };
 
@@ -186,7 +186,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
   if (!files.alignment.empty()) key = combine_keys(key, contents_->hash_of(files.alignment));
   if (!files.language.empty()) key = combine_keys(key, hash_bytes(files.language.data(), files.language.size()));
   contents_->write();
-  constexpr size_t kMostNameBytes = 200;  // of the file, so that there is room for the key
+  constexpr size_t kMostNameBytes = 200;  // bytes of the file's name, so that there is room for the key
   const std::string name = shortened_name(fs::path(first_file_of(files)).filename().string(), kMostNameBytes);
   const std::string corpus = path_in(folder_, fmt::format("{}-{:016x}", name, key));
   opened_.insert(corpus);

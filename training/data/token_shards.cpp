@@ -31,7 +31,7 @@ struct Footer {
   uint32_t token_bytes;
   uint32_t version;
   char magic[8];
-  uint64_t checksum;  // of the table, and the footer before this
+  uint64_t checksum;  // checksum of the table, and of the footer before this
 };
 
 uint64_t checksum_of(const Footer& footer, const void* table, size_t table_bytes) {

@@ -42,7 +42,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr int64_t kBucketElements = 1 << 20;  // of one all-reduce: several are on their way at a time
+constexpr int64_t kBucketElements = 1 << 20;  // elements of one all-reduce: several are on their way at a time
 
 class GlooConnection : public Connection {
  public:

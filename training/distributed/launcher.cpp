@@ -116,7 +116,7 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
   options.port = free_loopback_port();
   options.secret = new_secret();
   options.timeout_seconds = timeout_seconds;
-  std::vector<pid_t> running;  // by rank; 0 once it ended
+  std::vector<pid_t> running;  // processes by rank; 0 once one has ended
   for (; options.rank < count; options.local_rank = ++options.rank) running.push_back(start_rank(options, command));
 
   const auto send_to_all = [&](int signal) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kChunkElements = 1 << 16;
 
-using Gradients = std::vector<std::vector<torch::Tensor>>;  // by worker and parameter
+using Gradients = std::vector<std::vector<torch::Tensor>>;  // gradients by worker and parameter
 
 // Contiguous, and of the first worker all there, so that chunks are plain arrays.
 Gradients as_arrays(const Gradients& gradients, const NamedTensors& parameters) {

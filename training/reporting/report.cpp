@@ -170,7 +170,7 @@ std::vector<Chart> charts_of(const ReportContent& content) {
 std::string samples_of(const std::vector<Json>& records) {
   using Sentence = std::pair<std::string, std::string>;  // its source and its reference
   std::vector<Sentence> order;
-  std::map<Sentence, std::map<int64_t, std::string>> translations;  // by step
+  std::map<Sentence, std::map<int64_t, std::string>> translations;  // translations by step
   for (const auto& record : records) {
     if (!record.contains("samples")) continue;
     for (const auto& sample : record.at("samples")) {
