@@ -57,7 +57,7 @@ size_t text_element_end(std::string_view html, size_t from, const std::string& n
   return at;
 }
 
-// The end tag of a script. In "<!--", another script's tags may stand (13.2.5.15 to 13.2.5.31).
+// The end tag of a script. In "<!--", another script's tags may be (13.2.5.15 to 13.2.5.31).
 size_t script_end(std::string_view html, size_t from) {
   size_t comment = 0;         // after the "<!" of the comment
   bool is_in_script = false;  // within the comment

@@ -140,7 +140,7 @@ class XliffFile : public SpanFile {
     return scope;
   }
 
-  // Reads what stands within `start`, whose depth is bounded.
+  // Reads what is within `start`, whose depth is bounded.
   void read_units(size_t start, XliffScope around) {
     const XliffScope scope = scope_of(start, around);
     for (size_t i = start + 1; i < tokens_[start].partner; i = after(i)) {

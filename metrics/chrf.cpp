@@ -28,7 +28,7 @@ bool is_ascii_mark(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// One mark at the end of a word stands apart, or else one at its beginning.
+// One mark at the end of a word is a word of its own, or else one at its beginning.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   for (const std::string_view word : split_at_space(text)) {

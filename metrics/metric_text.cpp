@@ -140,7 +140,7 @@ bool is_in(char32_t c, uint32_t categories) {
   return (U_GET_GC_MASK(static_cast<UChar32>(c)) & categories) != 0;
 }
 
-// mteval-v14.pl: punctuation stands apart but between digits, symbols always. Unlike in 13a nothing is put around the
+// mteval-v14.pl: punctuation is split off but between digits, symbols always. Unlike in 13a nothing is put around the
 // line, so that a full stop after a final digit stays with it.
 std::string tokenize_international(std::string_view segment) {
   const std::u32string after_non_number = rewrite_pairs(
@@ -180,7 +180,7 @@ bool is_chinese(char32_t c) {
   return false;
 }
 
-// Chinese characters stand apart, the rest as in 13a, but without its resolving of markup.
+// Chinese characters are split off, the rest as in 13a, but without its resolving of markup.
 std::string tokenize_chinese(std::string_view segment) {
   std::u32string points = code_points(segment);
   const auto is_space = [](char32_t c) { return is_python_space(static_cast<UChar32>(c)); };

@@ -139,7 +139,7 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, cons
     result.cache.self = cache.self.append(self_attention->project_memory(rows));
     return self_attention->attend(rows, result.cache.self.tokens(), self_mask).output.view_as(input);
   });
-  // The N hypotheses of a sentence stand where the T positions do, so that they share its keys and values.
+  // The N hypotheses of a sentence take the place of the T positions, so that they share its keys and values.
   if (cross_attention)
     states = cross_attention_norm(states, [&](const torch::Tensor& input) {
       AttentionResult attended = cross_attention->attend(input, cache.cross, memory_mask, return_weights);

@@ -169,7 +169,7 @@ std::vector<AlignmentScorer::AlignedWord> AlignmentScorer::aligned_words(const S
 LinkProbabilities AlignmentScorer::probabilities(const std::vector<AlignedWord>& explaining,
                                                  const std::vector<AlignedWord>& explained,
                                                  const TranslationTable& table) {
-  // Without knowledge of a word its place decides, unless it stands on both sides.
+  // Without knowledge of a word its place decides, unless it is on both sides.
   constexpr double kUnknown = 1e-5;
   LinkProbabilities found{explaining.size(), explained.size(), {}, {}};
   for (const AlignedWord& word : explained) {

@@ -50,7 +50,7 @@ bool is_negligible(UChar32 c) {
   return (U_GET_GC_MASK(c) & kKinds) != 0 || std::find(kMarks.begin(), kMarks.end(), c) != kMarks.end();
 }
 
-// True for the names of HTML's elements that stand within sentences and around them.
+// True for the names of HTML's elements that occur within sentences and around them.
 bool is_html_name(std::string_view name) {
   constexpr std::string_view kNames =
       " a abbr b big blockquote body br center code del div em font form h1 h2 h3 h4 h5 h6 head hr html i iframe img "

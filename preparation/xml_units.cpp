@@ -68,7 +68,7 @@ size_t XmlUnits::find(std::string_view what, size_t from, const char* within) {
   }
 }
 
-// The distance of the end of the tag at position_. A '>' may stand in the value of an attribute.
+// The distance of the end of the tag at position_. A '>' may be in the value of an attribute.
 size_t XmlUnits::tag_end() {
   char quote = '\0';
   for (size_t i = 1;; ++i) {

@@ -17,7 +17,7 @@ inline namespace v0 {
 /// Finds certain elements of an XML file of any size, one by one: memory is needed for one of them.
 class XmlUnits {
  public:
-  /// Takes a start tag that stands outside of units.
+  /// Takes a start tag outside of units.
   using TakeTag = std::function<void(std::string_view name, std::string_view tag)>;
 
   /// @param root local name of the outermost element

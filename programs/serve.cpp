@@ -279,7 +279,7 @@ void add_flags(CLI::App& app, Arguments& arguments) {
       "take the client's address from the end of X-Forwarded-For; use it only behind a proxy that sets this header");
   app.add_flag("--log-texts", arguments.api.log_texts,
                "also log texts, translations, and why a request is refused, which may quote it");
-  app.add_flag("--quiet", arguments.api.log_failures_only, "of the requests, log only failures of the server itself");
+  app.add_flag("--quiet", arguments.api.log_failures_only, "log only the requests in which the server itself failed");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ size_t place_in(const Places& places, size_t at);
 /// The place of those bytes in the other text. An empty span stays as it is.
 ByteSpan span_in(const Places& places, const ByteSpan& span);
 
-/// The kind of a tag, which decides where it may stand.
+/// The kind of a tag, which decides where it may be placed.
 enum class TagRole {
   markup,       ///< <b> and the like, and placeholders that TranslationOptions::inline_tags takes out
   text,         ///< a word that is not translated, which is not glued to other words unless the source's is
