@@ -211,7 +211,7 @@ std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextSc
                                           const SearchOptions& options) {
   if (length < sentence.prefix_length()) {
     const int64_t token = sentence.prefix_token(length);
-    if (sentence.is_constrained() && !sentence.is_given(length)) check_allowed(sentence, scores, b, token);
+    if (sentence.is_constrained() && !sentence.is_forced(length)) check_allowed(sentence, scores, b, token);
     return forced_token(sentence, scores, b, token);
   }
   if (sentence.at_limit(length)) return forced_ends(sentence, scores, b);

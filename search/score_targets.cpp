@@ -13,7 +13,7 @@ inline namespace v0 {
 std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vector<Ids>& sources,
                                         const std::vector<Ids>& targets, const SearchOptions& options,
                                         int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for,
-                                        size_t given_tokens, const std::function<bool()>& should_stop) {
+                                        size_t forced_tokens, const std::function<bool()>& should_stop) {
   SearchOptions search;
   search.beam_size = 1;
   search.length_alpha = options.length_alpha;
@@ -30,7 +30,7 @@ std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vecto
   parallel_for(batches.size(), [&](size_t b) {
     if (should_stop && should_stop()) throw Cancelled();
     std::vector<SearchRequest> requests;
-    for (const size_t i : batches[b]) requests.push_back({sources[i], targets[i], static_cast<int64_t>(given_tokens)});
+    for (const size_t i : batches[b]) requests.push_back({sources[i], targets[i], static_cast<int64_t>(forced_tokens)});
     SearchContext context;
     context.prefixes_are_complete = true;
     auto found = beam_search(model, requests, search, hooks, context);

@@ -17,10 +17,10 @@ inline namespace v0 {
 
 /// A sentence, and the requirements on its translation.
 struct SearchRequest {
-  Ids source;                ///< without begin or end
-  Ids prefix{};              ///< the beginning of the translation
-  int64_t given_tokens = 0;  ///< of the prefix: part of the request, such as the language; their probabilities are 1
-  std::vector<Ids> terms{};  ///< they must occur in the translation, in any order; none is empty
+  Ids source;                 ///< without begin or end
+  Ids prefix{};               ///< the beginning of the translation
+  int64_t forced_tokens = 0;  ///< the first tokens of the prefix that count as certain, such as the language
+  std::vector<Ids> terms{};   ///< they must occur in the translation, in any order; none is empty
   /// The only tokens allowed, besides those of prefix and terms. Probabilities are normalized over them. Either all
   /// sentences of a search have one or none.
   std::optional<Ids> shortlist{};

@@ -57,7 +57,7 @@ void SentenceSearch::find_banned(int64_t length) {
   banned_.resize(live_.size());
   for (auto& tokens : banned_) tokens.clear();
   for (size_t n = 0; n < live_.size(); ++n) {
-    if (length - request_->given_tokens < options_.min_length) banned_[n].push_back(special_ids::kEnd);
+    if (length - request_->forced_tokens < options_.min_length) banned_[n].push_back(special_ids::kEnd);
     if (options_.no_repeat_ngram > 0) ban_repetition(ids_of(live_[n].last.get()), banned_[n]);
     most_banned_ += banned_[n].size();
   }
@@ -67,7 +67,7 @@ std::vector<ChangedLogit> SentenceSearch::changed_logits(size_t n) const {
   const Ids ids = ids_of(live_[n].last.get());
   std::map<int64_t, double> penalties;
   if (options_.repetition_penalty != 1)
-    for (size_t i = static_cast<size_t>(request_->given_tokens); i < ids.size(); ++i)
+    for (size_t i = static_cast<size_t>(request_->forced_tokens); i < ids.size(); ++i)
       penalties[ids[i]] = options_.repetition_penalty;
   const std::vector<int64_t> wanted = live_[n].terms.wanted();
   for (const Ids& sequence : *suppressed_) {
@@ -113,7 +113,7 @@ Ids SentenceSearch::free_to_choose(size_t n, size_t vocabulary) const {
 
 void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t first_row, const float* attention,
                              int64_t source_width) {
-  const bool was_given = is_given(length_++);
+  const bool was_given = is_forced(length_++);
   std::vector<LiveHypothesis> next;
   for (size_t rank = 0; rank < candidates.size(); ++rank) {
     if (static_cast<int64_t>(next.size()) == options_.beam_size) break;

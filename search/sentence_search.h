@@ -68,7 +68,7 @@ class SentenceSearch {
   int64_t forced_steps() const { return prefix_length() + (max_length_ == prefix_length() ? 1 : 0); }
   int64_t prefix_token(int64_t position) const { return request_->prefix[static_cast<size_t>(position)]; }
   /// True if the token at this position is part of the request, such as the language, and not of the translation.
-  bool is_given(int64_t position) const { return position < request_->given_tokens; }
+  bool is_forced(int64_t position) const { return position < request_->forced_tokens; }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
   double random(int64_t length, size_t n) const {
     return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));

@@ -314,9 +314,9 @@ void add_languages(SourceParts& sources, const LanguageTokens& languages) {
   for (SourcePart& part : sources.parts) {
     const Ids& before = part.tag.empty() ? languages.source : part.tag;
     part.ids.insert(part.ids.begin(), before.begin(), before.end());
-    part.given.source = before.size();
+    part.forced.source = before.size();
     part.prefix.insert(part.prefix.begin(), languages.target.begin(), languages.target.end());
-    part.given.target = languages.target.size();
+    part.forced.target = languages.target.size();
   }
 }
 

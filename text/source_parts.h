@@ -19,7 +19,7 @@ inline namespace v0 {
 
 /// Numbers of tokens at the beginning of a source and of its target that name the languages. These tokens are part of
 /// the request: their probabilities count as 1, and results do not contain them.
-struct GivenTokens {
+struct ForcedTokens {
   size_t source = 0;
   size_t target = 0;
 };
@@ -35,7 +35,7 @@ struct SourcePart {
   std::vector<ByteSpan> spans{};  ///< bytes of the text, in the case in which it is read, of each token of `plain`
   Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
   Ids prefix{};              ///< ids that its translation begins with
-  GivenTokens given{};       ///< of `ids` and `prefix`
+  ForcedTokens forced{};     ///< their numbers in `ids` and `prefix`
   std::vector<Ids> terms{};  ///< ids that its translation contains; at most kMaxTermTokens tokens
   size_t begin = 0;          ///< byte of the text, in the case in which it is read, at which `plain` begins
   /// The source's case, which its translation is given. mixed: `plain` is the source, and so is the translation's case.

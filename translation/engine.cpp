@@ -300,8 +300,8 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   for (const size_t number : batch) {
     const SourcePart& part = parts[number];
     search.alignments |= part.has_tags;
-    const size_t given = tokenizer_.target().is_listed() ? part.prefix.size() : part.given.target;
-    requests.push_back({part.ids, part.prefix, static_cast<int64_t>(given), part.terms});
+    const size_t forced = tokenizer_.target().is_listed() ? part.prefix.size() : part.forced.target;
+    requests.push_back({part.ids, part.prefix, static_cast<int64_t>(forced), part.terms});
     if (shortlist_) requests.back().shortlist = shortlist_->tokens_for(part.ids);
     if (search.constraint) requests.back().text = part.plain;
   }
@@ -312,14 +312,14 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   auto found = beam_search(*model_, requests, search, distinct, context);
   for (size_t i = 0; i < found.size(); ++i) {
     Translation& translation = translations[batch[i]];
-    const GivenTokens given = parts[batch[i]].given;
+    const ForcedTokens forced = parts[batch[i]].forced;
     for (auto& hypothesis : found[i])
-      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target(), given));
+      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target(), forced));
     if (options.mbr.candidates > 0)
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));
     translation.unknown = parts[batch[i]].unknown;
-    for (size_t token = given.source; token < requests[i].source.size(); ++token)
+    for (size_t token = forced.source; token < requests[i].source.size(); ++token)
       translation.source_tokens.push_back(tokenizer_.source().piece(requests[i].source[token]));
   }
   if (options.rerank.candidates > 0) rerank(parts, batch, options, translations);
@@ -410,7 +410,7 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
        score_targets(*model_, source_ids, target_ids, with_head(options.search), options.batch_size,
                      options.batch_tokens, parallel_for_, languages.target.size(), call_hooks.should_stop())) {
     const size_t i = scored.size();
-    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), pairs.parts[i].given));
+    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), pairs.parts[i].forced));
     scored.back().text = targets[i];
   }
   return scored;

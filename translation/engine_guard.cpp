@@ -46,7 +46,7 @@ std::vector<Attention> TranslationEngine::attention_of(const std::vector<SourceP
   for (size_t i = 0; i < parts.size(); ++i) {
     source_ids.push_back(parts[i].ids);
     Ids& ids = target_ids.emplace_back(parts[i].prefix.begin(),
-                                       parts[i].prefix.begin() + static_cast<int64_t>(parts[i].given.target));
+                                       parts[i].prefix.begin() + static_cast<int64_t>(parts[i].forced.target));
     const Ids own = tokenizer_.target().encode(targets[i]);
     ids.insert(ids.end(), own.begin(), own.end());
     if (static_cast<int64_t>(ids.size()) > most_tokens_) ids.resize(static_cast<size_t>(most_tokens_));
@@ -56,8 +56,8 @@ std::vector<Attention> TranslationEngine::attention_of(const std::vector<SourceP
   std::vector<Attention> attention;
   for (IdHypothesis& found :
        score_targets(*model_, source_ids, target_ids, search, options.batch_size, options.batch_tokens, one_by_one)) {
-    const GivenTokens given = parts[attention.size()].given;
-    attention.push_back(to_hypothesis(std::move(found), tokenizer_.target(), given).alignment);
+    const ForcedTokens forced = parts[attention.size()].forced;
+    attention.push_back(to_hypothesis(std::move(found), tokenizer_.target(), forced).alignment);
   }
   return attention;
 }

@@ -181,7 +181,7 @@ Translation TranslationGuard::joined(const SourcePart& part, const std::vector<I
   std::vector<SourcePart> pieces;
   for (const Ids& ids : cut) {
     SourcePart piece = part;
-    piece.ids.resize(part.given.source);
+    piece.ids.resize(part.forced.source);
     piece.ids.insert(piece.ids.end(), ids.begin(), ids.end());
     pieces.push_back(std::move(piece));
   }
@@ -207,9 +207,9 @@ void TranslationGuard::retry(const SourcePart& part, Translation& translation) c
     if (other.warnings.size() < translation.warnings.size()) translation = std::move(other);
   };
   const std::vector<std::string> tokens = translation.source_tokens;
-  const Ids ids(part.ids.begin() + static_cast<int64_t>(part.given.source), part.ids.end());
+  const Ids ids(part.ids.begin() + static_cast<int64_t>(part.forced.source), part.ids.end());
   // A prefix and terms belong to the whole.
-  const bool may_cut = part.prefix.size() == part.given.target && part.terms.empty();
+  const bool may_cut = part.prefix.size() == part.forced.target && part.terms.empty();
   if (may_cut)
     if (const std::vector<Ids> sentences = sentences_of(ids, tokens, part.plain); sentences.size() > 1)
       take_if_better(joined(part, sentences, options));

@@ -84,23 +84,23 @@ std::vector<std::pair<size_t, size_t>> pairs_to_join(const std::vector<Hypothesi
 
 }  // namespace
 
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, GivenTokens given) {
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, ForcedTokens forced) {
   Hypothesis hypothesis;
   hypothesis.text = target.decode(found.ids);
   hypothesis.score = found.score;
   hypothesis.log_probability = found.log_probability;
   for (const int64_t id : found.ids) hypothesis.tokens.push_back(target.piece(id));
-  drop_first(hypothesis.tokens, given.target);
+  drop_first(hypothesis.tokens, forced.target);
   hypothesis.token_scores = std::move(found.token_scores);
   hypothesis.token_scores.pop_back();  // the end's
-  drop_first(hypothesis.token_scores, given.target);
+  drop_first(hypothesis.token_scores, forced.target);
   hypothesis.alignment = std::move(found.alignment);
   if (hypothesis.alignment.empty()) return hypothesis;
   hypothesis.alignment.pop_back();
-  drop_first(hypothesis.alignment, given.target);
+  drop_first(hypothesis.alignment, forced.target);
   for (auto& row : hypothesis.alignment) {
     row.pop_back();
-    drop_first(row, given.source);
+    drop_first(row, forced.source);
   }
   return hypothesis;
 }

@@ -9,8 +9,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The hypothesis that search found, as text, without the given tokens.
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, GivenTokens given = {});
+/// The hypothesis that search found, as text, without the forced tokens.
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, ForcedTokens forced = {});
 
 /// The pairs of results of two parts of a text that become its results.
 enum class JoinedResults {

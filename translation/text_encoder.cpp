@@ -24,8 +24,8 @@ namespace {
 // A text, or a part of one.
 struct TextPart {
   size_t text;
-  Ids ids;          // first the language's
-  size_t given{0};  // of those
+  Ids ids;           // first the language's
+  size_t forced{0};  // number of those
 };
 
 void check(const TextEncoderOptions& options) {
@@ -110,7 +110,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
     for (size_t row = 0; row < batches[b].size(); ++row) {
       const TextPart& part = parts[batches[b][row]];
       std::vector<float>& own = vectors[batches[b][row]];
-      own.assign(&states[row][part.given * width], states[row].data() + part.ids.size() * width);
+      own.assign(&states[row][part.forced * width], states[row].data() + part.ids.size() * width);
       if (!options.token_vectors) own = sum_of(own, width);
     }
   });

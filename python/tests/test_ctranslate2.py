@@ -63,7 +63,7 @@ class LikeCTranslate2(unittest.TestCase):
             self.assertEqual(result.hypotheses[0][0], "deu_Latn")
             self.assertEqual(result.hypotheses[0][1:], direct.tokens)
 
-    def test_given_tokens_have_probability_1(self):
+    def test_forced_tokens_have_probability_1(self):
         source = [self.tokenizer.encode(TEXTS[0])]
         options = {"beam_size": 8, "length_penalty": 0}
         prefix = self.tokenizer.encode("the cat", "target")

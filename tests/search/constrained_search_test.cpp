@@ -194,7 +194,7 @@ TEST(RepetitionPenalty, IsForWhatAPrefixHasButNotForTheLanguage) {
   SearchContext context;
   context.prefixes_are_complete = true;
   for (const int64_t given : {0, 1}) {
-    request.given_tokens = given;
+    request.forced_tokens = given;
     const auto found = beam_search(TableModel(table, 3), {request}, options, {}, context).at(0).at(0);
     const Distribution last = penalized(table, 3, given)(request.source, request.prefix);
     EXPECT_NEAR(found.token_scores.back(), std::log(last.at(kEnd)), kTolerance) << given;

@@ -379,7 +379,7 @@ TEST(BeamSearch, DoesNotCountTheGivenLanguageInTheLeastLength) {
   options.min_length = 1;
   SearchRequest request{{kA, kB}, {kD}, 1};
   EXPECT_THAT(beam_search(TableModel(table), {request}, options).at(0).at(0).ids, ElementsAre(kD, kA));
-  request.given_tokens = 0;
+  request.forced_tokens = 0;
   EXPECT_THAT(beam_search(TableModel(table), {request}, options).at(0).at(0).ids, ElementsAre(kD));
 }
 
