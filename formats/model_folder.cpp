@@ -6,6 +6,7 @@
 #include <transmute/common/files.h>
 #include <transmute/formats/model_checksums.h>
 #include <transmute/formats/model_store.h>
+#include <transmute/formats/shortlist_file.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 
 #include <filesystem>
@@ -165,6 +166,7 @@ LoadedModel load_model_folder(const std::string& path, const ParallelFor& parall
   check_tokenizer(tokenizer, checksums);
   LoadedModel model = describe_model(std::move(tokenizer), std::move(config), config_path, weight_bytes);
   model.profile = std::move(profile);
+  model.shortlist = load_shortlist(folder, model.tokenizer);
   model.weights = Weights(model.options, weights.get(), weights_path);
   return model;
 }
@@ -196,6 +198,7 @@ void save_model_folder(const std::string& folder, const std::string& config, con
   } else {
     std::filesystem::remove(path_in(folder, kTextProfileFile));  // an earlier model's
   }
+  std::filesystem::remove(path_in(folder, kShortlistFile));  // likewise; add_shortlist() writes it
   checksums.save(folder);
 }
 

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/formats/model_checksums.h>
 #include <transmute/formats/model_folder.h>
+#include <transmute/formats/shortlist_file.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 
 #include <filesystem>
@@ -22,8 +23,9 @@ void check_may_replace_model(const std::string& path, const std::string& flag) {
   const auto holds = [&](const char* file) { return fs::is_regular_file(fs::path(path) / file); };
   if (!holds(kConfigFile) || (!holds(kWeightsFile) && !holds(kNeutralWeightsFile)))
     throw std::invalid_argument(fmt::format("{}: exists and is not a model folder; name another {}", path, flag));
-  const std::set<std::string> ours{kConfigFile,      kWeightsFile,         kNeutralWeightsFile,  kChecksumsFile,
-                                   kTextProfileFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile};
+  const std::set<std::string> ours{kConfigFile,          kWeightsFile,         kNeutralWeightsFile,
+                                   kChecksumsFile,       kTextProfileFile,     kShortlistFile,
+                                   kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile};
   for (const auto& entry : fs::directory_iterator(path))
     if (const std::string name = entry.path().filename().string(); ours.count(name) == 0)
       throw std::invalid_argument(

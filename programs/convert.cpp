@@ -8,6 +8,7 @@
 #include <transmute/formats/foreign/hugging_face_writer.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/model_output.h>
+#include <transmute/formats/shortlist_file.h>
 #include <transmute/network/precision.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
@@ -76,6 +77,7 @@ void write(const transmute::LoadedModel& model, const std::string& form, Precisi
     else
       transmute::save_model_folder(folder, model.config, model.tokenizer, model.weights.stored_as(precision),
                                    kModelFolders.at(form), model.profile);
+    if (kModelFolders.count(form) > 0 && model.shortlist) transmute::add_shortlist(folder, *model.shortlist);
   });
   for (const std::string& sentence : notes) transmute::note(sentence);
   transmute::note("wrote " + output);

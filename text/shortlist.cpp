@@ -88,8 +88,15 @@ struct WeightedToken {
 
 }  // namespace
 
-Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer)
-    : translations_(static_cast<size_t>(tokenizer.source().size())) {
+ShortlistTable::ShortlistTable(const std::vector<Ids>& translations, const Ids& always)
+    : always(always.begin(), always.end()) {
+  for (const Ids& list : translations) {
+    tokens.insert(tokens.end(), list.begin(), list.end());
+    ends.push_back(static_cast<int64_t>(tokens.size()));
+  }
+}
+
+Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer) {
   const auto require = [](int64_t value, const char* name) {
     if (value < 0) throw std::invalid_argument(fmt::format("{} must not be negative, not {}", name, value));
   };
@@ -98,7 +105,7 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
 
   const IdsByPiece sources = ids_by_piece(tokenizer.source());
   const IdsByPiece targets = tokenizer.shared() ? sources : ids_by_piece(tokenizer.target());
-  std::vector<std::vector<WeightedToken>> table(translations_.size());
+  std::vector<std::vector<WeightedToken>> table(static_cast<size_t>(tokenizer.source().size()));
   int64_t unknown = 0;
   LineReader reader(options.table);
   TableLine entry;
@@ -126,35 +133,67 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
         "make_shortlist makes a table for it",
         options.table, unknown, reader.line_number()));
 
+  std::vector<Ids> translations(table.size());
   for (size_t source = 0; source < table.size(); ++source) {
     auto& found = table[source];
     const auto more_probable = [](const WeightedToken& a, const WeightedToken& b) {
       return a.probability > b.probability;
     };
     std::stable_sort(found.begin(), found.end(), more_probable);
-    found.resize(std::min(found.size(), static_cast<size_t>(options.best)));
-    Ids& tokens = translations_[source];
-    for (const WeightedToken& weighted : found) tokens.push_back(weighted.token);
+    for (const WeightedToken& weighted : found) translations[source].push_back(weighted.token);
+  }
+  complete(std::move(translations), options, tokenizer);
+}
+
+Shortlist::Shortlist(std::vector<Ids> translations, const ShortlistOptions& options, const Tokenizer& tokenizer) {
+  translations.resize(static_cast<size_t>(tokenizer.source().size()));
+  complete(std::move(translations), options, tokenizer);
+}
+
+Shortlist::Shortlist(ShortlistTable table, const Tokenizer& tokenizer) : table_(std::move(table)) {
+  const auto are_targets = [&](const std::vector<int32_t>& tokens) {
+    return std::all_of(tokens.begin(), tokens.end(),
+                       [&](int32_t token) { return token >= 0 && token < tokenizer.target().size(); });
+  };
+  const bool are_lists = std::is_sorted(table_.ends.begin(), table_.ends.end()) &&
+                         (table_.ends.empty() || table_.ends.front() >= 0) &&
+                         (table_.ends.empty() ? 0 : table_.ends.back()) == static_cast<int64_t>(table_.tokens.size());
+  if (!are_lists || table_.source_tokens() != tokenizer.source().size() || !are_targets(table_.tokens) ||
+      !are_targets(table_.always))
+    throw std::invalid_argument("the shortlist is not one of this model's tokenizer");
+  find_numbers(tokenizer);
+}
+
+// Takes the best translations, and adds the source tokens themselves and what is on every list.
+void Shortlist::complete(std::vector<Ids> translations, const ShortlistOptions& options, const Tokenizer& tokenizer) {
+  const IdsByPiece targets = ids_by_piece(tokenizer.target());
+  for (size_t source = 0; source < translations.size(); ++source) {
+    Ids& tokens = translations[source];
+    tokens.resize(std::min(tokens.size(), static_cast<size_t>(options.best)));
     const std::string piece = tokenizer.source().piece(static_cast<int64_t>(source));
     for (const std::string& copy : {piece, in_the_other_place(piece)})
       if (const auto same = targets.find(copy); same != targets.end()) tokens.push_back(same->second);
   }
-  always_ = translations_[special_ids::kEnd];
+  Ids always = translations[special_ids::kEnd];
   // SentencePiece orders its vocabulary by how much a piece is worth, after the reserved ones and the bytes.
   for (int64_t id = special_ids::kCount, count = 0; id < tokenizer.target().size() && count < options.frequent; ++id) {
     if (is_byte_piece(tokenizer.target().piece(id))) continue;
-    always_.push_back(id);
+    always.push_back(id);
     ++count;
   }
-  keep_copyable_tokens(tokenizer);
-}
-
-void Shortlist::keep_copyable_tokens(const Tokenizer& tokenizer) {
   for (int64_t id = special_ids::kCount; id < tokenizer.target().size(); ++id) {
     const std::string piece = tokenizer.target().piece(id);
-    if (!is_copyable(piece)) continue;
+    if (is_copyable(piece) && next_number(piece, 0).size() <= 1) always.push_back(id);
+  }
+  table_ = ShortlistTable(translations, always);
+  find_numbers(tokenizer);
+}
+
+void Shortlist::find_numbers(const Tokenizer& tokenizer) {
+  for (int64_t id = special_ids::kCount; id < tokenizer.target().size(); ++id) {
+    const std::string piece = tokenizer.target().piece(id);
+    if (!has_digit(piece) || !is_copyable(piece)) continue;
     const std::string number(next_number(piece, 0));
-    if (number.size() <= 1) always_.push_back(id);
     if (number.size() > 1) of_numbers_[number].push_back(id);
     longest_number_ = std::max(longest_number_, number.size());
   }
@@ -178,10 +217,11 @@ void Shortlist::add_numbers(const Ids& source, Ids& tokens) const {
 }
 
 Ids Shortlist::tokens_for(const Ids& source) const {
-  Ids tokens = always_;
+  Ids tokens(table_.always.begin(), table_.always.end());
   for (const int64_t id : source) {
-    const Ids& own = translations_.at(static_cast<size_t>(id));
-    tokens.insert(tokens.end(), own.begin(), own.end());
+    const auto number = static_cast<size_t>(id);
+    const int64_t end = table_.ends.at(number), begin = number == 0 ? 0 : table_.ends[number - 1];
+    tokens.insert(tokens.end(), table_.tokens.begin() + begin, table_.tokens.begin() + end);
   }
   add_numbers(source, tokens);
   std::sort(tokens.begin(), tokens.end());

@@ -160,7 +160,7 @@ void TranslationEngine::check_options(const TranslationOptions& given) const {
   SearchOptions search = with_head(search_of(given));
   search.alignments |= given.word_alignments || given.inline_tags;
   check_search_options(search);
-  if (given.search.constraint && shortlist_)
+  if (given.search.constraint && shortlist_ && shortlist_is_asked_for_)
     throw std::invalid_argument(
         "a shortlist cannot be combined with a constraint (on trees, for one), which may allow other tokens");
   if (given.rerank.candidates > 0 && !reverse_)
@@ -296,13 +296,14 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
     if (is_new) answer->second = continues_word(tokenizer_.target(), before, after);
     return answer->second;
   };
+  const bool is_shortlisted = shortlist_ && (shortlist_is_asked_for_ || (!search.constraint && !search.sampling));
   std::vector<SearchRequest> requests;
   for (const size_t number : batch) {
     const SourcePart& part = parts[number];
     search.alignments |= part.has_tags;
     const size_t forced = tokenizer_.target().is_listed() ? part.prefix.size() : part.forced.target;
     requests.push_back({part.ids, part.prefix, static_cast<int64_t>(forced), part.terms});
-    if (shortlist_) requests.back().shortlist = shortlist_->tokens_for(part.ids);
+    if (is_shortlisted) requests.back().shortlist = shortlist_->tokens_for(part.ids);
     if (search.constraint) requests.back().text = part.plain;
   }
   SearchHooks distinct = hooks;

@@ -39,8 +39,17 @@ class TranslationEngine {
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  /// From now on translations are made of what a source's shortlist has.
-  void use(std::shared_ptr<const Shortlist> shortlist) { shortlist_ = std::move(shortlist); }
+  /// From now on translations are made of what a source's shortlist has; null: of the whole vocabulary.
+  void use(std::shared_ptr<const Shortlist> shortlist) {
+    shortlist_ = std::move(shortlist);
+    shortlist_is_asked_for_ = true;
+  }
+  /// The same for a shortlist that nobody has asked for: samples and searches with a constraint have the whole
+  /// vocabulary.
+  void use_by_default(std::shared_ptr<const Shortlist> shortlist) {
+    shortlist_ = std::move(shortlist);
+    shortlist_is_asked_for_ = false;
+  }
 
   /// From now on this attention head gives the alignments if options name neither layer nor head; both from 1.
   void align_with(int64_t layer, int64_t head) {
@@ -146,9 +155,10 @@ class TranslationEngine {
   SentenceSplitter splitter_;  // of the training text's language
   bool splits_sentences_ = true;
   std::optional<ConfidenceCurve> curve_;
-  UnknownCharacters unknown_characters_;              // of the source
-  std::unordered_set<std::string> learned_;           // protected spans that are left to the models
-  std::shared_ptr<const Shortlist> shortlist_;        // where there is one
+  UnknownCharacters unknown_characters_;        // of the source
+  std::unordered_set<std::string> learned_;     // protected spans that are left to the models
+  std::shared_ptr<const Shortlist> shortlist_;  // where there is one
+  bool shortlist_is_asked_for_ = false;
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   int64_t alignment_layer_ = 0, alignment_head_ = 0;  // as in SearchOptions
   ParallelFor parallel_for_;

@@ -25,8 +25,11 @@ struct Translator::State {
     engine->align_with(default_search.alignment_layer, default_search.alignment_head);
     engine->use(opened.profile.sentences);
     engine->leave_to_models(opened.profile.protection.learned);
-    engine->use(options.shortlist.table.empty() ? opened.shortlist
-                                                : std::make_shared<Shortlist>(options.shortlist, opened.tokenizer));
+    if (const std::string& table = options.shortlist.table; table.empty()) {
+      if (device.is_cpu()) engine->use_by_default(std::move(opened.shortlist));
+    } else if (table != kNoShortlist) {
+      engine->use(std::make_shared<Shortlist>(options.shortlist, opened.tokenizer));
+    }
     engine->use(opened.profile.translations);
     if (!options.reverse_model.empty()) engine->rerank_with(open_reverse(options));
   }

@@ -103,7 +103,7 @@ std::shared_ptr<const Shortlist> read_marian_shortlist(const std::string& path, 
   Ids always = lists[special_ids::kEnd];  // every source ends so
   for (uint64_t number = 0; number < std::min<uint64_t>(file.frequent, targets.size()); ++number)
     always.push_back(targets[number]);
-  return std::make_shared<Shortlist>(std::move(lists), std::move(always));
+  return std::make_shared<Shortlist>(ShortlistTable(lists, always));
 }
 
 }  // namespace formats

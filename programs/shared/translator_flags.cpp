@@ -5,6 +5,7 @@
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/translator_flags.h>
+#include <transmute/text/shortlist.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -84,7 +85,8 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
   CLI::Option* const table =
       app.add_option("--shortlist", shortlist.table,
                      "a table written by make_shortlist; restricts output to the table's translations of the line's "
-                     "tokens, tokens of the line itself, digits, punctuation and frequent tokens")
+                     "tokens, tokens of the line itself, digits, punctuation and frequent tokens; none: no shortlist, "
+                     "not even the model's own")
           ->type_name("FILE")
           ->check(not_empty())
           ->group("Shortlist");
@@ -142,7 +144,8 @@ TranslatorOptions TranslatorFlags::options() const {
 }
 
 std::vector<NamedInput> TranslatorFlags::inputs() const {
-  std::vector<NamedInput> inputs{{"--rerank", options_.reverse_model}, {"--shortlist", options_.shortlist.table}};
+  std::vector<NamedInput> inputs{{"--rerank", options_.reverse_model}};
+  if (options_.shortlist.table != kNoShortlist) inputs.push_back({"--shortlist", options_.shortlist.table});
   for (const std::string& model : models_) inputs.push_back({"--model", model});
   return inputs;
 }

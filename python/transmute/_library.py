@@ -330,7 +330,7 @@ def open_model(
         address = call(open_function, to_path(models[0]), ctypes.byref(opening))
     except RuntimeError as error:
         files = [*models, *(options.get(name) for name in ("shortlist", "reverse_model"))]
-        if any(path is not None and not os.path.exists(path) for path in files):
+        if any(path not in (None, "none") and not os.path.exists(path) for path in files):
             raise FileNotFoundError(str(error)) from None
         raise
     return Handle(address, close_function, what)

@@ -58,7 +58,7 @@ class Translator(_Model):
                the model is stored if the device is fast at it, otherwise float32
     threads    worker threads on the CPU; 0: one per core
     device     "cpu", "cuda", "cuda:N" or "auto". GPUs need the library libtransmute_torch
-    shortlist  a table written by `make_shortlist`
+    shortlist  a table written by `make_shortlist`, or "none"; default: the model's own, if any
     rerank     a model of the opposite direction, for the option rerank_candidates
     listed_pieces  whether texts, prefixes and translations are lists of the vocabulary's pieces with spaces between them,
                languages included, for programs with a tokenizer of their own

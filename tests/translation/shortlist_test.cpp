@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
+#include <transmute/formats/model_checksums.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/formats/shortlist_file.h>
+#include <transmute/formats/tensor_file.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
@@ -12,6 +16,9 @@
 #include <transmute/translation/transmute.h>
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -214,6 +221,74 @@ TEST_F(ATranslatorWithAShortlist, TakesWhatIsDemandedFromTheWholeVocabulary) {
   translation_.target_prefixes = {"geschlossen"};
   const auto found = translator.translate_batch({"the red house"}, translation_).front().hypotheses.front();
   EXPECT_THAT(found.text, AllOf(HasSubstr("geschlossen"), HasSubstr("Brücke")));
+}
+
+TEST_F(ATranslatorWithAShortlist, TakesTheOneOfItsModelsFolder) {
+  translation_.search.num_hypotheses = 1;
+  const auto listed = texts_of(Translator(folder_.path(), options_).translate_batch(tiny_english(), translation_));
+  const auto whole = texts_of(Translator(folder_.path()).translate_batch(tiny_english(), translation_));
+  ASSERT_NE(listed, whole);
+  TranslationOptions samples = translation_;
+  samples.search.sampling.emplace();
+  const auto drawn = texts_of(Translator(folder_.path()).translate_batch(tiny_english(), samples));
+  const Shortlist shortlist(options_.shortlist, tokenizer_);
+  add_shortlist(folder_.path(), shortlist);
+  const Translator translator(folder_.path());
+  EXPECT_EQ(texts_of(translator.translate_batch(tiny_english(), translation_)), listed);
+  EXPECT_EQ(texts_of(translator.translate_batch(tiny_english(), samples)), drawn) << "of the whole vocabulary";
+  TranslatorOptions none;
+  none.shortlist.table = kNoShortlist;
+  EXPECT_EQ(texts_of(Translator(folder_.path(), none).translate_batch(tiny_english(), translation_)), whole);
+  const auto loaded = load_model_folder(folder_.path()).shortlist;
+  ASSERT_NE(loaded, nullptr);
+  for (const std::string& text : tiny_english()) {
+    const Ids source = tokenizer_.source().encode(text);
+    EXPECT_EQ(loaded->tokens_for(source), shortlist.tokens_for(source));
+  }
+}
+
+TEST_F(ATranslatorWithAShortlist, RefusesADamagedOneOfItsModelsFolder) {
+  const std::string path = folder_ / kShortlistFile;
+  const auto refusal = [&] { return message_of<std::runtime_error>([&] { Translator{folder_.path()}; }); };
+  const auto array_of = [](const std::vector<int64_t>& numbers, NumberType type) {
+    Array array({static_cast<int64_t>(numbers.size())}, type);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const auto narrow = static_cast<int32_t>(numbers[i]);
+      if (type == NumberType::int64) std::memcpy(static_cast<int64_t*>(array.data()) + i, &numbers[i], sizeof(int64_t));
+      if (type == NumberType::int32) std::memcpy(static_cast<int32_t*>(array.data()) + i, &narrow, sizeof narrow);
+    }
+    return array;
+  };
+  const auto refusal_of = [&](const std::vector<int64_t>& ends, const std::vector<int64_t>& tokens,
+                              NumberType type = NumberType::int32) {
+    std::filesystem::remove(folder_ / kChecksumsFile);
+    write_tensor_file(path, {{"ends", array_of(ends, NumberType::int64)},
+                             {"tokens", array_of(tokens, type)},
+                             {"always", array_of({5}, NumberType::int32)}});
+    return refusal();
+  };
+  add_shortlist(folder_.path(), Shortlist(options_.shortlist, tokenizer_));
+  const std::string good = testing::read_text(path);
+  std::string damaged = good;
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  write_text(path, damaged);
+  EXPECT_THAT(refusal(), HasSubstr(kShortlistFile));
+  std::filesystem::remove(path);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(kShortlistFile), HasSubstr("is missing")));
+
+  const int64_t sources = tokenizer_.source().size(), targets = tokenizer_.target().size();
+  std::vector<int64_t> ends(static_cast<size_t>(sources), 2);
+  EXPECT_THAT(refusal_of(ends, {4, targets}), HasSubstr("not one of this model's tokenizer"));
+  EXPECT_THAT(refusal_of(ends, {4, -1}), HasSubstr("not one of this model's tokenizer"));
+  EXPECT_THAT(refusal_of(ends, {4}), HasSubstr("not one of this model's tokenizer")) << "the lists end past the last";
+  EXPECT_THAT(refusal_of(ends, {4, 5}, NumberType::int64), HasSubstr("it has no list 'tokens' of int32 numbers"));
+  for (const int64_t end : {int64_t{3}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
+    std::vector<int64_t> wrong = ends;
+    wrong.front() = end;
+    EXPECT_THAT(refusal_of(wrong, {4, 5}), HasSubstr("not one of this model's tokenizer")) << end;
+  }
+  ends.push_back(2);
+  EXPECT_THAT(refusal_of(ends, {4, 5}), HasSubstr("not one of this model's tokenizer")) << "of too many tokens";
 }
 
 TEST_F(ATranslatorWithAShortlist, ScoresWithTheWholeVocabulary) {
