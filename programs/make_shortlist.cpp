@@ -8,6 +8,7 @@
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/stream_flags.h>
 #include <transmute/programs/shared/translator_flags.h>
+#include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/training/data/lexical_model.h>
 
@@ -22,9 +23,9 @@ struct Arguments {
   std::string model;
   std::vector<std::string> source, target;
   std::string output;
-  int64_t best = 100;
-  double least = 1e-4;
-  int64_t iterations = 5;
+  int64_t best = transmute::ShortlistOptions().best;
+  double least = transmute::kLeastShortlistProbability;
+  int64_t iterations = transmute::kShortlistIterations;
   int threads = 0;
   transmute::LengthLimits limits;
 };

@@ -60,6 +60,7 @@ class TrainingSession {
   const char* better_model(ValidationScore& last);
   bool load_weights(const std::string& model);
   void judge_model(const ValidationScore& last, const char* recommended);
+  void add_shortlist_if_harmless(const char* model, const TranslatedText& translated);
   void recommend(const char* model);
   void save_model(const std::string& folder);
   RunFacts facts() const;

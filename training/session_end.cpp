@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a training: the finished model, what it is worth, and which model is recommended.
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/formats/shortlist_file.h>
 #include <transmute/model/module_weights.h>
+#include <transmute/training/learned_shortlist.h>
 #include <transmute/training/session.h>
 #include <transmute/training/text_checks.h>
 
+#include <cmath>
 #include <stdexcept>
 
 namespace transmute {
@@ -38,6 +43,7 @@ void TrainingSession::finish() {
   log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
   const char* const better = better_model(last);
   judge_model(last, better);
+  add_shortlist_if_harmless(better, last.translated);
   write_report();
   recommend(better);
 }
@@ -113,6 +119,27 @@ bool TrainingSession::load_weights(const std::string& model) {
     log_.warn(fmt::format("{} cannot be validated: {}", model, error.what()));
     return false;
   }
+}
+
+// Adds a shortlist to one of the run's models, if it shortens the work and `translated`, the model's translations of
+// the validation text, are as good with it.
+void TrainingSession::add_shortlist_if_harmless(const char* model, const TranslatedText& translated) {
+  constexpr double kHarmless = 0.1;           // BLEU
+  constexpr int64_t kLeastVocabulary = 1000;  // below, a batch's lists have most of it
+  if (verdict_.worth != Worth::some || tokenizer_.target().size() < kLeastVocabulary) return;
+  const std::string folder = path_in(folder_.path(), model);
+  const std::shared_ptr<const Shortlist> shortlist = learn_shortlist(config_, tokenizer_);
+  if (!shortlist_pays(*shortlist, tokenizer_, translated.sources) || !load_weights(folder)) return;
+  const double whole = translated.bleu(), listed = validator_->translate(validator_->search(), shortlist).bleu();
+  const bool is_harmless = std::abs(whole - listed) < kHarmless;
+  log_.info(fmt::format("with a vocabulary shortlist, BLEU is {:.2f} instead of {:.2f}: {}", listed, whole,
+                        is_harmless ? "the model gets it" : "the model does without"));
+  if (!is_harmless) return;
+  const LoadedModel saved = load_model_folder(folder);
+  write_folder_atomically(folder, [&](const std::string& partial) {
+    save_model_folder(partial, saved.config, saved.tokenizer, saved.weights, kWeightsFile, saved.profile);
+    add_shortlist(partial, *shortlist);
+  });
 }
 
 void TrainingSession::recommend(const char* model) {

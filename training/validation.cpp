@@ -222,22 +222,23 @@ std::string Validator::conditions() const {
                      validation.beam_size, validation.length_alpha);
 }
 
-TranslatedText Validator::translate() const {
+SearchOptions Validator::search() const {
   SearchOptions search;
   search.beam_size = parts_.config.validation.beam_size;
   search.length_alpha = parts_.config.validation.length_alpha;
-  return translate(search);
+  return search;
 }
 
-TranslatedText Validator::translate(const SearchOptions& search) const {
+TranslatedText Validator::translate(const SearchOptions& search, std::shared_ptr<const Shortlist> shortlist) const {
   const int64_t max_sentences = parts_.config.validation.max_sentences;
   Transformer& transformer = parts_.replicas.transformer();
   transformer->eval();
   const ParallelFor parallel_for = [this](size_t count, const std::function<void(size_t)>& task) {
     parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
   };
-  const TranslationEngine engine(make_step_model(transformer, parts_.resolved.device, Precision::float32, parallel_for),
-                                 parts_.tokenizer, parallel_for);
+  TranslationEngine engine(make_step_model(transformer, parts_.resolved.device, Precision::float32, parallel_for),
+                           parts_.tokenizer, parallel_for);
+  engine.use(std::move(shortlist));
   TranslationOptions options;
   options.guard = Guard::warn;             // the score is the search's; confidence depends on warnings
   options.letter_case = LetterCase::kept;  // what is measured is the network

@@ -4,10 +4,12 @@
 #include <transmute/common/json.h>
 #include <transmute/network/search_options.h>
 #include <transmute/text/checks/confidence.h>
+#include <transmute/text/shortlist.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/resolved_options.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -76,9 +78,11 @@ class Validator {
   /// The other things that its scores depend on: the content of the validation text and, for translations, how many
   /// there are and the search. Reads the text's files.
   std::string conditions() const;
-  /// The translations by the search that the config gives for validation.
-  TranslatedText translate() const;
-  TranslatedText translate(const SearchOptions& search) const;
+  /// The translations by the search that the config gives for validation, search().
+  TranslatedText translate() const { return translate(search()); }
+  /// @param shortlist of the tokenizer; null: translations may have the whole vocabulary
+  TranslatedText translate(const SearchOptions& search, std::shared_ptr<const Shortlist> shortlist = nullptr) const;
+  SearchOptions search() const;
   /// All of it, after `step`.
   ValidationScore measure(int64_t step) const;
 

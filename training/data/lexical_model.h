@@ -9,6 +9,10 @@
 namespace transmute {
 inline namespace v0 {
 
+/// For tables of translations: iterations of expectation maximization, and the least probability of a translation.
+constexpr int64_t kShortlistIterations = 5;
+constexpr double kLeastShortlistProbability = 1e-4;
+
 /// Probabilities that a target token translates a source token: t(target | source) of Model 1 of Brown et al., "The
 /// Mathematics of Statistical Machine Translation", 1993, by expectation maximization. The source's end is Model 1's
 /// empty word, which is in every source.
