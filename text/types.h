@@ -19,7 +19,8 @@ inline namespace v0 {
 /// A vocabulary shortlist: restricts a translation to the likely target tokens of its source tokens. This shortens the
 /// decoder's output product, and helps most with a large vocabulary. make_shortlist writes the table.
 struct ShortlistOptions {
-  /// File of lines "target-token source-token probability"; empty: the shortlist that the model's files have, if any.
+  /// File of lines "target-token source-token probability"; "none" (kNoShortlist): the whole vocabulary; empty: the
+  /// shortlist that the model's files have, if any. That one is for CPUs, and not for samples or with a constraint.
   std::string table{};
   int64_t best = 100;      ///< maximum number of target tokens per source token
   int64_t frequent = 100;  ///< number of tokens from the start of the vocabulary to allow always

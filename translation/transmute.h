@@ -55,7 +55,7 @@ typedef struct transmute_translator_options {
   const char* const* ensemble; /* further models with the same tokenizer, whose probabilities are averaged */
   size_t ensemble_size;        /* models in `ensemble` */
 
-  const char* shortlist;      /* file of a vocabulary shortlist, or NULL */
+  const char* shortlist;      /* file of a vocabulary shortlist; "none"; NULL: the model's own, if any */
   int64_t shortlist_best;     /* maximum number of target tokens per source token */
   int64_t shortlist_frequent; /* tokens from the start of the vocabulary to allow always */
 
