@@ -134,13 +134,23 @@ void read_archived(const std::string& path, PickleObjects objects, const UseOfSa
   use(pickle, tensors);
 }
 
-}  // namespace
-
-void read_saved(const std::string& path, PickleObjects objects, const UseOfSaved& use) {
+std::string begin_of(const std::string& path) {
   std::string begin(kOldLayoutBegin.size(), '\0');
   begin.resize(InputFile(path).read(0, begin.data(), begin.size()));
+  return begin;
+}
+
+}  // namespace
+
+bool is_saved(const std::string& path) {
+  const std::string begin = begin_of(path);
+  return begin == kOldLayoutBegin || begins_with(begin, kArchiveBegin);
+}
+
+void read_saved(const std::string& path, PickleObjects objects, const UseOfSaved& use) {
+  const std::string begin = begin_of(path);
   if (begin == kOldLayoutBegin) return read_old_layout(path, objects, use);
-  if (begin.compare(0, kArchiveBegin.size(), kArchiveBegin) == 0) return read_archived(path, objects, use);
+  if (begins_with(begin, kArchiveBegin)) return read_archived(path, objects, use);
   throw std::runtime_error(fmt::format("{}: no file of torch.save; restore it", path));
 }
 

@@ -98,6 +98,10 @@ bool splits_text(const Piece& piece) {
          piece.text.find(kNotSplitInto) == std::string::npos;
 }
 
+bool is_one_character(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }) == 1;
+}
+
 }  // namespace
 
 std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table) {
@@ -128,8 +132,11 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
       put_piece(result, {text + kNotSplitInto, {}, kTypeUnused});
     }
   }
-  for (const Piece& piece : parts.pieces)
-    if (splits_text(piece) && taken.insert(piece.text).second) put_piece(result, piece);
+  for (Piece piece : parts.pieces) {
+    if (!splits_text(piece) || !taken.insert(piece.text).second) continue;
+    if (table.limits_splitting && piece.type == kTypeNormal && !is_one_character(piece.text)) piece.type = kTypeUnused;
+    put_piece(result, piece);
+  }
   result += parts.others;
   put_number(result, kTableSize, table.pieces.size());
   return result;

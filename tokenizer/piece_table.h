@@ -18,6 +18,8 @@ inline namespace v0 {
 struct PieceTable {
   std::vector<std::string> pieces;  ///< the first special_ids::kCount stand for the reserved ids, whatever their text
   std::set<std::string> control;    ///< pieces that no text is split into and that no text shows, such as language tags
+  /// Text is split into the table's pieces and single characters alone, as after SentencePiece's SetVocabulary().
+  bool limits_splitting = false;
 };
 
 /// Ends the pieces of a table that the SentencePiece model does not have, so that they do not take part in splitting:

@@ -3,10 +3,9 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/common/zip_archive.h>
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/foreign/network_builder.h>
-#include <transmute/formats/state_dict.h>
+#include <transmute/formats/foreign/saved_checkpoint.h>
 
 #include <algorithm>
 #include <array>
@@ -44,27 +43,6 @@ fs::path dictionaries_for(const fs::path& folder) {
   return {};
 }
 
-// A file of torch.jit.save has a record beside what torch.save writes.
-bool is_torchscript(const std::string& path) {
-  std::string begin(2, '\0');
-  InputFile(path).read(0, begin.data(), begin.size());
-  return begin == "PK" && ZipArchive(path).has("constants.pkl");
-}
-
-// Adds the single values of a record: numbers and texts.
-void add_settings(const Pickle& pickle, const PickleValue* record, FairseqSettings& settings) {
-  constexpr size_t kMost = 10'000;  // some hundred; each is compared with those before it
-  if (record == nullptr || (record->kind != PickleKind::map && record->kind != PickleKind::object)) return;
-  if (record->values.size() > 2 * kMost) throw PickleError("it has more settings than fairseq");
-  for (size_t i = 0; i + 1 < record->values.size(); i += 2) {
-    const PickleValue &name = pickle[record->values[i]], &value = pickle[record->values[i + 1]];
-    if (name.kind != PickleKind::text) continue;
-    if (value.kind == PickleKind::number) settings[name.text] = value.number;
-    if (value.kind == PickleKind::real) settings[name.text] = value.real;
-    if (value.kind == PickleKind::text) settings[name.text] = value.text;
-  }
-}
-
 // Newer versions call the task and the architecture by the name of their record.
 void name_by_record(FairseqSettings& settings, const char* key) {
   if (!settings.contains(key) && settings.contains("_name")) settings[key] = settings["_name"];
@@ -90,17 +68,13 @@ struct Checkpoint {
   NamedArrays tensors;
 };
 
-Checkpoint read_checkpoint(const std::string& path) {
+Checkpoint read_fairseq(const std::string& path) {
   Checkpoint checkpoint;
-  try {
-    read_saved(path, PickleObjects::kept, [&](const Pickle& pickle, PickledTensors& tensors) {
-      const PickleValue* model = pickle.member(pickle.root(), "model");
-      if (model == nullptr) throw PickleError("it has no \"model\", as checkpoints of fairseq do");
-      checkpoint = {settings_of(pickle), tensors_of(pickle, *model, tensors)};
-    });
-  } catch (const PickleError& error) {
-    throw std::runtime_error(fmt::format("{}: {}; restore the file", path, error.what()));
-  }
+  read_checkpoint(path, [&](const Pickle& pickle, PickledTensors& tensors) {
+    const PickleValue* model = pickle.member(pickle.root(), "model");
+    if (model == nullptr) throw PickleError("it has no \"model\", as checkpoints of fairseq do");
+    checkpoint = {settings_of(pickle), tensors_of(pickle, *model, tensors)};
+  });
   if (checkpoint.settings.empty())
     throw std::runtime_error(
         fmt::format("{}: has neither the \"args\" nor the \"cfg\" with which fairseq trained it", path));
@@ -330,7 +304,7 @@ std::string find_fairseq_checkpoint(const std::string& path) {
 }
 
 LoadedModel load_fairseq_checkpoint(const std::string& path) {
-  Checkpoint checkpoint = read_checkpoint(path);
+  Checkpoint checkpoint = read_fairseq(path);
   const JsonConfig config(path, std::move(checkpoint.settings));
   ForeignModel model;
   model.path = path;

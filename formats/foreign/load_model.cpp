@@ -5,9 +5,11 @@
 #include <transmute/formats/foreign/ctranslate2.h>
 #include <transmute/formats/foreign/fairseq.h>
 #include <transmute/formats/foreign/hugging_face.h>
+#include <transmute/formats/foreign/joeynmt.h>
 #include <transmute/formats/foreign/marian.h>
 #include <transmute/formats/foreign/marian_binary.h>
 #include <transmute/formats/foreign/marian_folder.h>
+#include <transmute/formats/foreign/opennmt.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/formats/torchscript_file.h>
 
@@ -29,15 +31,20 @@ bool is_no_zip_archive(const std::string& path) {
 
 LoadedModel load_any_model(const std::string& name, const ParallelFor& parallel_for, WeightMemory memory) {
   const std::string path = model_path(name);
+  if (const std::string checkpoint = formats::find_joeynmt_checkpoint(path); !checkpoint.empty())
+    return formats::load_joeynmt_checkpoint(checkpoint);  // its folder has a config.yaml, too
   if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
     if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, parallel_for);
     if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())
       return formats::load_ctranslate2_folder(folder);
     if (const std::string npz = formats::find_marian_file(path); !npz.empty()) return formats::load_marian_model(npz);
   }
-  if (!std::filesystem::exists(path_in(path, kConfigFile)))
+  if (!std::filesystem::exists(path_in(path, kConfigFile))) {
     if (const std::string checkpoint = formats::find_fairseq_checkpoint(path); !checkpoint.empty())
       return formats::load_fairseq_checkpoint(checkpoint);
+    if (const std::string checkpoint = formats::find_opennmt_checkpoint(path); !checkpoint.empty())
+      return formats::load_opennmt_checkpoint(checkpoint);
+  }
   if (std::filesystem::is_regular_file(path)) {
     const bool is_archive = !is_no_zip_archive(path);
     if (!is_archive && !formats::is_marian_binary(path))

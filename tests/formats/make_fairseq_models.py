@@ -30,6 +30,8 @@ KINDS = {
 class Network:
     """The parameters, under fairseq's names, and the forward pass."""
 
+    start, end, never = END, END, [PADDING, UNKNOWN]
+
     def __init__(self, kind, source_size, target_size):
         self.kind, self.w = kind, {}
         generator = torch.Generator().manual_seed(kind["seed"])
@@ -135,17 +137,17 @@ def search(network, memory, beam, longest):
     for length in range(longest + 1):
         candidates = []
         for total, ids in live:
-            row = network.log_probabilities(memory, [END] + ids)[-1]
-            row[[PADDING, UNKNOWN]] = float("-inf")
+            row = network.log_probabilities(memory, [network.start] + ids)[-1]
+            row[network.never] = float("-inf")
             if length == longest:
-                finished.append(((total + float(row[END])) / (longest + 1), ids))
+                finished.append(((total + float(row[network.end])) / (longest + 1), ids))
                 continue
             candidates += [(total + value, ids + [token]) for token, value in enumerate(row.tolist())]
         if length == longest:
             break
         candidates = sorted(candidates, key=lambda c: -c[0])[: 2 * beam]
-        finished += [(total / len(ids), ids[:-1]) for total, ids in candidates[:beam] if ids[-1] == END]
-        live = [c for c in candidates if c[1][-1] != END][:beam]
+        finished += [(total / len(ids), ids[:-1]) for total, ids in candidates[:beam] if ids[-1] == network.end]
+        live = [c for c in candidates if c[1][-1] != network.end][:beam]
         if finished and (beam == 1 or live[0][0] / (longest + 1) <= max(finished)[0]):
             break
     score, ids = max(finished)

@@ -415,7 +415,8 @@ TEST(ForeignModels, HaveConfigsThatDescribeTheirVocabularies) {
     ConfigSchema schema;
     config.declare(schema);
     schema.read_text(model.config, folder);
-    const bool is_bpe = folder.find("nllb") != std::string::npos || folder.find("m2m") != std::string::npos;
+    const auto is_of = [&](const char* kind) { return folder.find(kind) != std::string::npos; };
+    const bool is_bpe = is_of("nllb") || is_of("m2m") || is_of("joeynmt");
     EXPECT_EQ(config.tokenizer.algorithm, is_bpe ? SubwordAlgorithm::bpe : SubwordAlgorithm::unigram);
     const int64_t target = config.tokenizer.target_vocab_size;
     EXPECT_EQ(config.tokenizer.vocab_size, model.tokenizer.source().size());

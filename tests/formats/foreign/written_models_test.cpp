@@ -153,7 +153,7 @@ TEST(WrittenCTranslate2, RoundsEachRowToInt8) {
 
 TEST(WrittenModels, OfOtherProgramsAreReadBackToo) {
   for (const char* kind : {"marian", "marian_separate", "m2m", "mbart", "npz_pre_norm", "marian_ctranslate2", "fairseq",
-                           "fairseq_old_layout", "ctranslate2_source_begin"}) {
+                           "fairseq_old_layout", "ctranslate2_source_begin", "joeynmt", "opennmt_fields"}) {
     SCOPED_TRACE(kind);
     const LoadedModel model = load_model(std::string(TRANSMUTE_TEST_DATA "/formats/") + kind);
     const TemporaryFolder folder;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/formats/state_dict.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+/// True for a file of torch.jit.save, which has a record beside what torch.save writes.
+bool is_torchscript(const std::string& path);
+
+/// Calls `use` as read_saved() does, with objects kept as records.
+/// @throws std::runtime_error naming the file, also for what `use` throws as PickleError
+void read_checkpoint(const std::string& path, const std::function<void(const Pickle&, PickledTensors&)>& use);
+
+/// Adds the single values of a record of settings, such as an argparse.Namespace: numbers and texts. Those that are
+/// none stay away; null is a record without any.
+/// @throws PickleError where there are more than in any program
+void add_settings(const Pickle& pickle, const PickleValue* record, nlohmann::ordered_json& settings);
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

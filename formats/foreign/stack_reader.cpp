@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/formats/foreign/stack_reader.h>
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+class StackReader {
+ public:
+  StackReader(TensorTable& tensors, const StackNames& names, ForeignModel& model)
+      : tensors_(tensors), names_(names), model_(model) {}
+
+  void read_layer(const std::string& from, const std::string& to, bool has_cross_attention) {
+    const TransformerOptions& o = model_.options;
+    attention(from + names_.self_attention, to + "self_attention");
+    norm(from + names_.self_attention_norm, to + "self_attention_norm");
+    if (has_cross_attention) {
+      attention(from + names_.cross_attention, to + "cross_attention");
+      norm(from + names_.cross_attention_norm, to + "cross_attention_norm");
+    }
+    const bool has_bias = names_.has_feed_forward_bias;
+    linear(from + names_.inner, to + "feed_forward.inner", {o.d_ff, o.d_model}, has_bias);
+    linear(from + names_.outer, to + "feed_forward.outer", {o.d_model, o.d_ff}, has_bias);
+    if (!has_bias) {
+      model_.add(to + "feed_forward.inner.bias", Array::zeros({o.d_ff}));
+      model_.add(to + "feed_forward.outer.bias", Array::zeros({o.d_model}));
+    }
+    norm(from + names_.feed_forward_norm, to + "feed_forward_norm");
+  }
+
+  void norm(const std::string& from, const std::string& to) {
+    for (const char* part : {".weight", ".bias"})
+      model_.add(to + part, tensors_.take(from + part, {model_.options.d_model}));
+  }
+
+ private:
+  void attention(const std::string& from, const std::string& to) {
+    const int64_t d = model_.options.d_model;
+    for (const auto& [theirs, ours] :
+         {std::pair{names_.query, "query"}, {names_.key, "key"}, {names_.value, "value"}, {names_.output, "output"}}) {
+      linear(fmt::format("{}.{}", from, theirs), fmt::format("{}.{}", to, ours), {d, d}, model_.options.attention_bias);
+    }
+  }
+
+  void linear(const std::string& from, const std::string& to, const std::vector<int64_t>& shape, bool has_bias) {
+    model_.add(to + ".weight", tensors_.take(from + ".weight", shape));
+    if (has_bias) model_.add(to + ".bias", tensors_.take(from + ".bias", {shape.front()}));
+  }
+
+  TensorTable& tensors_;
+  const StackNames& names_;
+  ForeignModel& model_;
+};
+
+}  // namespace
+
+void read_stack(TensorTable& tensors, const StackNames& names, const std::string& stack, ForeignModel& model) {
+  const bool is_decoder = stack == "decoder";
+  const int64_t layers = is_decoder ? model.options.num_decoder_layers : model.options.num_encoder_layers;
+  StackReader reader(tensors, names, model);
+  for (int64_t i = 0; i < layers; ++i)
+    reader.read_layer(fmt::format("{}.{}.", names.layers, i), fmt::format("{}.layers.{}.", stack, i), is_decoder);
+  if (model.options.norm_position == NormPosition::pre) reader.norm(names.norm, stack + ".norm");
+}
+
+EmbeddingTying tying_of(const ForeignTable& source, const ForeignTable& target, const Array& output) {
+  if (!output.equals(target.weight)) return EmbeddingTying::none;
+  const bool is_one = source.renumbering.table.pieces == target.renumbering.table.pieces &&
+                      source.renumbering.numbers == target.renumbering.numbers && source.weight.equals(target.weight);
+  return is_one ? EmbeddingTying::all : EmbeddingTying::target_output;
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute
