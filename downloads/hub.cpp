@@ -47,10 +47,12 @@ bool is_settings(const std::string& name) {
                           "source_vocabulary.txt",
                           "target_vocabulary.json",
                           "target_vocabulary.txt",
-                          "sentencepiece.model",
+                          "src_vocab.txt",
+                          "trg_vocab.txt",
                           "README.md"}) ||
-         ends_in(name, ".spm") || ends_in(name, ".bpe.model") || ends_in(name, ".yml") ||
-         (begins_with(name, "lex.") && ends_in(name, ".bin")) || begins_with(name, "LICENSE");
+         ends_in(name, ".spm") || ends_in(name, ".model") || ends_in(name, ".yml") ||
+         (begins_with(name, "lex.") && ends_in(name, ".bin")) ||
+         (begins_with(name, "dict.") && ends_in(name, ".txt")) || begins_with(name, "LICENSE");
 }
 
 // The files of weights of one format: `whole`, or an index with its shards.
@@ -71,6 +73,13 @@ std::vector<std::string> weights_among(const std::vector<std::string>& names) {
   std::vector<std::string> files;
   for (const std::string& name : names)  // of Marian and Firefox
     if (ends_in(name, ".npz") || (begins_with(name, "model.") && ends_in(name, ".bin"))) files.push_back(name);
+  if (!files.empty()) return files;
+  // Folders of fairseq, OpenNMT-py and JoeyNMT may have several checkpoints.
+  for (const char* best : {"checkpoint_best.pt", "best.ckpt", "model.pt"})
+    if (is_one_of(best, names)) return {best};
+  for (const std::string& name : names)
+    if (ends_in(name, ".pt") || ends_in(name, ".ckpt")) files.push_back(name);
+  if (files.size() > 1) files.clear();
   return files;
 }
 

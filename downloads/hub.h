@@ -31,7 +31,8 @@ HubModel describe_hub_model(Downloader& downloader, const std::string& endpoint,
                             const std::string& revision);
 
 /// The files of a model that transmute reads, by name: settings, vocabularies, and weights in the first of the formats
-/// safetensors, PyTorch, CTranslate2 and Marian that is there. Empty where there are no weights.
+/// safetensors, PyTorch, CTranslate2, Marian, and checkpoints of training programs that is there. Empty where there are
+/// no weights, or several checkpoints of which none is called the best.
 std::vector<std::string> needed_files(const std::vector<std::string>& names);
 
 }  // namespace v0

@@ -112,6 +112,17 @@ class GetTest(unittest.TestCase):
             expected = None if path.startswith("/cdn/") else "Bearer secret"
             self.assertEqual(headers.get("Authorization"), expected, path)
 
+    def test_downloads_checkpoints_of_training_programs(self):
+        for kind, unused in (("fairseq", "checkpoint_last.pt"), ("joeynmt", None), ("opennmt", None)):
+            files = files_of(FORMATS / kind)
+            del files["expected.json"]
+            self.hub.models["me/" + kind] = {**files, **({unused: b"unused"} if unused else {})}
+            outcome = self.get("hf:me/" + kind)
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            stored = files_of(self.store / kind)
+            del stored["download.json"]
+            self.assertEqual(stored, files)
+
     def test_every_program_finds_a_stored_model_and_models_lists_it(self):
         self.get("en-de")
         by_path = self.run_program("translate", "-m", FORMATS / "marian", text="a b\n")
