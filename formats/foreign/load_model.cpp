@@ -31,8 +31,9 @@ bool is_no_zip_archive(const std::string& path) {
 
 LoadedModel load_any_model(const std::string& name, const ParallelFor& parallel_for, WeightMemory memory) {
   const std::string path = model_path(name);
-  if (const std::string checkpoint = formats::find_joeynmt_checkpoint(path); !checkpoint.empty())
-    return formats::load_joeynmt_checkpoint(checkpoint);  // its folder has a config.yaml, too
+  if (!std::filesystem::exists(path_in(path, kWeightsFile)))
+    if (const std::string checkpoint = formats::find_joeynmt_checkpoint(path); !checkpoint.empty())
+      return formats::load_joeynmt_checkpoint(checkpoint);  // its folder has a config.yaml, too
   if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
     if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, parallel_for);
     if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())

@@ -7,6 +7,7 @@
 #include <transmute/formats/foreign/joeynmt.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/foreign/opennmt.h>
+#include <transmute/formats/model_folder.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
 
@@ -42,6 +43,14 @@ TEST(JoeyCheckpoint, IsFoundByItsFolderOrItsFile) {
   fs::create_symlink("9.ckpt", model.path("best.ckpt"));
   EXPECT_EQ(formats::find_joeynmt_checkpoint(model.folder()), model.path("best.ckpt"));
   EXPECT_EQ(load_model(model.folder()).config, config);
+}
+
+TEST(JoeyCheckpoint, IsNotLookedForBesideWeightsOfTransmute) {
+  const LoadedModel read = load_model(CopiedModel("joeynmt").folder());
+  const testing::TemporaryFolder folder;
+  save_model_folder(folder.path(), read.config, read.tokenizer, read.weights);
+  write_text(folder / "stray.ckpt", "");
+  EXPECT_EQ(load_model(folder.path()).config, read.config);
 }
 
 TEST(JoeyCheckpoint, HasWhatItsConfigurationSays) {
