@@ -307,10 +307,24 @@ double steps_within(double minutes, double seconds_per_step) {
 }
 
 void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step) {
-  const double steps = steps_within(minutes, seconds_per_step);
-  config.training.max_minutes = minutes;
-  const bool is_enough = steps >= static_cast<double>(config.training.max_steps);
-  set_steps(config, size, is_enough ? config.training.max_steps : rounded(steps));
+  TrainingOptions& training = config.training;
+  training.max_minutes = minutes;
+  double steps = steps_within(minutes, seconds_per_step);
+  if (steps >= static_cast<double>(training.max_steps)) return set_steps(config, size, training.max_steps);
+  constexpr double kFewSteps = 3000, kTokensOfAPiece = 800;
+  constexpr int64_t kSmallestBatch = 2048, kSmallestVocabulary = 8000;
+  if (training.initialize_from.empty() && !size.is_plain) {
+    // Steps are what a short training lacks: half of the tokens teach nearly as much in each.
+    while (steps < kFewSteps && training.batch_tokens > kSmallestBatch) {
+      training.batch_tokens /= 2;
+      training.max_steps *= 2;
+      steps *= 2;
+    }
+    const double tokens = steps * kBatchFill * static_cast<double>(training.batch_tokens);
+    int64_t& vocabulary = config.model.tokenizer.vocab_size;
+    vocabulary = std::min(vocabulary, std::max(kSmallestVocabulary, rounded(tokens / kTokensOfAPiece)));
+  }
+  set_steps(config, size, rounded(steps));
 }
 
 }  // namespace v0

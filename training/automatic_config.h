@@ -81,8 +81,9 @@ double steps_within(double minutes, double seconds_per_step);
 /// validations, of which there is at most one in two minutes where the time is limited.
 void plan_steps(TrainingConfig& config, int64_t steps);
 
-/// Fits the training to `minutes`, if one step takes `seconds_per_step`, by plan_steps() and dropout. The maximum
-/// number of steps stays the one worth making for the text.
+/// Fits the training to `minutes`, if one step takes `seconds_per_step`, by plan_steps() and dropout, and, if the time
+/// is short for a new translation model, by smaller batches and a smaller vocabulary. The maximum number of steps stays
+/// the one worth making for the text.
 void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step);
 
 }  // namespace v0

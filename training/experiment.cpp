@@ -242,15 +242,15 @@ double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& t
 
 void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment) {
   const double seconds = choose_shape_for_minutes(setup, timer, experiment);
-  const int64_t wanted = experiment.config.training.max_steps;
+  const double whole = seconds * static_cast<double>(experiment.config.training.max_steps);
   limit_time(experiment.config, experiment.size, setup.minutes, seconds);
   assign(setup, experiment);
-  const double steps = steps_within(setup.minutes, seconds);
-  if (steps < static_cast<double>(wanted))
-    spdlog::info(
-        fmt::format("--minutes {:g} allows about {}; the full training for this text has {} and would take {} here",
-                    setup.minutes, counted(std::max<int64_t>(1, std::llround(steps)), "step"), format_count(wanted),
-                    format_duration(seconds * static_cast<double>(wanted))));
+  if (const double share = steps_within(setup.minutes, seconds) * seconds / whole; share < 1)
+    spdlog::info(fmt::format(
+        "--minutes {:g} allows about {}; the full training for this text would take {} here", setup.minutes,
+        counted(std::max<int64_t>(1, std::llround(share * static_cast<double>(experiment.config.training.max_steps))),
+                "step"),
+        format_duration(whole)));
 }
 
 Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options, Experiment& experiment) {

@@ -89,15 +89,43 @@ TEST(AutomaticConfig, DropsOutLessWhereTheTextIsSeenFewTimes) {
   EXPECT_EQ(config_for(size_of(1'000'000), 3).model.model.dropout, 0.1) << "a small shape for a large text";
 }
 
+TEST(AutomaticConfig, MakesMoreAndSmallerStepsWithFewerPiecesWhereTimeIsShort) {
+  const TextSize size = size_of(300'000);
+  const auto within = [&](double steps) {
+    TrainingConfig config = config_for(size);
+    limit_time(config, size, steps / 60 / 0.85, 1);
+    return config;
+  };
+  const TrainingConfig whole = config_for(size), half = within(2400), little = within(100), enough = within(3100);
+  ASSERT_EQ(whole.training.batch_tokens, 4096);
+  EXPECT_EQ(enough.training.batch_tokens, 4096);
+  EXPECT_EQ(half.training.batch_tokens, 2048);
+  EXPECT_EQ(half.training.max_steps, 2 * whole.training.max_steps) << "the same passes over the text";
+  EXPECT_EQ(half.training.warmup_steps, 4800 / 5);
+  EXPECT_EQ(little.training.batch_tokens, 2048);
+  EXPECT_EQ(little.model.tokenizer.vocab_size, 8000);
+  EXPECT_GT(half.model.tokenizer.vocab_size, 8000);
+  EXPECT_LT(half.model.tokenizer.vocab_size, enough.model.tokenizer.vocab_size);
+  EXPECT_LT(enough.model.tokenizer.vocab_size, whole.model.tokenizer.vocab_size);
+  TrainingConfig begun = config_for(size);
+  begun.training.initialize_from = "a model, whose vocabulary it has";
+  limit_time(begun, size, 1, 1);
+  EXPECT_EQ(begun.model.tokenizer.vocab_size, whole.model.tokenizer.vocab_size);
+  EXPECT_EQ(begun.training.batch_tokens, 4096);
+}
+
 TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
   for (const double minutes : {0.05, 1.0, 10.0, 60.0, 10'000.0})
     for (const double seconds_per_step : {0.01, 0.3, 5.0}) {
       TrainingConfig config = config_for(size_of(29'000));
-      const int64_t worth = config.training.max_steps;
+      const auto tokens = [&] { return config.training.max_steps * config.training.batch_tokens; };
+      const int64_t worth = tokens(), batch = config.training.batch_tokens;
       limit_time(config, size_of(29'000), minutes, seconds_per_step);
       EXPECT_EQ(config.training.max_minutes, minutes);
-      EXPECT_EQ(config.training.max_steps, worth) << "the time ends the training before";
-      const double steps = std::min(static_cast<double>(worth), 0.85 * 60 * minutes / seconds_per_step);
+      EXPECT_EQ(tokens(), worth) << "the time ends the training before";
+      const auto steps_of_time =
+          static_cast<double>(batch / config.training.batch_tokens) * 0.85 * 60 * minutes / seconds_per_step;
+      const double steps = std::min(static_cast<double>(config.training.max_steps), steps_of_time);
       const auto warmup = static_cast<double>(config.training.warmup_steps);
       constexpr double kRounding = 1.06;
       EXPECT_LE(warmup, std::max(1.0, steps / 2 * kRounding));
