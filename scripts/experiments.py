@@ -64,6 +64,7 @@ class Model:
         self.programs, self.threads, self.folder = programs, threads, folder
         self.arguments = ["--config", str(config), *(word for setting in settings for word in ("--set", setting))]
         self.made_of = self._made_of(of_this_build)
+        self.finished = folder / "finished"
 
     def _made_of(self, of_this_build):
         """What a model comes from: its whole config, the checksums of its text and, if asked for, the program."""
@@ -88,7 +89,7 @@ class Model:
     def _check_folder(self):
         """Refuses a folder in which a model of something else was begun."""
         record = self.folder / "made_of.json"
-        if record.exists() and any((self.folder / "checkpoints").glob("step-*")):
+        if record.exists() and (self.finished.exists() or any((self.folder / "checkpoints").glob("step-*"))):
             before = json.loads(record.read_text())
             texts = self.made_of["text"].items() & before["text"].items()
             changed = [name for name in self.made_of["text"] if name not in dict(texts)]
@@ -111,8 +112,11 @@ class Model:
 
     def train(self):
         self._check_folder()
+        if self.finished.exists():
+            return
         self._run(f"training {self.folder}", ["train", *self.arguments, "--run-folder", str(self.folder)], "output.log",
                   accepted=(0, WORTHLESS))
+        self.finished.touch()
 
     def translate(self, source, beam=None):
         """The file with the translation, which is made unless this model has made it before."""

@@ -97,11 +97,12 @@ class Experiments(unittest.TestCase):
         self.compare("worthless.yaml")
         self.assertEqual(self.rows(), ["worthless"])
 
-    def test_what_is_translated_already_is_not_translated_again(self):
+    def test_what_is_done_is_not_done_again(self):
         self.compare("good.yaml")
         self.compare("good.yaml")
         self.assertEqual(self.lines("translations"), ["4"])
         self.compare("good.yaml", "--beam-size", "5")
+        self.assertEqual(self.lines("trainings"), ["good"])
         self.write("four.en", "a\nb\nc\ne\n")
         self.assertIn("another content of", self.compare("good.yaml", status=1))
         self.assertEqual(self.lines("translations"), ["4", "5"])
@@ -146,7 +147,7 @@ class Experiments(unittest.TestCase):
         self.assertEqual(self.rows(), ["last", "good"])
 
     def test_after_a_row_that_failed_no_other_begins(self):
-        self.write("good.yaml", "meet")
+        self.write("good.yaml", "3")
         said = self.compare("good.yaml", "bad.yaml", "last.yaml", "--jobs", "2", status=1)
         self.assertIn("train: error: bad", said)
         self.assertEqual(sorted(self.lines("trainings")), ["bad", "good"])
