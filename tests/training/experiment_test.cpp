@@ -88,7 +88,7 @@ TEST_F(FitIntoMinutes, TimesNoLargerShapeWhereTheSmallestGetsTooFewSteps) {
 }
 
 TEST_F(FitIntoMinutes, KeepsTheShapeOfAnInitialModel) {
-  setup_.initial_model = "model";
+  setup_.initial_model = experiment_.config.training.initialize_from = "model";
   fit({0, 1, 1, 1});
   EXPECT_THAT(timed_, ElementsAre(4));
   EXPECT_EQ(layers(), 4);
