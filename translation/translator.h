@@ -25,8 +25,8 @@ class Tokenizer;
 /// need them, those of the parts of a text last until its translation is complete.
 class TRANSMUTE_API Translator {
  public:
-  /// Opens a model folder, a file written by export_torchscript, or a model of Hugging Face, CTranslate2, Marian or
-  /// fairseq.
+  /// Opens a model folder, a file written by export_torchscript, or a model of Hugging Face, CTranslate2, Marian,
+  /// Firefox, fairseq, OpenNMT-py or JoeyNMT.
   /// @throws std::runtime_error if the model is missing or damaged; std::invalid_argument if an option cannot be
   /// satisfied.
   explicit Translator(const std::string& model, const TranslatorOptions& options = {});

@@ -36,7 +36,7 @@ void refuse_path(const std::string& text) {
 void TranslatorFlags::add_to(CLI::App& app) {
   add_to(app,
          "a model folder written by train, a file written by export_torchscript, or a translation model of Hugging "
-         "Face, CTranslate2, Marian or fairseq");
+         "Face, CTranslate2, Marian, Firefox, fairseq, OpenNMT-py or JoeyNMT");
 }
 
 void TranslatorFlags::add_language_model_to(CLI::App& app) {
