@@ -85,10 +85,6 @@ bool is_set(const JsonConfig& config, const std::string& key) {
   return config.has(key) && config.integer(key) != 0;
 }
 
-[[noreturn]] void unsupported(const JsonConfig& config, const std::string& what) {
-  throw std::runtime_error(fmt::format("{}: {}, which is not supported", config.path(), what));
-}
-
 void refuse_other_kinds(const JsonConfig& config) {
   const std::string task = config.text("task", ""), architecture = config.text("arch", "");
   if (task != "translation") unsupported(config, fmt::format("it was trained for the task \"{}\"", task));
@@ -186,10 +182,7 @@ Renumbering dictionary_order(const std::string& path, int64_t rows) {
 
 std::shared_ptr<const SubwordModel> tokenizer_of(const fs::path& folder, const std::string& side,
                                                  const std::string& dictionary, const Renumbering& order) {
-  const std::string sentencepiece = find_sentencepiece(folder.string(), side);
-  return sentencepiece.empty()
-             ? std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, dictionary), dictionary)
-             : make_subword_model(sentencepiece, order);
+  return subword_model_or_pieces(find_sentencepiece(folder.string(), side), order, dictionary);
 }
 
 // Copies the parameters of a stack from fairseq's names, also those of its older versions, to ours.

@@ -83,10 +83,6 @@ class JoeyConfig {
   YAML::Node root_;
 };
 
-[[noreturn]] void unsupported(const JsonConfig& config, const std::string& what) {
-  throw std::runtime_error(fmt::format("{}: {}, which is not supported", config.path(), what));
-}
-
 void require_equal(const JsonConfig& encoder, const JsonConfig& decoder, const char* key) {
   const auto value = [&](const JsonConfig& config) { return config.has(key) ? config.json().at(key).dump() : "null"; };
   if (value(encoder) != value(decoder)) unsupported(decoder, fmt::format("its {} is not the encoder's", key));
@@ -238,9 +234,7 @@ std::shared_ptr<const SubwordModel> tokenizer_of(const JoeyConfig& config, const
     sentencepiece = beside(config, tokenizer.text("model_file", ""));
     if (sentencepiece.empty()) sentencepiece = find_sentencepiece(fs::path(config.path()).parent_path().string(), side);
   }
-  return sentencepiece.empty()
-             ? std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, vocabulary), vocabulary)
-             : make_subword_model(sentencepiece, order);
+  return subword_model_or_pieces(sentencepiece, order, vocabulary);
 }
 
 NamedArrays read_tensors(const std::string& path) {

@@ -55,6 +55,10 @@ std::string JsonConfig::text(const std::string& key, const std::string& otherwis
   return json_.at(key).get<std::string>();
 }
 
+void unsupported(const JsonConfig& config, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}: {}, which is not supported", config.path(), what));
+}
+
 }  // namespace formats
 }  // namespace v0
 }  // namespace transmute

@@ -40,6 +40,9 @@ class JsonConfig {
   nlohmann::ordered_json json_;
 };
 
+/// @throws std::runtime_error that names the file of the settings and what they ask for
+[[noreturn]] void unsupported(const JsonConfig& config, const std::string& what);
+
 }  // namespace formats
 }  // namespace v0
 }  // namespace transmute

@@ -76,10 +76,6 @@ Checkpoint read_opennmt(const std::string& path) {
   return checkpoint;
 }
 
-[[noreturn]] void unsupported(const JsonConfig& config, const std::string& what) {
-  throw std::runtime_error(fmt::format("{}: {}, which is not supported", config.path(), what));
-}
-
 void refuse_other_kinds(const JsonConfig& config) {
   for (const auto& [key, wanted] : {std::pair{"model_task", "seq2seq"},
                                     {"model_type", "text"},
@@ -154,9 +150,7 @@ std::shared_ptr<const SubwordModel> tokenizer_of(const JsonConfig& config, const
   const fs::path named = folder / fs::path(config.text(key, "")).filename();
   const std::string sentencepiece =
       named.extension() == ".model" && fs::exists(named) ? named.string() : find_sentencepiece(folder.string(), side);
-  return sentencepiece.empty()
-             ? std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, config.path()), config.path())
-             : make_subword_model(sentencepiece, order);
+  return subword_model_or_pieces(sentencepiece, order, config.path());
 }
 
 StackNames names_of(const std::string& stack, const TensorTable& tensors) {

@@ -108,6 +108,12 @@ std::shared_ptr<const SubwordModel> make_subword_model(const std::string& serial
   return std::make_shared<SubwordModel>(with_piece_table(serialized, name, renumbering.table), name);
 }
 
+std::shared_ptr<const SubwordModel> subword_model_or_pieces(const std::string& sentencepiece,
+                                                            const Renumbering& renumbering, const std::string& name) {
+  return sentencepiece.empty() ? std::make_shared<SubwordModel>(model_of_spaced_pieces(renumbering.table, name), name)
+                               : make_subword_model(sentencepiece, renumbering);
+}
+
 }  // namespace formats
 }  // namespace v0
 }  // namespace transmute

@@ -63,6 +63,10 @@ Renumbering renumber(const Vocabulary& vocabulary, const std::string& name);
 /// A tokenizer that splits text as the SentencePiece model in `sentencepiece` does, and numbers as `renumbering` does.
 std::shared_ptr<const SubwordModel> make_subword_model(const std::string& sentencepiece,
                                                        const Renumbering& renumbering);
+/// The same where `sentencepiece` may be empty: text is then a list of the pieces with spaces between them. `name`:
+/// what messages call the pieces.
+std::shared_ptr<const SubwordModel> subword_model_or_pieces(const std::string& sentencepiece,
+                                                            const Renumbering& renumbering, const std::string& name);
 /// The same for a serialized SentencePiece model; `name`: what messages call it.
 std::shared_ptr<const SubwordModel> make_subword_model(const std::string& serialized, const std::string& name,
                                                        const Renumbering& renumbering);
