@@ -11,6 +11,7 @@ Both can be interrupted at any time; the same command continues. A model is trai
 """
 
 import argparse
+import functools
 import gzip
 import hashlib
 import itertools
@@ -33,6 +34,7 @@ class Usage(Failure):
     """The command line asks for what cannot be done."""
 
 
+@functools.cache  # rows share their text
 def checksum(path):
     digest = hashlib.sha256()
     with open(path, "rb") as file:
@@ -91,8 +93,7 @@ class Model:
         record = self.folder / "made_of.json"
         if record.exists() and (self.finished.exists() or any((self.folder / "checkpoints").glob("step-*"))):
             before = json.loads(record.read_text())
-            texts = self.made_of["text"].items() & before["text"].items()
-            changed = [name for name in self.made_of["text"] if name not in dict(texts)]
+            changed = [name for name, digest in self.made_of["text"].items() if before["text"].get(name) != digest]
             for difference, what in ((before["config"] != self.made_of["config"], "config or --set"),
                                      (changed, "content of " + ", ".join(changed)),
                                      (before != self.made_of, "build")):
@@ -178,10 +179,11 @@ def rows_to_train(configs, varied):
 
 
 def compare(arguments):
-    if len(lines_of(arguments.source)) != len(lines_of(arguments.target)):
-        raise Usage(f"--source and --target differ in their numbers of lines: {arguments.source} has "
-                    f"{len(lines_of(arguments.source))}, {arguments.target} {len(lines_of(arguments.target))}")
-    if not lines_of(arguments.source):
+    sources, targets = len(lines_of(arguments.source)), len(lines_of(arguments.target))
+    if sources != targets:
+        raise Usage(f"--source and --target differ in their numbers of lines: {arguments.source} has {sources}, "
+                    f"{arguments.target} {targets}")
+    if not sources:
         raise Usage(f"{arguments.source} is empty")
     models = {name: Model(arguments.programs, arguments.threads, arguments.output / name, config,
                           [*arguments.set, *settings], of_this_build=False)
