@@ -128,7 +128,7 @@ class Model:
             search = ["--beam-size", str(beam)] if beam else []
             self._run(f"translating {source} with {self.folder}",
                       ["translate", "--model", str(self.folder / "model"), "--input", str(source), "--output",
-                       str(translation), *search], "translate.log")
+                       str(translation), "--shortlist", "none", *search], "translate.log")
             record.write_text(of)
         return translation
 
