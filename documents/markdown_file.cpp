@@ -31,11 +31,14 @@ bool is_punctuation(char c) {
 std::string markdown_escaped(std::string_view words, bool is_first, bool is_cell) {
   std::string result;
   if (is_first) {
+    const auto ends_at = [&](size_t at) {
+      return at == words.size() || std::isspace(static_cast<unsigned char>(words[at]));
+    };
     const size_t digits = std::min(words.find_first_not_of("0123456789"), words.size());
     const size_t marks = std::min(words.find_first_not_of("#-+>="), words.size());
-    const bool ends_here = marks == words.size() || words[marks] == ' ';
-    if (marks > 0 && (ends_here || words.front() == '>' || words.front() == '-')) result = '\\';
-    if (digits > 0 && digits < words.size() && (words[digits] == '.' || words[digits] == ')')) {
+    if (marks > 0 && (ends_at(marks) || words.front() == '>')) result = '\\';
+    const bool is_number = digits > 0 && digits < words.size() && (words[digits] == '.' || words[digits] == ')');
+    if (is_number && ends_at(digits + 1)) {
       result = std::string(words.substr(0, digits)) + '\\';
       words.remove_prefix(digits);
     }

@@ -48,13 +48,23 @@ TEST(MarkdownFile, MarkupNextToMarkupIsTold) {
 
 TEST(MarkdownFile, MarkupOfATranslationIsEscaped) {
   const auto file = opened("a.md", "A word.\n\n| a |\n|---|\n| b |\n");
-  for (const char* words : {"1. eins", "- eins", "# eins", "*eins* _zwei_", "<b>eins</b>", "[eins](zwei)", "`eins`",
-                            "&amp; eins", "a\\*b", "> eins", "eins|zwei", "~~eins~~", "snake_case 3 * 4 < 5"}) {
+  for (const char* words :
+       {"1. eins",    "- eins",   "# eins", "*eins* _zwei_", "<b>eins</b>", "[eins](zwei)", "`eins`",
+        "&amp; eins", "a\\*b",    "> eins", ">eins",         "eins|zwei",   "~~eins~~",     "snake_case 3 * 4 < 5",
+        "--- eins",   "1)\teins", "+ eins", "* eins",        "-\teins",     "1.5 mal",      "-5 Grad",
+        "#1 eins"}) {
     const auto again = opened("a.md", file->with({words, "H", words}));
     EXPECT_EQ(again->with(again->texts()), file->with({words, "H", words}));
     ASSERT_FALSE(again->texts().empty()) << words;
     EXPECT_EQ(again->texts().front(), words) << file->with({words, "H", words});
   }
+}
+
+TEST(MarkdownFile, NumbersAndSignsThatAreNoMarkupHaveNoBackslash) {
+  const auto file = opened("a.md", "A word.\n\n| a |\n|---|\n| b |\n");
+  for (const std::string words :
+       {"41.61 (zwei)", "1.5 mal", "1990er", "-5 Grad", "+49 30", "#1 eins", "--eins", "1)eins"})
+    EXPECT_EQ(file->with({words, "H", words}), words + "\n\n| H |\n|---|\n| " + words + " |\n");
 }
 
 TEST(MarkdownFile, WhatOtherProgramsReadStays) {
