@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PARTS = ("tatoeba", "docs", "ui")  # of the real text
 WORTHLESS = 3  # train's exit status for a model that is no better than trivial translators; it is measured all the same
 
 
@@ -225,6 +226,46 @@ def documented_figures(table):
     return [(config, text, measure, float(value), float(tolerance)) for config, text, measure, value, tolerance in rows]
 
 
+def hold_out(text, folder):
+    """Divides real text by source lines: of each part 1,000 lines for a test and 500 for validation. They are those
+    with the lowest checksums, which are the same wherever the text is."""
+    held, pairs, files = set(), [], {"valid": []}
+    for part in PARTS:
+        sides = [lines_of(text / f"{part}.{side}.gz") for side in ("en", "de")]
+        if len(sides[0]) != len(sides[1]):
+            raise Failure(f"{text}: {part} has {len(sides[0])} English and {len(sides[1])} German lines")
+        pairs += zip(*sides)
+        target_of = dict(zip(*map(reversed, sides)))  # the first one of each source
+        chosen = [(source, target_of[source])
+                  for source in sorted(target_of, key=lambda line: hashlib.sha256(line).digest())[:1500]]
+        files[f"test_{part}"] = chosen[:1000]
+        files["valid"] += chosen[1000:]
+        held.update(source for source, _ in chosen)
+    files["train"] = [pair for pair in pairs if pair[0] not in held]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, lines in files.items():
+        for side, number in (("en", 0), ("de", 1)):
+            (folder / f"{name}.{side}").write_bytes(b"".join(pair[number] + b"\n" for pair in lines))
+
+
+def text_of(config, arguments):
+    """The folder with the text of a documented config, which is made where it can be; or why there is none."""
+    if "real_text" in config:
+        data = arguments.output / "data/real_text"
+        files = [arguments.real_text / f"{part}.{side}.gz" for part in PARTS for side in ("en", "de")]
+        missing = next((file for file in files if not file.exists()), None)
+        if not missing:
+            hold_out(arguments.real_text, data)
+        return data, missing
+    if "multi30k" in config or "table3_small" in config:
+        first = arguments.multi30k / "train.en.gz"
+        return arguments.multi30k, None if first.exists() else first
+    data = arguments.output / "data/demo"
+    if not (data / "test.de").exists():
+        subprocess.run([arguments.programs / "make_demo_corpus", "--output", data, "--max-number", "999"], check=True)
+    return data, None
+
+
 def measure_figure(model, data, text, measure):
     if measure == "perplexity":
         return min(model.perplexities())
@@ -241,18 +282,14 @@ def reproduce(arguments):
     for config in arguments.only:
         if config not in (figure[0] for figure in figures):
             raise Usage(f"{arguments.table} has no figures of --only {config}")
+    arguments.output.mkdir(parents=True, exist_ok=True)
     models, report, deviations = {}, [], 0
     for config, text, measure, documented, tolerance in figures:
         if arguments.only and config not in arguments.only:
             continue
-        demo = "multi30k" not in config and "table3_small" not in config
-        data = arguments.output / "data/demo" if demo else arguments.multi30k
-        found = verdict = None
-        if demo and not (data / "test.de").exists():
-            subprocess.run([arguments.programs / "make_demo_corpus", "--output", data, "--max-number", "999"], check=True)
-        elif not demo and not (data / "train.en.gz").exists():
-            found, verdict = "-", f"left out: no {data}/train.en.gz"
-        if verdict is None:
+        data, missing = text_of(config, arguments)
+        found, verdict = "-", f"left out: no {missing}"
+        if not missing:
             if config not in models:
                 folder = arguments.output / config.removeprefix("configs/").removesuffix(".yaml").replace("/", "_")
                 models[config] = Model(arguments.programs, arguments.threads, folder, ROOT / config,
@@ -310,6 +347,9 @@ def parse(words):
             command.add_argument("--multi30k", type=Path, default=Path("data/multi30k"), metavar="FOLDER",
                                  help="with train, val and test_2016_flickr as .en.gz and .de.gz; without it, models of "
                                  "that text are left out and named")
+            command.add_argument("--real-text", type=Path, default=Path("data/ende"), metavar="FOLDER",
+                                 help="with tatoeba, docs and ui (sentences, documentation, programs' messages) as .en.gz "
+                                 "and .de.gz; without it, models of that text are left out and named")
             command.add_argument("--only", action="append", default=[], metavar="CONFIG",
                                  help="such as configs/demo.yaml; may be repeated; default: all of the table")
             command.add_argument("--table", type=existing_file, default=ROOT / "docs/benchmarks.md", metavar="FILE")

@@ -196,6 +196,34 @@ class Experiments(unittest.TestCase):
         stub.write_text(stub.read_text() + "# another build\n")
         self.assertIn("was begun with another build", self.reproduce(status=1))
 
+    def test_real_text_is_divided_by_source_lines(self):
+        parts = {"tatoeba": range(2000), "docs": range(1000, 3000), "ui": range(5000, 7000)}  # two share half of theirs
+        for part, numbers in parts.items():
+            for side, letter in (("en", b"e"), ("de", b"d")):
+                path = self.folder / f"real/{part}.{side}.gz"
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(gzip.compress(b"".join(b"%s%d\n" % (letter, number) for number in numbers)))
+        self.write("figures.md", """
+<!-- reproduced figures -->
+| `configs/real_text_en_de.yaml` | test_ui | BLEU | 12.34 | 0.1 |
+<!-- end of reproduced figures -->
+""")
+        self.assertIn("left out: no none/tatoeba.en.gz", self.reproduce("--real-text", "none"))
+        self.assertIn("as documented", self.reproduce("--real-text", "real"))
+        text = {name: self.lines(f"again/data/real_text/{name}.en")
+                for name in ("train", "valid", "test_tatoeba", "test_docs", "test_ui")}
+        for name in text:
+            targets = self.lines(f"again/data/real_text/{name}.de")
+            self.assertEqual(targets, ["d" + source[1:] for source in text[name]])
+        self.assertEqual([len(text[name]) for name in ("valid", "test_tatoeba", "test_docs", "test_ui")],
+                         [1500, 1000, 1000, 1000])
+        held_out = {line for name in text if name != "train" for line in text[name]}
+        everything = [f"e{number}" for numbers in parts.values() for number in numbers]
+        self.assertEqual(text["train"], [line for line in everything if line not in held_out])
+        self.assertGreater(len(text["train"]), 1000)
+        (self.folder / "real/ui.de.gz").write_bytes(gzip.compress(b"one\n"))
+        self.assertIn("ui has 2000 English and 1 German lines", self.reproduce("--real-text", "real", status=1))
+
     def test_the_real_programs(self):
         for name, count in (("train", 200), ("valid", 20)):
             lines = [f"{number} houses and {number % 7} trees" for number in range(count)]
