@@ -10,7 +10,6 @@
 #include <transmute/training/session.h>
 #include <transmute/training/text_checks.h>
 
-#include <cmath>
 #include <stdexcept>
 
 namespace transmute {
@@ -131,7 +130,7 @@ void TrainingSession::add_shortlist_if_harmless(const char* model, const Transla
   const std::shared_ptr<const Shortlist> shortlist = learn_shortlist(config_, tokenizer_);
   if (!shortlist_pays(*shortlist, tokenizer_, translated.sources) || !load_weights(folder)) return;
   const double whole = translated.bleu(), listed = validator_->translate(validator_->search(), shortlist).bleu();
-  const bool is_harmless = std::abs(whole - listed) < kHarmless;
+  const bool is_harmless = whole - listed < kHarmless;
   log_.info(fmt::format("with a vocabulary shortlist, BLEU is {:.2f} instead of {:.2f}: {}", listed, whole,
                         is_harmless ? "the model gets it" : "the model does without"));
   if (!is_harmless) return;
