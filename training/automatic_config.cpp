@@ -311,7 +311,7 @@ void limit_time(TrainingConfig& config, const TextSize& size, double minutes, do
   training.max_minutes = minutes;
   double steps = steps_within(minutes, seconds_per_step);
   if (steps >= static_cast<double>(training.max_steps)) return set_steps(config, size, training.max_steps);
-  constexpr double kFewSteps = 3000, kTokensOfAPiece = 800;
+  constexpr double kFewSteps = 6000, kTokensOfAPiece = 1200;
   constexpr int64_t kSmallestBatch = 2048, kSmallestVocabulary = 8000;
   if (training.initialize_from.empty() && !size.is_plain) {
     // Steps are what a short training lacks: half of the tokens teach nearly as much in each.

@@ -205,7 +205,8 @@ std::string shape_of(const TrainingConfig& config) {
 // Seconds per step of the largest shape that gets enough steps, up to the one that suits the text. Begins with the
 // smallest: one that gets enough of them is timed quickly, and only one that does not is timed in vain.
 double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment) {
-  constexpr double kEnoughSteps = 1500, kShareOfTime = 0.05, kMostSeconds = 20;
+  constexpr double kEnoughSteps = 1500, kEnoughOfWide = 5000, kShareOfTime = 0.05, kMostSeconds = 20;
+  constexpr int64_t kNarrow = 128;
   const auto use_shape = [&](int64_t smaller) {
     const DataOptions data = experiment.config.data;
     experiment.config = chosen_config(setup, experiment.size, smaller);
@@ -220,7 +221,8 @@ double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& t
     return seconds;
   };
   const auto gets_enough_steps = [&](double seconds) {
-    const double wanted = std::min(kEnoughSteps, static_cast<double>(experiment.config.training.max_steps));
+    const double enough = experiment.config.model.model.d_model > kNarrow ? kEnoughOfWide : kEnoughSteps;
+    const double wanted = std::min(enough, static_cast<double>(experiment.config.training.max_steps));
     return steps_within(setup.minutes, seconds) >= wanted;
   };
   int64_t smaller = setup.initial_model.empty() ? smaller_shapes(experiment.size) : 0;

@@ -96,12 +96,12 @@ TEST(AutomaticConfig, MakesMoreAndSmallerStepsWithFewerPiecesWhereTimeIsShort) {
     limit_time(config, size, steps / 60 / 0.85, 1);
     return config;
   };
-  const TrainingConfig whole = config_for(size), half = within(2400), little = within(100), enough = within(3100);
+  const TrainingConfig whole = config_for(size), half = within(5000), little = within(100), enough = within(6100);
   ASSERT_EQ(whole.training.batch_tokens, 4096);
   EXPECT_EQ(enough.training.batch_tokens, 4096);
   EXPECT_EQ(half.training.batch_tokens, 2048);
   EXPECT_EQ(half.training.max_steps, 2 * whole.training.max_steps) << "the same passes over the text";
-  EXPECT_EQ(half.training.warmup_steps, 4800 / 5);
+  EXPECT_EQ(half.training.warmup_steps, 10'000 / 5);
   EXPECT_EQ(little.training.batch_tokens, 2048);
   EXPECT_EQ(little.model.tokenizer.vocab_size, 8000);
   EXPECT_GT(half.model.tokenizer.vocab_size, 8000);

@@ -87,6 +87,23 @@ TEST_F(FitIntoMinutes, TimesNoLargerShapeWhereTheSmallestGetsTooFewSteps) {
   EXPECT_EQ(experiment_.config.training.warmup_steps, 255);
 }
 
+TEST(FitIntoMinutesOfALargeText, WidensTheNetworkOnlyForMoreSteps) {
+  for (const auto& [seconds, d_model] : std::map<double, int64_t>{{0.3, 256}, {0.4, 128}}) {  // 5,100 and 3,825 steps
+    ExperimentSetup setup;
+    setup.minutes = 30;
+    Experiment experiment;
+    experiment.size = {300'000, 3'000'000};
+    experiment.config = config_for(experiment.size);
+    ASSERT_EQ(experiment.config.model.model.d_model, 256);
+    const auto timer = [wide = seconds](const TrainingConfig& config, const TextSize&, double) {
+      return config.model.model.d_model == 256 ? wide : 0.8;  // 1,912 steps
+    };
+    fit_into_minutes(setup, timer, experiment);
+    EXPECT_EQ(experiment.config.model.model.d_model, d_model);
+    EXPECT_EQ(experiment.config.model.model.num_encoder_layers, 4);
+  }
+}
+
 TEST_F(FitIntoMinutes, KeepsTheShapeOfAnInitialModel) {
   setup_.initial_model = experiment_.config.training.initialize_from = "model";
   fit({0, 1, 1, 1});
