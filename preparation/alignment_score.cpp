@@ -6,7 +6,6 @@
 #include <transmute/preparation/chance_threshold.h>
 #include <transmute/preparation/side.h>
 #include <transmute/tokenizer/special_ids.h>
-#include <transmute/training/data/word_links.h>
 
 #include <algorithm>
 #include <cmath>
@@ -157,48 +156,6 @@ AlignmentScore AlignmentScorer::score(const Words& source, const Words& target, 
 AlignmentScore AlignmentScorer::score(const TextPair& pair) const {
   const PairWords words = words_of(pair);
   return score(words.source, words.target, half_of(pair));
-}
-
-std::vector<AlignmentScorer::AlignedWord> AlignmentScorer::aligned_words(const Side& side, const std::string& text) {
-  std::vector<AlignedWord> words;
-  for (const std::string_view word : words_between_spaces(text)) words.push_back({word, words_of(side, word)});
-  return words;
-}
-
-// A word of several stems, such as "well-known", is as probable as they are on average, each given its best stem.
-LinkProbabilities AlignmentScorer::probabilities(const std::vector<AlignedWord>& explaining,
-                                                 const std::vector<AlignedWord>& explained,
-                                                 const TranslationTable& table) {
-  // Without knowledge of a word its place decides, unless it is on both sides.
-  constexpr double kUnknown = 1e-5;
-  LinkProbabilities found{explaining.size(), explained.size(), {}, {}};
-  for (const AlignedWord& word : explained) {
-    const auto count = static_cast<double>(std::max<size_t>(word.stems.size(), 1));
-    double empty = 0;
-    for (const int32_t stem : word.stems) empty += table.probability(special_ids::kEnd, stem) / count;
-    found.empty.push_back(std::max(kUnknown, empty));
-    for (const AlignedWord& other : explaining) {
-      double probability = 0;
-      for (const int32_t stem : word.stems) {
-        double best = 0;
-        for (const int32_t from : other.stems) best = std::max(best, table.probability(from, stem));
-        probability += best / count;
-      }
-      if (word.stems.empty() || other.stems.empty()) probability = word.text == other.text ? 1 : kUnknown;
-      found.values.push_back(probability);
-    }
-  }
-  return found;
-}
-
-WordLinks AlignmentScorer::align(const TextPair& pair) const {
-  const size_t half = half_of(pair);
-  const std::vector<AlignedWord> sources = aligned_words(source_, pair.source);
-  const std::vector<AlignedWord> targets = aligned_words(target_, pair.target);
-  const WordLinks forward = best_links(probabilities(sources, targets, forward_[half]));
-  WordLinks backward = best_links(probabilities(targets, sources, backward_[half]));
-  for (auto& [target, source] : backward) std::swap(target, source);
-  return symmetrized(forward, backward);
 }
 
 AlignmentThresholds AlignmentScorer::find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const {

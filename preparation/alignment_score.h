@@ -4,7 +4,6 @@
 #include <transmute/common/random.h>
 #include <transmute/common/threads.h>
 #include <transmute/preparation/pair_reader.h>
-#include <transmute/preparation/word_alignment.h>
 #include <transmute/training/data/lexical_model.h>
 
 #include <array>
@@ -80,9 +79,6 @@ class AlignmentScorer {
   /// The score of any pair, of the sample or not.
   AlignmentScore score(const TextPair& pair) const;
 
-  /// The words of a pair that belong together, by both directions; words are what white space separates.
-  WordLinks align(const TextPair& pair) const;
-
   /// The thresholds below which at least half of the sample's pairs would score as if their sides were paired by
   /// chance. Chance is shown by the sides of the sample's own pairs, paired anew.
   const AlignmentThresholds& thresholds() const { return thresholds_; }
@@ -98,14 +94,6 @@ class AlignmentScorer {
   };
   static Side read_side(const std::vector<TextPair>& sample, std::string TextPair::*side);
   static Words words_of(const Side& side, std::string_view text);
-  // The known stems of a word between spaces, which may be none, as of punctuation.
-  struct AlignedWord {
-    std::string_view text;
-    Words stems;
-  };
-  static std::vector<AlignedWord> aligned_words(const Side& side, const std::string& text);
-  static LinkProbabilities probabilities(const std::vector<AlignedWord>& explaining,
-                                         const std::vector<AlignedWord>& explained, const TranslationTable& table);
   PairWords words_of(const TextPair& pair) const;
   AlignmentScore score(const Words& source, const Words& target, size_t half) const;
   AlignmentThresholds find_thresholds(const std::vector<TextPair>& sample, WorkerCrew& workers) const;

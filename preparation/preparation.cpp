@@ -80,8 +80,8 @@ void Preparation::learn(std::vector<TextPair> sample) {
   };
   sample.erase(std::remove_if(sample.begin(), sample.end(), is_useless), sample.end());
   expected_ = learn_expected_text(sample, options_.reading);
-  const bool aligns = options_.rules.applies(Rule::alignment) || options_.aligns;
-  if (!aligns && !asks_models()) return;
+  const bool scores = options_.rules.applies(Rule::alignment);
+  if (!scores && !options_.aligns && !asks_models()) return;
   std::vector<char> is_bad(sample.size());
   workers_.for_each_chunk(sample.size(), kChunkPairs, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
@@ -91,7 +91,8 @@ void Preparation::learn(std::vector<TextPair> sample) {
   for (size_t i = 0; i < sample.size(); ++i)
     if (is_bad[i] == 0) std::swap(sample[good++], sample[i]);
   sample.resize(good);
-  if (aligns) scorer_ = std::make_unique<const AlignmentScorer>(sample, workers_);
+  if (scores) scorer_ = std::make_unique<const AlignmentScorer>(sample, workers_);
+  if (options_.aligns) aligner_ = std::make_unique<const WordAligner>(sample, workers_);
   if (!asks_models() || options_.max_cross_entropy) return;
   constexpr size_t kMostCosts = 10'000;  // which take a model as long as the rules take for millions
   const auto is_misaligned = [&](const TextPair& pair) { return find_misalignment(pair).has_value(); };
@@ -112,8 +113,7 @@ void Preparation::read_excluded() {
 }
 
 const AlignmentThresholds* Preparation::alignment_thresholds() const {
-  return scorer_ && options_.rules.applies(Rule::alignment) && !options_.min_alignment ? &scorer_->thresholds()
-                                                                                       : nullptr;
+  return scorer_ && !options_.min_alignment ? &scorer_->thresholds() : nullptr;
 }
 
 const CostLimits* Preparation::cost_limits() const {
@@ -121,7 +121,7 @@ const CostLimits* Preparation::cost_limits() const {
 }
 
 std::optional<Violation> Preparation::find_misalignment(const TextPair& pair) const {
-  if (!scorer_ || !options_.rules.applies(Rule::alignment)) return {};
+  if (!scorer_) return {};
   const AlignmentScore score = scorer_->score(pair);
   if (score.words == 0) return {};  // nothing is known of its words
   std::optional<double> least = options_.min_alignment;
@@ -141,7 +141,7 @@ void Preparation::check(CheckedPair& checked) const {
   const std::string source = near_duplicate_key(pair.source), target = near_duplicate_key(pair.target);
   checked.hash = hash_of(pair.target, hash_of(pair.source));
   checked.key = source.empty() || target.empty() ? checked.hash : hash_of(target, hash_of(source));
-  if (options_.aligns) checked.links = scorer_->align(pair);
+  if (options_.aligns) checked.links = aligner_->align(pair);
   if (excluded_.size() == 0 || !options_.rules.applies(Rule::exclude)) return;
   for (const auto& [key, name] : {std::pair(&source, "source"), std::pair(&target, "target")})
     if (!key->empty() && excluded_.contains(hash_of(*key)))

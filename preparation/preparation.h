@@ -7,6 +7,7 @@
 #include <transmute/preparation/pair_reader.h>
 #include <transmute/preparation/rules.h>
 #include <transmute/preparation/seen_texts.h>
+#include <transmute/preparation/word_alignment.h>
 
 #include <array>
 #include <cstddef>
@@ -102,6 +103,7 @@ class Preparation {
   int64_t pairs_ = 0;  // pairs of the text
   ExpectedText expected_;
   std::unique_ptr<const AlignmentScorer> scorer_;  // null where nothing asks for it
+  std::unique_ptr<const WordAligner> aligner_;     // the same
   CostLimits cost_limits_;
   HashSet excluded_, pairs_seen_, keys_seen_;
 };

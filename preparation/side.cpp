@@ -123,7 +123,9 @@ std::string near_duplicate_key(std::string_view text) {
   return key;
 }
 
-std::vector<std::string> stems_of(std::string_view text) {
+namespace {
+
+std::vector<std::string> stems_of(std::string_view text, bool with_marks) {
   constexpr size_t kLetters = 6;
   std::vector<std::string> stems;
   size_t letters = 0;  // letters of the word that has begun
@@ -132,6 +134,7 @@ std::vector<std::string> stems_of(std::string_view text) {
     const bool is_digit = c < 0x80 ? c >= '0' && c <= '9' : u_isdigit(c) != 0;
     if (!is_digit && !is_letter_or_mark(c)) {
       letters = 0;
+      if (with_marks && u_isspace(c) == 0) append_utf8(stems.emplace_back(), static_cast<uint32_t>(c));
       return;
     }
     const bool is_alone = is_written_without_spaces(c);
@@ -140,6 +143,16 @@ std::vector<std::string> stems_of(std::string_view text) {
     letters = is_alone ? 0 : letters + 1;
   });
   return stems;
+}
+
+}  // namespace
+
+std::vector<std::string> stems_of(std::string_view text) {
+  return stems_of(text, false);
+}
+
+std::vector<std::string> stems_and_marks_of(std::string_view text) {
+  return stems_of(text, true);
 }
 
 std::vector<std::string> markup_in(std::string_view text) {

@@ -37,6 +37,9 @@ std::string near_duplicate_key(std::string_view text);
 /// that most forms of a word are one; in scripts without spaces, each character.
 std::vector<std::string> stems_of(std::string_view text);
 
+/// The same words, and between them every other character but white space.
+std::vector<std::string> stems_and_marks_of(std::string_view text);
+
 /// The tags and the character references of HTML in a text, such as "b", "/b" and "&nbsp;", sorted.
 std::vector<std::string> markup_in(std::string_view text);
 

@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/random.h>
-#include <transmute/preparation/alignment_score.h>
+#include <transmute/preparation/word_alignment.h>
 #include <transmute/text/format.h>
 #include <transmute/training/data/word_links.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,23 +16,56 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(SymmetrizedLinks, GrowFromTheIntersectionToItsNeighbors) {
-  const WordLinks forward{{0, 0}, {1, 1}, {2, 1}}, backward{{0, 0}, {1, 1}};
-  EXPECT_EQ(pharaoh_line(symmetrized(forward, backward)), "0-0 1-1 2-1") << "2 is a new word beside 1-1";
-  EXPECT_EQ(pharaoh_line(symmetrized(backward, forward)), "0-0 1-1 2-1");
+// Goes through all ways to link each target word with a source word, counted from 1, or with the empty word, 0.
+void plain_link_posteriors(size_t targets, size_t sources, const Jumps& jumps, std::vector<double>& values,
+                           Jumps& found) {
+  constexpr double kEmpty = 0.08;
+  std::vector<double> sums(values.size());
+  Jumps jump_sums;
+  double all = 0;
+  std::vector<size_t> links(targets);
+  const std::function<void(size_t, size_t, double)> link = [&](size_t j, size_t place, double probability) {
+    if (j < targets) {
+      links[j] = 0;
+      link(j + 1, place, probability * kEmpty * values[j * (sources + 1) + sources]);
+      double sum = 0;
+      for (size_t to = 1; to <= sources; ++to)
+        sum += jumps[static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(place)];
+      for (size_t to = 1; to <= sources; ++to) {
+        links[j] = to;
+        const double jump = jumps[static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(place)] / sum;
+        link(j + 1, to, probability * (1 - kEmpty) * jump * values[j * (sources + 1) + to - 1]);
+      }
+      return;
+    }
+    all += probability;
+    std::ptrdiff_t before = 0;
+    for (size_t k = 0; k < targets; ++k) {
+      sums[k * (sources + 1) + (links[k] == 0 ? sources : links[k] - 1)] += probability;
+      if (links[k] == 0) continue;
+      jump_sums[static_cast<std::ptrdiff_t>(links[k]) - before] += probability;
+      before = static_cast<std::ptrdiff_t>(links[k]);
+    }
+  };
+  link(0, 0, 1);
+  for (size_t k = 0; k < values.size(); ++k) values[k] = sums[k] / all;
+  for (std::ptrdiff_t jump = -4; jump <= 4; ++jump) found[jump] = jump_sums[jump] / all;
 }
 
-TEST(SymmetrizedLinks, TakeAtLastThoseOfTwoWordsWithoutALink) {
-  const WordLinks forward{{0, 0}, {3, 3}}, backward{{0, 0}, {5, 0}, {6, 6}};
-  EXPECT_EQ(pharaoh_line(symmetrized(forward, backward)), "0-0 3-3 6-6") << "0 of 5-0 has a link, which is not near";
-  EXPECT_EQ(pharaoh_line(symmetrized({}, {})), "");
-}
-
-TEST(BestLinks, PreferTheDiagonalAmongEqualWords) {
-  LinkProbabilities equal{3, 3, std::vector<double>(9, 0.5), std::vector<double>(3, 0.01)};
-  EXPECT_EQ(pharaoh_line(best_links(equal)), "0-0 1-1 2-2");
-  equal.values = {0.5, 0.5, 0.5, 0.0001, 0.0001, 0.0001, 0.5, 0.5, 0.5};
-  EXPECT_EQ(pharaoh_line(best_links(equal)), "0-0 2-2") << "nothing explains the word in the middle";
+TEST(LinkPosteriors, AreThoseOfAllWaysToLink) {
+  for (const auto& [targets, sources] : {std::pair<size_t, size_t>{4, 3}, {3, 4}, {5, 1}, {1, 4}}) {
+    uint64_t key = 10 * targets + sources;
+    Jumps jumps;
+    for (std::ptrdiff_t jump = -4; jump <= 4; ++jump) jumps[jump] = 0.1 + uniform(mix_bits(++key));
+    std::vector<double> values(targets * (sources + 1));
+    for (double& value : values) value = 0.001 + uniform(mix_bits(++key));
+    std::vector<double> expected = values;
+    Jumps found, expected_found;
+    link_posteriors(targets, sources, jumps, values, &found);
+    plain_link_posteriors(targets, sources, jumps, expected, expected_found);
+    for (size_t k = 0; k < values.size(); ++k) EXPECT_NEAR(values[k], expected[k], 1e-12) << k;
+    for (std::ptrdiff_t jump = -4; jump <= 4; ++jump) EXPECT_NEAR(found[jump], expected_found[jump], 1e-12) << jump;
+  }
 }
 
 TEST(WordsBetweenSpaces, AreCountedAsGuidedAlignmentCountsThem) {
@@ -59,10 +93,10 @@ TEST(AlignedWords, AreFoundWhereTheyChangePlaces) {
   std::vector<TextPair> sample;
   for (uint64_t seed = 0; seed < 2000; ++seed) sample.push_back(swapped_pair(seed, kWords));
   WorkerCrew crew(1);
-  const AlignmentScorer scorer(sample, crew);
+  const WordAligner aligner(sample, crew);
   size_t right = 0, found = 0;
   for (uint64_t seed = 5000; seed < 5100; ++seed)  // pairs that the sample does not have
-    for (const auto& [source, target] : scorer.align(swapped_pair(seed, kWords))) {
+    for (const auto& [source, target] : aligner.align(swapped_pair(seed, kWords))) {
       ++found;
       right += target == (source ^ 1U) ? 1 : 0;
     }
@@ -78,7 +112,7 @@ TEST(AlignedWords, ThatNobodyKnowsAreLinkedIfTheyAreTheSame) {
   TextPair pair = swapped_pair(7000, 6);
   pair.source = "Xylophon " + pair.source + " !";
   pair.target += " ! Xylophon";
-  EXPECT_EQ(pharaoh_line(AlignmentScorer(sample, crew).align(pair)), "0-7 1-1 2-0 3-3 4-2 5-5 6-4 7-6");
+  EXPECT_EQ(pharaoh_line(WordAligner(sample, crew).align(pair)), "0-7 1-1 2-0 3-3 4-2 5-5 6-4 7-6");
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <transmute/tokenizer/special_ids.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace transmute {
@@ -26,14 +28,30 @@ void keep_each_once(std::vector<int32_t>& ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
+// The derivative of the logarithm of the gamma function: by its recurrence, then by its asymptotic series (Abramowitz
+// and Stegun, 1964, 6.3.18).
+double digamma(double x) {
+  double result = 0;
+  for (; x < 6; ++x) result -= 1 / x;
+  const double inverse = 1 / (x * x);
+  return result + std::log(x) - 0.5 / x - inverse * (1.0 / 12 - inverse * (1.0 / 120 - inverse / 252));
+}
+
 }  // namespace
 
 LexicalModel::LexicalModel(const ParallelText& text, int64_t iterations) {
   if (iterations < 1)
     throw std::invalid_argument(fmt::format("a lexical model needs at least 1 iteration, not {}", iterations));
   find_pairs(text);
-  Places places;
-  for (int64_t i = 0; i < iterations; ++i) iterate(text, places);
+  const Expectation model_1 = [](size_t targets, size_t sources, std::vector<double>& values) {
+    for (size_t t = 0; t < targets; ++t) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(t * (sources + 1));
+      const auto end = begin + static_cast<std::ptrdiff_t>(sources + 1);
+      const double sum = std::accumulate(begin, end, 0.0);
+      for (auto value = begin; value != end; ++value) *value /= sum;
+    }
+  };
+  for (int64_t i = 0; i < iterations; ++i) improve(text, model_1, 0);
 }
 
 void LexicalModel::find_pairs(const ParallelText& text) {
@@ -74,35 +92,42 @@ size_t LexicalModel::find(int32_t source, int32_t target) const {
   return static_cast<size_t>(found - begin);
 }
 
-void LexicalModel::iterate(const ParallelText& text, Places& places) {
+void LexicalModel::improve(const ParallelText& text, const Expectation& expectation, double prior) {
   constexpr size_t kMostPlaces = size_t{64} << 20U;  // of which an iteration looks up the others again
   const bool can_keep = entries_.size() <= std::numeric_limits<uint32_t>::max();
-  std::vector<size_t> explaining;
+  const size_t known = places_.size();
+  std::vector<size_t> places;
+  std::vector<double> values;
   size_t token = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const std::vector<int32_t> sources = with_end(text.source, i);
-    for (size_t t = 0; t < text.target.length(i); ++t) {
-      const int32_t target = text.target.data(i)[t];
-      explaining.clear();
-      double sum = 0;
+    const size_t targets = text.target.length(i);
+    places.clear();
+    values.clear();
+    for (size_t t = 0; t < targets; ++t)
       for (const int32_t source : sources) {
-        const bool is_known = token < places.size();
-        const size_t place = is_known ? places[token] : find(source, target);
-        if (!is_known && can_keep && places.size() < kMostPlaces) places.push_back(static_cast<uint32_t>(place));
+        places.push_back(token < known ? places_[token] : find(source, text.target.data(i)[t]));
+        if (token >= known && can_keep && places_.size() < kMostPlaces)
+          places_.push_back(static_cast<uint32_t>(places.back()));
+        values.push_back(static_cast<double>(entries_[places.back()].probability));
         ++token;
-        explaining.push_back(place);
-        sum += static_cast<double>(entries_[place].probability);
       }
-      for (const size_t place : explaining)
-        entries_[place].count += static_cast<double>(entries_[place].probability) / sum;
-    }
+    expectation(targets, sources.size() - 1, values);
+    for (size_t k = 0; k < places.size(); ++k) entries_[places[k]].count += values[k];
   }
+  set_probabilities(prior);
+}
+
+void LexicalModel::set_probabilities(double prior) {
   constexpr double kLeast = 1e-9;  // keeps the sum of a target token's probabilities from becoming 0
   for (size_t s = 0; s + 1 < rows_.size(); ++s) {
-    double total = 0;
+    double total = prior * static_cast<double>(rows_[s + 1] - rows_[s]);
     for (size_t place = rows_[s]; place < rows_[s + 1]; ++place) total += entries_[place].count;
+    const double log_total = prior > 0 && total > 0 ? digamma(total) : 0;
     for (size_t place = rows_[s]; place < rows_[s + 1]; ++place) {
-      entries_[place].probability = static_cast<float>(std::max(kLeast, entries_[place].count / total));
+      const double count = entries_[place].count;
+      const double probability = prior > 0 ? std::exp(digamma(count + prior) - log_total) : count / total;
+      entries_[place].probability = static_cast<float>(std::max(kLeast, probability));
       entries_[place].count = 0;
     }
   }

@@ -3,7 +3,9 @@
 
 #include <transmute/training/data/parallel_text.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace transmute {
@@ -18,10 +20,17 @@ constexpr double kLeastShortlistProbability = 1e-4;
 /// empty word, which is in every source.
 class LexicalModel {
  public:
-  /// Takes 16 bytes for each pair of tokens that are in one sentence pair, beside the text, and meanwhile at most 256
-  /// MB more.
+  /// Takes 16 bytes for each pair of tokens that are in one sentence pair, beside the text, and at most 256 MB more.
   /// @throws std::invalid_argument where there are no iterations.
   LexicalModel(const ParallelText& text, int64_t iterations);
+
+  /// Makes the probabilities of a sentence pair, at [target token * (source tokens + 1) + source token] with the empty
+  /// word last, the expected numbers of links.
+  using Expectation = std::function<void(size_t targets, size_t sources, std::vector<double>& values)>;
+  /// One more iteration on the same text, with the expectation of another model.
+  /// @param prior the parameter of a symmetric Dirichlet distribution of each token's translations, for variational
+  /// Bayes: below 1, a rare token gets few translations. 0: maximum likelihood
+  void improve(const ParallelText& text, const Expectation& expectation, double prior);
 
   struct Translation {
     int64_t target;
@@ -39,13 +48,13 @@ class LexicalModel {
     float probability;
     double count;  // expected in this iteration; millions of small ones are added
   };
-  using Places = std::vector<uint32_t>;  // in entries_, of the tokens of the text in the order of an iteration
   void find_pairs(const ParallelText& text);
-  void iterate(const ParallelText& text, Places& places);
+  void set_probabilities(double prior);
   size_t find(int32_t source, int32_t target) const;
 
-  std::vector<Entry> entries_;   // of each source token, by target
-  std::vector<size_t> rows_{0};  // where those of each source token begin, and the end
+  std::vector<Entry> entries_;    // of each source token, by target
+  std::vector<size_t> rows_{0};   // where those of each source token begin, and the end
+  std::vector<uint32_t> places_;  // in entries_, of the tokens of the text in the order of an iteration
 };
 
 }  // namespace v0

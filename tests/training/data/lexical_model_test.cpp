@@ -3,6 +3,7 @@
 #include <transmute/training/data/lexical_model.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 
@@ -49,6 +50,40 @@ std::map<int64_t, std::map<int64_t, double>> plain_model_1(const ParallelText& t
     }
   }
   return t;
+}
+
+// The slope of the logarithm of the gamma function.
+double plain_digamma(double x) {
+  constexpr double kStep = 1e-5;
+  return (std::lgamma(x + kStep) - std::lgamma(x - kStep)) / (2 * kStep);
+}
+
+TEST(LexicalModel, IsImprovedByVariationalBayes) {
+  const ParallelText text = made_up_text(300, 3);
+  constexpr double kPrior = 0.05;
+  LexicalModel model(text, 1);
+  std::map<int64_t, std::map<int64_t, double>> counts;
+  size_t pair = 0;
+  const auto links = [&](size_t targets, size_t sources, std::vector<double>& values) {
+    ASSERT_EQ(targets, text.target.length(pair));
+    ASSERT_EQ(sources, text.source.length(pair));
+    for (size_t t = 0; t < targets; ++t)
+      for (size_t s = 0; s <= sources; ++s) {
+        double& value = values[t * (sources + 1) + s];
+        value *= static_cast<double>(1 + (s + t) % 3);  // any expectation
+        const int64_t source = s < sources ? text.source.data(pair)[s] : special_ids::kEnd;
+        counts[source][text.target.data(pair)[t]] += value;
+      }
+    ++pair;
+  };
+  model.improve(text, links, kPrior);
+  EXPECT_EQ(pair, text.size());
+  for (const auto& [source, row] : counts) {
+    double total = kPrior * static_cast<double>(row.size());
+    for (const auto& [target, count] : row) total += count;
+    for (const auto& [target, probability] : model.best(source, 1000, 0.0))
+      EXPECT_NEAR(probability, std::exp(plain_digamma(row.at(target) + kPrior) - plain_digamma(total)), 1e-6);
+  }
 }
 
 TEST(LexicalModel, IsModel1InPlainLoops) {
