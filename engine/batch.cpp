@@ -16,6 +16,10 @@ namespace inference {
 
 namespace {
 
+// Adjacent sentences that share an output layer of the tokens on their shortlists: as many as fill the rows of a
+// product with the default beam. More would join their lists to much of the vocabulary.
+constexpr size_t kShortlistGroup = 8;
+
 template <class Number>
 class Batch : public DecodingBatch {
  public:
@@ -81,7 +85,8 @@ class Batch : public DecodingBatch {
     SourceSpan source{};
     std::vector<Number*> blocks{};
     int64_t slots = 0;               // taken
-    std::vector<int32_t> columns{};  // columns of its shortlist's tokens in the shortlisted output
+    size_t group = 0;                // its shortlisted output
+    std::vector<int32_t> columns{};  // columns of its shortlist's tokens there
   };
 
   // Numbers that the SSRUs keep of a hypothesis.
@@ -131,12 +136,14 @@ class Batch : public DecodingBatch {
     if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
     length_ += positions_;
     w.clock.end(Phase::decoder_rest);
-    const PackedLinear& output = shortlisted_ ? w.shortlisted_output : n.output;
-    float* logits = w.logits.at_least(rows_ * output.outputs());
-    output.apply(x, rows_, logits, {}, w.scratch);
-    next.logits = logits;
-    next.columns = output.outputs();
-    if (shortlisted_) take_own_columns(next);
+    if (shortlisted_) {
+      find_shortlisted_logits(x, next);
+    } else {
+      float* logits = w.logits.at_least(rows_ * n.output.outputs());
+      n.output.apply(x, rows_, logits, {}, w.scratch);
+      next.logits = logits;
+      next.columns = n.output.outputs();
+    }
     w.clock.end(Phase::output_product);
     return next;
   }
@@ -149,43 +156,56 @@ class Batch : public DecodingBatch {
     }
   }
 
-  // Makes the output of what is on any list.
+  // Makes the output layer of each group of sentences: the tokens that are on any of their lists.
   void take(const std::vector<Ids>& shortlists) {
     constexpr int32_t kOnNoList = -1;
     const PackedLinear& output = network_->output;
+    std::vector<PackedLinear>& selections = workspace_->shortlisted_outputs;
+    selections.resize(std::max(selections.size(), (shortlists.size() + kShortlistGroup - 1) / kShortlistGroup));
     std::vector<int32_t> column_of(static_cast<size_t>(output.outputs()), kOnNoList);
     std::vector<int64_t> tokens;
-    for (size_t b = 0; b < shortlists.size(); ++b) {
-      check_shortlist(shortlists[b], output.outputs());
-      for (const int64_t token : shortlists[b]) {
-        int32_t& column = column_of[static_cast<size_t>(token)];
-        if (column == kOnNoList) {
-          column = static_cast<int32_t>(tokens.size());
-          tokens.push_back(token);
+    for (size_t first = 0, group = 0; first < shortlists.size(); first += kShortlistGroup, ++group) {
+      for (size_t b = first; b < std::min(first + kShortlistGroup, shortlists.size()); ++b) {
+        check_shortlist(shortlists[b], output.outputs());
+        sentences_[b].group = group;
+        for (const int64_t token : shortlists[b]) {
+          int32_t& column = column_of[static_cast<size_t>(token)];
+          if (column == kOnNoList) {
+            column = static_cast<int32_t>(tokens.size());
+            tokens.push_back(token);
+          }
+          sentences_[b].columns.push_back(column);
         }
-        sentences_[b].columns.push_back(column);
       }
+      output.select(tokens, selections[group]);
+      for (const int64_t token : tokens) column_of[static_cast<size_t>(token)] = kOnNoList;
+      tokens.clear();
     }
-    output.select(tokens, workspace_->shortlisted_output);
     shortlisted_ = true;
   }
 
-  // Each sentence's own logits, side by side: [rows,L].
-  void take_own_columns(NextToken& next) {
+  // Each sentence's own logits, side by side: [rows,L]. x: [rows,D].
+  void find_shortlisted_logits(const float* x, NextToken& next) {
+    Workspace& w = *workspace_;
     size_t longest = 0;
     for (const Sentence& sentence : sentences_) longest = std::max(longest, sentence.columns.size());
-    const auto columns = static_cast<int64_t>(longest);
-    float* own = workspace_->shortlisted_logits.at_least(rows_ * columns);
-    const float* logits = next.logits;
-    float* to = own;
-    for (const Sentence& sentence : sentences_)
-      for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += next.columns, to += columns) {
-        float* end = to;
-        for (const int32_t column : sentence.columns) *end++ = logits[column];
-        std::fill(end, to + columns, -std::numeric_limits<float>::infinity());
-      }
-    next.logits = own;
-    next.columns = columns;
+    next.columns = static_cast<int64_t>(longest);
+    float* to = w.shortlisted_logits.at_least(rows_ * next.columns);
+    next.logits = to;
+    for (auto first = sentences_.begin(), end = first; first != sentences_.end(); first = end) {
+      end = std::find_if(first, sentences_.end(), [&](const Sentence& other) { return other.group != first->group; });
+      const PackedLinear& output = w.shortlisted_outputs[first->group];
+      const int64_t rows = (end - first) * rows_per_sentence_;
+      const float* logits = w.logits.at_least(rows * output.outputs());
+      output.apply(x, rows, w.logits.data(), {}, w.scratch);
+      x += rows * network_->options.d_model;
+      for (auto sentence = first; sentence != end; ++sentence)
+        for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += output.outputs(), to += next.columns) {
+          float* past = to;
+          for (const int32_t column : sentence->columns) *past++ = logits[column];
+          std::fill(past, to + next.columns, -std::numeric_limits<float>::infinity());
+        }
+    }
   }
 
   // A place in the cache for the token of each row.

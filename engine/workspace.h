@@ -61,8 +61,8 @@ struct CacheMemory {
 struct Workspace {
   ProductScratch scratch;
   AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights, shortlisted_logits;
-  std::vector<float> cells, next_cells;  // states of SSRUs: [rows][layers][D]
-  PackedLinear shortlisted_output;
+  std::vector<float> cells, next_cells;           // states of SSRUs: [rows][layers][D]
+  std::vector<PackedLinear> shortlisted_outputs;  // by group of sentences
   std::tuple<CacheMemory<float>, CacheMemory<uint16_t>> caches;
   PhaseClock clock;
 };

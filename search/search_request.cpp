@@ -2,6 +2,7 @@
 #include <transmute/search/search_request.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 
 namespace transmute {
@@ -43,10 +44,13 @@ void check(const std::vector<SearchRequest>& requests, const Ids& excluded, cons
 Ids completed_shortlist(const SearchRequest& request, const Ids& excluded) {
   if (!request.shortlist) return {};
   Ids list = *request.shortlist;
+  if (!std::is_sorted(list.begin(), list.end())) std::sort(list.begin(), list.end());
+  const auto own = static_cast<std::ptrdiff_t>(list.size());
   for (int64_t id = 0; id < special_ids::kCount; ++id) list.push_back(id);
   list.insert(list.end(), request.prefix.begin(), request.prefix.end());
   for (const Ids& term : request.terms) list.insert(list.end(), term.begin(), term.end());
-  std::sort(list.begin(), list.end());
+  std::sort(list.begin() + own, list.end());
+  std::inplace_merge(list.begin(), list.begin() + own, list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());
   const auto is_excluded = [&](int64_t id) {
     return std::find(excluded.begin(), excluded.end(), id) != excluded.end();

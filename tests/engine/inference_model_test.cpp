@@ -10,6 +10,7 @@
 #include <transmute/tests/support/tensor_batch.h>
 
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -220,7 +221,8 @@ TEST(InferenceModel, LeavesTheWeightsWhereTheyAreOrTakesThem) {
 TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
   const TransformerOptions options = small_options();
   const Transformer transformer = random_transformer(options, 1);
-  const auto sources = some_sources(options.source_vocab_size, 5);
+  // The engine joins the lists of some adjacent sentences: enough for several groups, the last one smaller.
+  const auto sources = some_sources(options.source_vocab_size, 20);
   std::vector<Ids> shortlists;
   for (size_t b = 0; b < sources.size(); ++b) {
     shortlists.emplace_back();
@@ -236,7 +238,8 @@ TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
     // Sentences leave: the last one, which has the shortest list, alone at the end.
     for (const size_t stays : {size_t{0}, sources.size() - 1}) {
       const auto all = start(*model, sources), some = start(*model, sources, {}, shortlists);
-      std::vector<size_t> sentences{0, 1, 2, 3, 4};
+      std::vector<size_t> sentences(sources.size());
+      std::iota(sentences.begin(), sentences.end(), size_t{0});
       for (int64_t step = 0; step < 3; ++step) {
         const auto count = static_cast<int64_t>(sentences.size());
         const torch::Tensor ids = torch::full({count, step == 0 ? 1 : 2}, 4 + step, torch::kLong);
