@@ -86,6 +86,28 @@ struct WeightedToken {
   double probability;
 };
 
+// Tokens, a bit each: lists overlap so much that sorting them takes longer.
+class TokenSet {
+ public:
+  void add(int64_t token) {
+    const size_t word = static_cast<size_t>(token) / kBits;
+    if (word >= words_.size()) words_.resize(word + 1);
+    words_[word] |= uint64_t{1} << static_cast<size_t>(token) % kBits;
+  }
+
+  Ids ascending() const {
+    Ids tokens;
+    for (size_t word = 0; word < words_.size(); ++word)
+      for (uint64_t bits = words_[word]; bits != 0; bits &= bits - 1)
+        tokens.push_back(static_cast<int64_t>(word * kBits) + __builtin_ctzll(bits));
+    return tokens;
+  }
+
+ private:
+  static constexpr size_t kBits = 64;
+  std::vector<uint64_t> words_;
+};
+
 }  // namespace
 
 ShortlistTable::ShortlistTable(const std::vector<Ids>& translations, const Ids& always)
@@ -203,8 +225,9 @@ void Shortlist::find_numbers(const Tokenizer& tokenizer) {
   }
 }
 
-// Adds tokens with digits that follow each other in the source.
-void Shortlist::add_numbers(const Ids& source, Ids& tokens) const {
+// Tokens with digits that follow each other in the source.
+Ids Shortlist::numbers_of(const Ids& source) const {
+  Ids tokens;
   std::string text;
   for (const int64_t id : source) text += digits_[static_cast<size_t>(id)];
   for (std::string_view number = next_number(text, 0); !number.empty();) {
@@ -214,19 +237,19 @@ void Shortlist::add_numbers(const Ids& source, Ids& tokens) const {
           tokens.insert(tokens.end(), found->second.begin(), found->second.end());
     number = next_number(text, static_cast<size_t>(number.data() - text.data()) + number.size());
   }
+  return tokens;
 }
 
 Ids Shortlist::tokens_for(const Ids& source) const {
-  Ids tokens(table_.always.begin(), table_.always.end());
+  TokenSet tokens;
+  for (const int32_t token : table_.always) tokens.add(token);
   for (const int64_t id : source) {
     const auto number = static_cast<size_t>(id);
     const int64_t end = table_.ends.at(number), begin = number == 0 ? 0 : table_.ends[number - 1];
-    tokens.insert(tokens.end(), table_.tokens.begin() + begin, table_.tokens.begin() + end);
+    for (int64_t i = begin; i < end; ++i) tokens.add(table_.tokens[static_cast<size_t>(i)]);
   }
-  add_numbers(source, tokens);
-  std::sort(tokens.begin(), tokens.end());
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-  return tokens;
+  for (const int64_t token : numbers_of(source)) tokens.add(token);
+  return tokens.ascending();
 }
 
 }  // namespace v0

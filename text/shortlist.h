@@ -57,7 +57,7 @@ class Shortlist {
  private:
   void complete(std::vector<Ids> translations, const ShortlistOptions& options, const Tokenizer& tokenizer);
   void find_numbers(const Tokenizer& tokenizer);
-  void add_numbers(const Ids& source, Ids& tokens) const;
+  Ids numbers_of(const Ids& source) const;
 
   ShortlistTable table_;
   std::vector<std::string> digits_;                  // by source token: its text where that has digits, else a blank
