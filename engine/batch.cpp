@@ -20,6 +20,11 @@ namespace {
 // product with the default beam. More would join their lists to much of the vocabulary.
 constexpr size_t kShortlistGroup = 8;
 
+// If a layer's weights have at most so many bytes, they stay in the second-level cache while so many rows at a time go
+// through the layer, and what it makes of these rows does too. Larger weights are read for all rows at once.
+constexpr int64_t kCachedLayerBytes = 1 << 20;
+constexpr int64_t kRowsTogether = 64;
+
 template <class Number>
 class Batch : public DecodingBatch {
  public:
@@ -89,6 +94,22 @@ class Batch : public DecodingBatch {
     std::vector<int32_t> columns{};  // columns of its shortlist's tokens there
   };
 
+  // Adjacent sentences whose rows go through a layer together.
+  struct Part {
+    size_t first, end;
+  };
+
+  // All sentences, in parts of about equal size.
+  std::vector<Part> parts_of_rows() const {
+    size_t count = 1;
+    if (network_->decoder_layer_bytes() <= kCachedLayerBytes)
+      count = std::min(sentences_.size(), static_cast<size_t>((rows_ + kRowsTogether - 1) / kRowsTogether));
+    std::vector<Part> parts;
+    for (size_t i = 0; i < count; ++i)
+      parts.push_back({sentences_.size() * i / count, sentences_.size() * (i + 1) / count});
+    return parts;
+  }
+
   // Numbers that the SSRUs keep of a hypothesis.
   size_t cells_per_row() const { return network_->decoder.size() * static_cast<size_t>(network_->options.d_model); }
 
@@ -125,13 +146,14 @@ class Batch : public DecodingBatch {
                              x + row * o.d_model);
     n.normalize_embeddings(n.target_embedding_norm, x, rows_);
     if (!n.is_ssru()) take_slots();
+    const std::vector<Part> parts = parts_of_rows();
     NextToken next;
     next.source_width = longest_source_;
     if (attention_.wanted) next.attention.resize(static_cast<size_t>(rows_ * longest_source_));
     for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
       const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
       float* attention = layer + 1 == chosen && attention_.wanted ? next.attention.data() : nullptr;
-      decode_layer(static_cast<int64_t>(layer), x, attention);
+      for (const Part& part : parts) decode_layer(static_cast<int64_t>(layer), part, x, attention);
     }
     if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
     length_ += positions_;
@@ -235,93 +257,100 @@ class Batch : public DecodingBatch {
   // The places of the tokens of a row's hypothesis.
   CachedToken<Number>* past_of(int64_t row) { return cache_.past.data() + row / positions_ * capacity_; }
 
-  // x: [rows,D], in place. attention: [B,rows of a sentence,S] gets the chosen weights, where not null.
-  void decode_layer(int64_t index, float* x, float* attention) {
+  int64_t first_row(const Part& part) const { return static_cast<int64_t>(part.first) * rows_per_sentence_; }
+  int64_t end_row(const Part& part) const { return static_cast<int64_t>(part.end) * rows_per_sentence_; }
+
+  // states: [rows of all,D], in place. attention: [B,rows of a sentence,S] gets the chosen weights, where not null.
+  void decode_layer(int64_t index, const Part& part, float* states, float* attention) {
     Workspace& w = *workspace_;
     const Network& n = *network_;
+    const int64_t rows = static_cast<int64_t>(part.end - part.first) * rows_per_sentence_;
+    float* x = states + first_row(part) * n.options.d_model;
     const DecoderLayerWeights& layer = n.decoder[static_cast<size_t>(index)];
-    float* projected = w.projected.at_least(rows_ * std::max(n.projected_width(), 2 * n.options.d_model));
-    float* context = w.context.at_least(rows_ * n.values_width());
+    float* projected = w.projected.at_least(rows * std::max(n.projected_width(), 2 * n.options.d_model));
+    float* context = w.context.at_least(rows * n.values_width());
 
-    const float* input = n.sublayer_input(layer.self_norm, x, rows_, w);
+    const float* input = n.sublayer_input(layer.self_norm, x, rows, w);
     w.clock.end(Phase::decoder_rest);
     if (n.is_ssru()) {
-      layer.ssru.apply(input, rows_, projected, {}, w.scratch);
+      layer.ssru.apply(input, rows, projected, {}, w.scratch);
       w.clock.end(Phase::decoder_products);
-      n.scale_residual(layer.self_norm, x, rows_);
-      recur_from_past(index, projected, x);
+      n.scale_residual(layer.self_norm, x, rows);
+      recur_from_past(index, part, projected, x);
     } else {
-      layer.query_key_value.apply(input, rows_, projected, {}, w.scratch);
+      layer.query_key_value.apply(input, rows, projected, {}, w.scratch);
       w.clock.end(Phase::decoder_products);
-      attend_to_past(index, projected, context);
+      attend_to_past(index, part, projected, context);
       w.clock.end(Phase::decoder_attention);
-      n.scale_residual(layer.self_norm, x, rows_);
-      layer.self_output.apply(context, rows_, x, {x, false}, w.scratch);
+      n.scale_residual(layer.self_norm, x, rows);
+      layer.self_output.apply(context, rows, x, {x, false}, w.scratch);
       w.clock.end(Phase::decoder_products);
     }
-    n.end_sublayer(layer.self_norm, x, rows_);
+    n.end_sublayer(layer.self_norm, x, rows);
 
     if (n.has_encoder()) {
-      input = n.sublayer_input(layer.cross.norm, x, rows_, w);
+      input = n.sublayer_input(layer.cross.norm, x, rows, w);
       w.clock.end(Phase::decoder_rest);
-      layer.cross.query.apply(input, rows_, projected, {}, w.scratch);
+      layer.cross.query.apply(input, rows, projected, {}, w.scratch);
       w.clock.end(Phase::decoder_products);
-      attend_to_source(index, projected, context, attention);
+      attend_to_source(index, part, projected, context, attention);
       w.clock.end(Phase::decoder_attention);
-      n.scale_residual(layer.cross.norm, x, rows_);
-      layer.cross.output.apply(context, rows_, x, {x, false}, w.scratch);
+      n.scale_residual(layer.cross.norm, x, rows);
+      layer.cross.output.apply(context, rows, x, {x, false}, w.scratch);
       w.clock.end(Phase::decoder_products);
-      n.end_sublayer(layer.cross.norm, x, rows_);
+      n.end_sublayer(layer.cross.norm, x, rows);
     }
 
     const Norm& norm = layer.feed_forward.norm;
-    input = n.sublayer_input(norm, x, rows_, w);
+    input = n.sublayer_input(norm, x, rows, w);
     w.clock.end(Phase::decoder_rest);
-    n.feed_forward(layer.feed_forward, input, x, rows_, w);
+    n.feed_forward(layer.feed_forward, input, x, rows, w);
     w.clock.end(Phase::decoder_products);
-    n.end_sublayer(norm, x, rows_);
+    n.end_sublayer(norm, x, rows);
   }
 
   // projected: inputs and gates of the layer's SSRU, [rows,2,D], which continues from the cells of each row's
   // hypothesis.
-  void recur_from_past(int64_t layer, const float* projected, float* x) {
+  void recur_from_past(int64_t layer, const Part& part, const float* projected, float* x) {
     const int64_t d_model = network_->options.d_model;
-    for (int64_t row = 0; row < rows_; ++row) {
+    for (int64_t row = first_row(part); row < end_row(part); ++row, projected += 2 * d_model, x += d_model) {
       float* cells = workspace_->cells.data() + row / positions_ * static_cast<int64_t>(cells_per_row());
-      recur(projected + row * 2 * d_model, d_model, cells + layer * d_model, x + row * d_model, network_->simd);
+      recur(projected, d_model, cells + layer * d_model, x, network_->simd);
     }
   }
 
-  void attend_to_past(int64_t layer, const float* projected, float* context) {
+  void attend_to_past(int64_t layer, const Part& part, const float* projected, float* context) {
     Workspace& w = *workspace_;
     const Network& n = *network_;
     const TransformerOptions& o = n.options;
     float* weights = w.weights.at_least(padded_keys(length_ + positions_));
-    for (int64_t row = 0; row < rows_; ++row) {
+    const float* from = projected;
+    for (int64_t row = first_row(part); row < end_row(part);
+         ++row, from += n.projected_width(), context += n.values_width()) {
       const CachedToken<Number>* tokens = past_of(row);
       const int64_t position = length_ + row % positions_;
-      const float* from = projected + row * n.projected_width();
       for (int64_t head = 0; head < o.num_heads; ++head) {
         const int64_t offset = (layer * o.num_heads + head) * n.head_size();
         inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[position].key + offset, n.simd);
         inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[position].value + offset, n.simd);
-        const AttendScatteredArguments<Number> a{
-            from + head * o.d_k, tokens, position + 1, offset, offset, context + row * n.values_width() + head * o.d_v};
+        const AttendScatteredArguments<Number> a{from + head * o.d_k,   tokens, position + 1, offset, offset,
+                                                 context + head * o.d_v};
         inference::attend_scattered(n.shape, a, weights, n.simd);
       }
     }
   }
 
-  void attend_to_source(int64_t layer, const float* queries, float* context, float* attention) {
+  void attend_to_source(int64_t layer, const Part& part, const float* queries, float* context, float* attention) {
     Workspace& w = *workspace_;
     const Network& n = *network_;
     const TransformerOptions& o = n.options;
     const Number* keys = cache_.cross_keys[static_cast<size_t>(layer)].data();
     const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
     float* weights = w.weights.at_least(rows_per_sentence_ * padded_keys(longest_source_ + 1));
-    for (size_t b = 0; b < sentences_.size(); ++b) {
+    for (size_t b = part.first; b < part.end; ++b) {
       const SourceSpan& source = sentences_[b].source;
-      const int64_t row = static_cast<int64_t>(b) * rows_per_sentence_;
+      const int64_t row = static_cast<int64_t>(b - part.first) * rows_per_sentence_;
+      float* to = attention == nullptr ? nullptr : attention + (first_row(part) + row) * longest_source_;
       const int64_t padded = padded_keys(source.length);
       for (int64_t head = 0; head < o.num_heads; ++head) {
         AttendArguments<Number> a;
@@ -335,12 +364,12 @@ class Batch : public DecodingBatch {
         a.outputs = context + row * n.values_width() + head * o.d_v;
         a.output_stride = n.values_width();
         inference::attend(n.shape, a, weights, n.simd);
-        if (attention == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
+        if (to == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
         const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
         const int64_t begins = o.source_begin ? 1 : 0;  // left out: it is no token of the text
         for (int64_t r = 0; r < rows_per_sentence_; ++r)
           for (int64_t s = begins; s < source.length; ++s)
-            attention[(row + r) * longest_source_ + s - begins] += weights[r * padded + s] * share;
+            to[r * longest_source_ + s - begins] += weights[r * padded + s] * share;
       }
     }
   }

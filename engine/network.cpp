@@ -218,6 +218,13 @@ Network::Network(Weights weights, Precision precision, kernels::Simd simd, const
   if (has_encoder()) source_embedding_norm = packer.norm(names.source_embedding_norm);
 }
 
+int64_t Network::decoder_layer_bytes() const {
+  const int64_t self = is_ssru() ? 2 * options.d_model : projected_width() + values_width();
+  const int64_t cross = has_encoder() ? keys_width() + values_width() : 0;  // of each step
+  const int64_t number_bytes = precision == Precision::float32 ? 4 : precision == Precision::bfloat16 ? 2 : 1;
+  return options.d_model * (self + cross + 2 * options.d_ff) * number_bytes;
+}
+
 void Network::normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {
   const RowNorm rows_norm{norm.weight.floats(), norm.bias.floats(), options.d_model,
                           static_cast<float>(options.norm_epsilon)};

@@ -82,6 +82,7 @@ struct Network {
   int64_t keys_width() const { return options.num_heads * options.d_k; }
   int64_t values_width() const { return options.num_heads * options.d_v; }
   int64_t projected_width() const { return 2 * keys_width() + values_width(); }
+  int64_t decoder_layer_bytes() const;  // of its matrices
   bool norm_first() const { return options.norm_position == NormPosition::pre; }
   bool is_ssru() const { return options.decoder_self_attention == DecoderSelfAttention::ssru; }
   bool has_encoder() const { return options.architecture != Architecture::decoder_only; }
