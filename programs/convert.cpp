@@ -3,10 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/formats/foreign/argos_writer.h>
-#include <transmute/formats/foreign/ctranslate2_writer.h>
-#include <transmute/formats/foreign/hugging_face_writer.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/formats/foreign/writers.h>
 #include <transmute/formats/model_output.h>
 #include <transmute/formats/shortlist_file.h>
 #include <transmute/network/precision.h>

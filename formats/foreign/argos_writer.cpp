@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/argos_writer.h>
+#include <transmute/formats/foreign/writers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_writer.h>
-#include <transmute/formats/foreign/ctranslate2_writer.h>
 #include <transmute/text/language_codes.h>
 #include <transmute/tokenizer/piece_table.h>
 

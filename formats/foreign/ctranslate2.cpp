@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/ctranslate2.h>
+#include <transmute/formats/foreign/readers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
@@ -7,6 +7,7 @@
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/foreign/marian_binary.h>
 #include <transmute/formats/foreign/network_builder.h>
+#include <transmute/formats/foreign/stack_reader.h>
 #include <transmute/network/sinusoids.h>
 
 #include <algorithm>
@@ -194,14 +195,10 @@ double scale_of(const CTranslate2File& file, const std::string& stack, int64_t d
   return root;
 }
 
-[[noreturn]] void refuse_pieces(const std::string& path, size_t most) {
-  throw std::runtime_error(fmt::format("{}: has more pieces than the model's {} rows of embeddings", path, most));
-}
-
 std::vector<std::string> pieces_of_list(const std::string& path, size_t most) {
   const nlohmann::ordered_json json = read_json(path);
   if (!json.is_array()) throw std::runtime_error(fmt::format("{}: damaged (no JSON list); restore the file", path));
-  if (json.size() > most) refuse_pieces(path, most);
+  if (json.size() > most) refuse_more_pieces(path, static_cast<int64_t>(most));
   std::vector<std::string> pieces;
   for (const auto& piece : json) {
     if (!piece.is_string())
@@ -215,7 +212,7 @@ std::vector<std::string> pieces_of_text(const std::string& path, size_t most) {
   std::vector<std::string> pieces;
   std::istringstream lines(read_model_text(path));
   for (std::string line; std::getline(lines, line);) {
-    if (pieces.size() == most) refuse_pieces(path, most);
+    if (pieces.size() == most) refuse_more_pieces(path, static_cast<int64_t>(most));
     pieces.push_back(line);
   }
   // Windows ends lines so; a single piece may be a carriage return.
@@ -313,9 +310,7 @@ bool is_language(const std::string& piece) {
   return form == "__aa__" || form == "__aaa__" || form == "aaa_Aaaa" || form == "aa_AA";
 }
 
-Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings,
-                      const Array& table) {
-  const int64_t rows = table.size(0);
+Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings, int64_t rows) {
   Vocabulary vocabulary;
   std::string path;
   std::tie(path, vocabulary.pieces) = read_pieces(folder, side, static_cast<size_t>(std::min(rows, kMostPieces)));
@@ -327,11 +322,8 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
     if (number == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", path, piece));
   };
   // CTranslate2 puts it after the others where a file does not have it.
-  const size_t count = vocabulary.pieces.size();
   if (number_of(settings.unknown) == kNoPiece) vocabulary.pieces.push_back(settings.unknown);
-  if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)
-    throw std::runtime_error(
-        fmt::format("{}: has {} pieces, but the model has embeddings of {}; restore the file", path, count, rows));
+  check_rows_have_pieces(vocabulary.pieces, rows, path);
   for (const std::string& piece : vocabulary.pieces)
     if (is_language(piece)) vocabulary.control.insert(piece);
   vocabulary.unknown = number_of(settings.unknown);
@@ -381,23 +373,22 @@ LoadedModel load_ctranslate2_folder(const std::string& folder) {
   const TokenSettings settings = token_settings(folder, file);
   const std::string source_name =
       file.has("encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";
-  const Array source_table = matrix_of(file, source_name);
-  const Array target_table = matrix_of(file, "decoder/embeddings/weight");
+  ForeignTable source{matrix_of(file, source_name), {}}, target{matrix_of(file, "decoder/embeddings/weight"), {}};
   const Array output = matrix_of(file, "decoder/projection/weight");
-  Renumbering source_order = read_side(folder, "source", settings, source_table),
-              target_order = read_side(folder, "target", settings, target_table);
-  if (output.shape() != target_table.shape())
+  source.renumbering = read_side(folder, "source", settings, source.weight.size(0));
+  target.renumbering = read_side(folder, "target", settings, target.weight.size(0));
+  if (output.shape() != target.weight.shape())
     throw std::runtime_error(fmt::format("{}: 'decoder/projection/weight' has the shape {}, but the embeddings {}",
-                                         file.path(), output.shape_text(), target_table.shape_text()));
+                                         file.path(), output.shape_text(), target.weight.shape_text()));
 
   ForeignModel model;
   model.path = file.path();
   model.bound_by(fs::file_size(file.path()));
-  model.source = ctranslate2_tokenizer(folder, "source", source_order);
-  model.target = ctranslate2_tokenizer(folder, "target", target_order);
+  model.source = ctranslate2_tokenizer(folder, "source", source.renumbering);
+  model.target = ctranslate2_tokenizer(folder, "target", target.renumbering);
 
   TransformerOptions& options = model.options;
-  options.d_model = source_table.size(1);
+  options.d_model = source.weight.size(1);
   options.num_encoder_layers = count_layers(file, "encoder");
   options.num_decoder_layers = count_layers(file, "decoder");
   options.num_heads = heads_of(file);
@@ -412,11 +403,7 @@ LoadedModel load_ctranslate2_folder(const std::string& folder) {
   if (options.norm_position == NormPosition::pre && !file.has("encoder/layer_norm/gamma"))
     unsupported(file, "it has pre-norm layers without a norm behind the last");
   find_positions(file, options);
-  const bool same_output = target_table.equals(output);
-  options.embedding_tying = !same_output ? EmbeddingTying::none
-                            : source_order.numbers == target_order.numbers && source_table.equals(target_table)
-                                ? EmbeddingTying::all
-                                : EmbeddingTying::target_output;
+  options.embedding_tying = tying_of(source, target, output);
 
   // Ours is one scale for both sides: sqrt(d_model) or 1.
   const double scale = scale_of(file, "encoder", options.d_model);
@@ -430,7 +417,7 @@ LoadedModel load_ctranslate2_folder(const std::string& folder) {
   if (bias.defined() && (bias.dimensions() != 1 || bias.size(0) != output.size(0)))
     throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has the shape {}, but there are {} pieces",
                                          file.path(), bias.shape_text(), output.size(0)));
-  model.add_tables({source_table, std::move(source_order)}, {target_table, std::move(target_order)}, output, bias);
+  model.add_tables(source, target, output, bias);
   CTranslate2Stacks stacks(file, model);
   stacks.read_stack("encoder", options.num_encoder_layers);
   stacks.read_stack("decoder", options.num_decoder_layers);

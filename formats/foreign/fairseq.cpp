@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/fairseq.h>
+#include <transmute/formats/foreign/readers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/foreign/network_builder.h>
 #include <transmute/formats/foreign/saved_checkpoint.h>
+#include <transmute/formats/foreign/stack_reader.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -157,9 +157,7 @@ std::vector<std::string> read_dictionary(const std::string& path, size_t most) {
     if (line.empty() || count.empty() || count.find_first_not_of("0123456789") != std::string::npos)
       throw std::runtime_error(
           fmt::format("{}: line {} is not a piece and its count; restore the file", path, pieces.size() - 3));
-    if (pieces.size() == most)
-      throw std::runtime_error(fmt::format(
-          "{}: has more than the {} pieces for which the model has embeddings; restore the file", path, most));
+    if (pieces.size() == most) refuse_more_pieces(path, static_cast<int64_t>(most));
     if (replaces) std::replace(pieces.begin(), pieces.end(), line, std::string());  // its number is not used any more
     pieces.push_back(line);
   }
@@ -169,11 +167,7 @@ std::vector<std::string> read_dictionary(const std::string& path, size_t most) {
 Renumbering dictionary_order(const std::string& path, int64_t rows) {
   Vocabulary vocabulary;
   vocabulary.pieces = read_dictionary(path, static_cast<size_t>(std::min(rows, kMostPieces)));
-  if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)
-    throw std::runtime_error(
-        fmt::format("{}: has {} pieces with the reserved ones, but the model has embeddings of {}; "
-                    "restore the file",
-                    path, vocabulary.pieces.size(), rows));
+  check_rows_have_pieces(vocabulary.pieces, rows, path);
   vocabulary.padding = 1;
   vocabulary.end = vocabulary.start = 2;
   vocabulary.unknown = 3;
@@ -185,78 +179,59 @@ std::shared_ptr<const SubwordModel> tokenizer_of(const fs::path& folder, const s
   return subword_model_or_pieces(find_sentencepiece(folder.string(), side), order, dictionary);
 }
 
-// Copies the parameters of a stack from fairseq's names, also those of its older versions, to ours.
-class FairseqStacks {
- public:
-  FairseqStacks(TensorTable& tensors, ForeignModel& model) : tensors_(tensors), model_(model) {}
+void replace(std::string& name, const std::string& from, const std::string& to) {
+  if (const size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
+}
 
-  void read(const std::string& stack, int64_t layers) {
-    const bool is_decoder = stack == "decoder";
-    for (int64_t i = 0; i < layers; ++i) {
-      const std::string from = fmt::format("{0}.layers.{1}.", stack, i), to = from;
-      int old_number = 0;
-      const auto layer_norm = [&](const std::string& theirs, const std::string& ours) {
-        norm({from + theirs, fmt::format("{}layer_norms.{}", from, old_number++)}, to + ours);
-      };
-      attention(from + "self_attn", to + "self_attention");
-      layer_norm("self_attn_layer_norm", "self_attention_norm");
-      if (is_decoder) {
-        attention(from + "encoder_attn", to + "cross_attention");
-        layer_norm("encoder_attn_layer_norm", "cross_attention_norm");
+// Gives the tensors of older versions their newer names, and takes joined projections apart.
+NamedArrays with_newer_names(NamedArrays tensors) {
+  NamedArrays newer;
+  for (auto& [name, tensor] : tensors) {
+    const bool is_decoder = name.rfind("decoder.", 0) == 0;
+    replace(name, ".layer_norms.0.", ".self_attn_layer_norm.");
+    replace(name, ".layer_norms.1.", is_decoder ? ".encoder_attn_layer_norm." : ".final_layer_norm.");
+    replace(name, ".layer_norms.2.", ".final_layer_norm.");
+    if (name.find("in_proj_") != std::string::npos && tensor.dimensions() > 0 && tensor.size(0) % 3 == 0) {
+      const int64_t rows = tensor.size(0) / 3;
+      int64_t first = 0;
+      for (const char* part : {"q_proj.", "k_proj.", "v_proj."}) {
+        newer.emplace_back(name, tensor.rows(first, rows));
+        replace(newer.back().first, "in_proj_", part);
+        first += rows;
       }
-      linear(from + "fc1", to + "feed_forward.inner", model_.options.d_ff, model_.options.d_model);
-      linear(from + "fc2", to + "feed_forward.outer", model_.options.d_model, model_.options.d_ff);
-      layer_norm("final_layer_norm", "feed_forward_norm");
+    } else {
+      newer.emplace_back(name, std::move(tensor));
     }
-    if (model_.options.norm_position == NormPosition::pre) norm({stack + ".layer_norm"}, stack + ".norm");
-    const std::string side = is_decoder ? "target" : "source";
-    if (model_.options.embedding_norm) norm({stack + ".layernorm_embedding"}, side + "_embedding_norm");
-    if (model_.options.positional_encoding == PositionalEncodingKind::learned) learned_positions(stack, side);
   }
+  return newer;
+}
 
- private:
-  void attention(const std::string& from, const std::string& to) {
-    constexpr std::array<std::pair<const char*, const char*>, 3> kProjections{
-        {{"q_proj", "query"}, {"k_proj", "key"}, {"v_proj", "value"}}};
-    const int64_t d = model_.options.d_model;
-    const bool are_joined = tensors_.has(from + ".in_proj_weight");
-    const Array weight = are_joined ? tensors_.take(from + ".in_proj_weight", {3 * d, d}) : Array();
-    const Array bias = are_joined ? tensors_.take(from + ".in_proj_bias", {3 * d}) : Array();
-    int64_t row = 0;
-    for (const auto& [theirs, ours] : kProjections) {
-      const std::string name = fmt::format("{}.{}", to, ours);
-      if (are_joined) {
-        model_.add(name + ".weight", weight.rows(row, d));
-        model_.add(name + ".bias", bias.rows(row, d));
-      } else {
-        linear(fmt::format("{}.{}", from, theirs), name, d, d);
-      }
-      row += d;
-    }
-    linear(from + ".out_proj", to + ".output", d, d);
-  }
-  void linear(const std::string& from, const std::string& to, int64_t outputs, int64_t inputs) {
-    model_.add(to + ".weight", tensors_.take(from + ".weight", {outputs, inputs}));
-    model_.add(to + ".bias", tensors_.take(from + ".bias", {outputs}));
-  }
-  void norm(const std::vector<std::string>& names, const std::string& to) {
-    for (const char* part : {".weight", ".bias"}) {
-      std::vector<std::string> from;
-      for (const std::string& name : names) from.push_back(name + part);
-      model_.add(to + part, tensors_.take(tensors_.first_of(from), {model_.options.d_model}));
-    }
-  }
-  void learned_positions(const std::string& stack, const std::string& side) {
-    const Array table = tensors_.take_matrix(stack + ".embed_positions.weight");
-    if (model_.options.max_positions < 1 || table.size(1) != model_.options.d_model)
-      throw std::runtime_error(fmt::format("{}: \"{}.embed_positions.weight\" has shape {}, which is not possible",
-                                           tensors_.path(), stack, table.shape_text()));
-    model_.add(side + "_positions.weight", table.rows(kUnusedPositions, model_.options.max_positions));
-  }
+ForeignStackNames names_of(const std::string& stack) {
+  ForeignStackNames names;
+  names.layers = stack + ".layers";
+  names.self_attention = "self_attn";
+  names.self_attention_norm = "self_attn_layer_norm";
+  names.cross_attention = "encoder_attn";
+  names.cross_attention_norm = "encoder_attn_layer_norm";
+  names.query = "q_proj";
+  names.key = "k_proj";
+  names.value = "v_proj";
+  names.output = "out_proj";
+  names.inner = "fc1";
+  names.outer = "fc2";
+  names.feed_forward_norm = "final_layer_norm";
+  names.norm = stack + ".layer_norm";
+  return names;
+}
 
-  TensorTable& tensors_;
-  ForeignModel& model_;
-};
+void read_learned_positions(TensorTable& tensors, const std::string& stack, const std::string& side,
+                            ForeignModel& model) {
+  const Array table = tensors.take_matrix(stack + ".embed_positions.weight");
+  if (model.options.max_positions < 1 || table.size(1) != model.options.d_model)
+    throw std::runtime_error(fmt::format("{}: \"{}.embed_positions.weight\" has shape {}, which is not possible",
+                                         tensors.path(), stack, table.shape_text()));
+  model.add(side + "_positions.weight", table.rows(kUnusedPositions, model.options.max_positions));
+}
 
 constexpr const char* kSourceTable = "encoder.embed_tokens.weight";
 constexpr const char* kTargetTable = "decoder.embed_tokens.weight";
@@ -284,16 +259,8 @@ std::string find_fairseq_checkpoint(const std::string& path) {
                ? path
                : "";
   if (!fs::is_directory(path) || dictionaries_for(path).empty()) return "";
-  for (const char* best : {"checkpoint_best.pt", "model.pt"})
-    if (const std::string file = path_in(path, best); fs::exists(file)) return file;
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(path))
-    if (entry.path().extension() == ".pt") found.push_back(entry.path().string());
-  if (found.size() > 1)
-    throw std::runtime_error(
-        fmt::format("{}: has {} checkpoints, but neither checkpoint_best.pt nor model.pt; give the path of one", path,
-                    found.size()));
-  return found.empty() ? "" : found.front();
+  return the_checkpoint_in(path, {"checkpoint_best.pt", "model.pt"},
+                           [](const fs::path& file) { return file.extension() == ".pt"; });
 }
 
 LoadedModel load_fairseq_checkpoint(const std::string& path) {
@@ -303,7 +270,7 @@ LoadedModel load_fairseq_checkpoint(const std::string& path) {
   model.path = path;
   model.bound_by(fs::file_size(path));
   model.options = options_of(config);
-  TensorTable tensors(checkpoint.tensors, path);
+  TensorTable tensors(with_newer_names(std::move(checkpoint.tensors)), path);
 
   const fs::path folder = fs::absolute(path).parent_path(), dictionaries = dictionaries_for(folder);
   const auto dictionary = [&](const char* key) {
@@ -315,30 +282,33 @@ LoadedModel load_fairseq_checkpoint(const std::string& path) {
     return file.string();
   };
   const std::string output_name = output_table(config, tensors);
-  const Array source_table = tensors.take_matrix(kSourceTable), target_table = tensors.take_matrix(kTargetTable);
-  const Array output = tensors.take(output_name, target_table.shape());
-  for (const Array* table : {&source_table, &target_table})
-    if (table->size(1) != model.options.d_model)
+  const auto table = [&](const char* name, const std::string& file) {
+    ForeignTable read{tensors.take_matrix(name), {}};
+    if (read.weight.size(1) != model.options.d_model)
       throw std::runtime_error(fmt::format("{}: its embeddings have the shape {}, but encoder_embed_dim is {}", path,
-                                           table->shape_text(), model.options.d_model));
+                                           read.weight.shape_text(), model.options.d_model));
+    read.renumbering = dictionary_order(file, read.weight.size(0));
+    return read;
+  };
   const std::string source_file = dictionary("source_lang"), target_file = dictionary("target_lang");
-  Renumbering source_order = dictionary_order(source_file, source_table.size(0)),
-              target_order = dictionary_order(target_file, target_table.size(0));
-  model.source = tokenizer_of(folder, "source", source_file, source_order);
-  model.target = tokenizer_of(folder, "target", target_file, target_order);
-  const bool is_one_table = source_order.table.pieces == target_order.table.pieces && source_table.equals(target_table);
-  model.options.embedding_tying = output_name != kTargetTable ? EmbeddingTying::none
-                                  : is_one_table              ? EmbeddingTying::all
-                                                              : EmbeddingTying::target_output;
-  model.add_tables({source_table, std::move(source_order)}, {target_table, std::move(target_order)}, output, Array());
+  const ForeignTable source = table(kSourceTable, source_file), target = table(kTargetTable, target_file);
+  const Array output = tensors.take(output_name, target.weight.shape());
+  model.source = tokenizer_of(folder, "source", source_file, source.renumbering);
+  model.target = tokenizer_of(folder, "target", target_file, target.renumbering);
+  model.options.embedding_tying = tying_of(source, target, output);
+  model.add_tables(source, target, output, Array());
 
   if (model.options.positional_encoding == PositionalEncodingKind::learned)
     model.options.max_positions =
         std::min(tensors.rows_of("encoder.embed_positions.weight"), tensors.rows_of("decoder.embed_positions.weight")) -
         kUnusedPositions;
-  FairseqStacks stacks(tensors, model);
-  stacks.read("encoder", model.options.num_encoder_layers);
-  stacks.read("decoder", model.options.num_decoder_layers);
+  for (const auto& [stack, side] : {std::pair<std::string, std::string>{"encoder", "source"}, {"decoder", "target"}}) {
+    read_stack(tensors, names_of(stack), stack, model);
+    if (model.options.embedding_norm)
+      read_norm(tensors, stack + ".layernorm_embedding", side + "_embedding_norm", model);
+    if (model.options.positional_encoding == PositionalEncodingKind::learned)
+      read_learned_positions(tensors, stack, side, model);
+  }
   tensors.check_all_taken([&](const std::string& name) {
     const bool is_output = name == "decoder.output_projection.weight" || name == "decoder.embed_out";
     return is_no_parameter(name) || (is_output && tensors.are_equal(name, output_name));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/hugging_face.h>
+#include <transmute/formats/foreign/readers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/formats/foreign/ctranslate2.h>
 #include <transmute/formats/foreign/hugging_face_tokenizer.h>
 #include <transmute/formats/foreign/hugging_face_weights.h>
 #include <transmute/formats/foreign/json_config.h>

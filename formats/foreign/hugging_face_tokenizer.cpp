@@ -176,8 +176,7 @@ std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, const 
   std::vector<std::string> pieces(std::begin(kFairseqReserved), std::end(kFairseqReserved));
   const std::vector<std::string> own = pieces_of(sentencepiece, path);
   for (size_t i = kReservedBySentencePiece; i < own.size(); ++i) pieces.push_back(own[i]);
-  if (static_cast<int64_t>(pieces.size()) > size)
-    throw std::runtime_error(fmt::format("{}: has {} pieces, but the model has {}", path, own.size(), size));
+  if (static_cast<int64_t>(pieces.size()) > size) refuse_more_pieces(path, size);
   return pieces;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/hugging_face_writer.h>
+#include <transmute/formats/foreign/writers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>

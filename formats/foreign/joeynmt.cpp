@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/joeynmt.h>
+#include <transmute/formats/foreign/readers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
@@ -175,9 +175,7 @@ Renumbering read_vocabulary(const JoeyConfig& config, const std::string& path, i
   std::set<std::string> known;
   const auto add = [&](const std::string& piece) {
     if (!known.insert(piece).second) return;
-    if (static_cast<int64_t>(vocabulary.pieces.size()) == std::min(rows, kMostPieces))
-      throw std::runtime_error(fmt::format(
-          "{}: has more than the {} pieces for which the model has embeddings; restore the file", path, rows));
+    if (static_cast<int64_t>(vocabulary.pieces.size()) == std::min(rows, kMostPieces)) refuse_more_pieces(path, rows);
     vocabulary.pieces.push_back(piece);
   };
   const std::string names[] = {symbols.text("unk_token", "<unk>"), symbols.text("pad_token", "<pad>"),
@@ -189,9 +187,7 @@ Renumbering read_vocabulary(const JoeyConfig& config, const std::string& path, i
     if (line.empty()) throw std::runtime_error(path + ": has an empty line; restore the file");
     add(line);
   }
-  if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)
-    throw std::runtime_error(fmt::format("{}: has {} pieces, but the model has embeddings of {}; restore the file",
-                                         path, vocabulary.pieces.size(), rows));
+  check_rows_have_pieces(vocabulary.pieces, rows, path);
   const std::pair<const char*, int64_t*> numbers[] = {{"unk_id", &vocabulary.unknown},
                                                       {"pad_id", &vocabulary.padding},
                                                       {"bos_id", &vocabulary.start},
@@ -247,9 +243,9 @@ NamedArrays read_tensors(const std::string& path) {
   return arrays;
 }
 
-StackNames names_of(const std::string& stack) {
+ForeignStackNames names_of(const std::string& stack) {
   const bool is_decoder = stack == "decoder";
-  StackNames names;
+  ForeignStackNames names;
   names.layers = stack + ".layers";
   names.self_attention = is_decoder ? "trg_trg_att" : "src_src_att";
   names.self_attention_norm = is_decoder ? "x_layer_norm" : "layer_norm";
@@ -272,13 +268,7 @@ std::string find_joeynmt_checkpoint(const std::string& path) {
   if (fs::is_regular_file(path))
     return fs::path(path).extension() == ".ckpt" && fs::exists(fs::absolute(path).parent_path() / kConfig) ? path : "";
   if (!fs::is_directory(path) || !fs::exists(path_in(path, kConfig))) return "";
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(path))
-    if (entry.path().extension() == ".ckpt") found.push_back(entry.path().string());
-  if (found.size() < 2) return found.empty() ? "" : found.front();
-  if (std::string best = path_in(path, "best.ckpt"); fs::exists(best)) return best;
-  throw std::runtime_error(
-      fmt::format("{}: has {} checkpoints, but no best.ckpt; give the path of one", path, found.size()));
+  return the_checkpoint_in(path, {"best.ckpt"}, [](const fs::path& file) { return file.extension() == ".ckpt"; });
 }
 
 LoadedModel load_joeynmt_checkpoint(const std::string& path) {

@@ -2,14 +2,9 @@
 #include <transmute/formats/foreign/load_model.h>
 
 #include <transmute/common/files.h>
-#include <transmute/formats/foreign/ctranslate2.h>
-#include <transmute/formats/foreign/fairseq.h>
-#include <transmute/formats/foreign/hugging_face.h>
-#include <transmute/formats/foreign/joeynmt.h>
-#include <transmute/formats/foreign/marian.h>
 #include <transmute/formats/foreign/marian_binary.h>
 #include <transmute/formats/foreign/marian_folder.h>
-#include <transmute/formats/foreign/opennmt.h>
+#include <transmute/formats/foreign/readers.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/formats/torchscript_file.h>
 

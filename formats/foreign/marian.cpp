@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/marian.h>
+#include <transmute/formats/foreign/readers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
@@ -255,9 +255,7 @@ Renumbering read_order(const std::string& path, int64_t rows) {
   vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_model_text(path), path)
                                              : read_marian_vocabulary(path, static_cast<size_t>(rows));
   // --dim-vocabs leaves out the last ones of a list.
-  if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)
-    throw std::runtime_error(
-        fmt::format("{}: has {} pieces, but the model has {}", path, vocabulary.pieces.size(), rows));
+  check_rows_have_pieces(vocabulary.pieces, rows, path);
   check_numbers_are_complete(vocabulary.pieces, path);
   for (int64_t number = 0; number < rows; ++number) {
     const std::string& piece = vocabulary.pieces[static_cast<size_t>(number)];

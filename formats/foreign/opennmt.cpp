@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/opennmt.h>
+#include <transmute/formats/foreign/readers.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <stdexcept>
 #include <utility>
 
 namespace transmute {
@@ -127,9 +126,7 @@ TransformerOptions options_of(const JsonConfig& config, int64_t d_model, const T
 }
 
 Renumbering order_of(std::vector<std::string> pieces, const std::string& start, const std::string& name, int64_t rows) {
-  if (static_cast<int64_t>(pieces.size()) != rows)
-    throw std::runtime_error(fmt::format("{}: has {} pieces, but the model has embeddings of {}; restore the file",
-                                         name, pieces.size(), rows));
+  check_rows_have_pieces(pieces, rows, name);
   Vocabulary vocabulary;
   vocabulary.pieces = std::move(pieces);
   const auto number_of = [&](const std::string& piece) {
@@ -153,9 +150,9 @@ std::shared_ptr<const SubwordModel> tokenizer_of(const JsonConfig& config, const
   return subword_model_or_pieces(sentencepiece, order, config.path());
 }
 
-StackNames names_of(const std::string& stack, const TensorTable& tensors) {
+ForeignStackNames names_of(const std::string& stack, const TensorTable& tensors) {
   const bool is_decoder = stack == "decoder";
-  StackNames names;
+  ForeignStackNames names;
   names.layers = stack + (is_decoder ? ".transformer_layers" : ".transformer");
   names.self_attention = "self_attn";
   names.self_attention_norm = is_decoder ? "layer_norm_1" : "layer_norm";
@@ -180,13 +177,8 @@ std::string find_opennmt_checkpoint(const std::string& path) {
     return file.extension() == ".pt" && fs::is_regular_file(file) && is_saved(file.string()) &&
            !is_torchscript(file.string());
   };
-  if (!fs::is_directory(path)) return is_one(path) ? path : "";
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(path))
-    if (is_one(entry.path())) found.push_back(entry.path().string());
-  if (found.size() > 1)
-    throw std::runtime_error(fmt::format("{}: has {} checkpoints; give the path of one", path, found.size()));
-  return found.empty() ? "" : found.front();
+  if (fs::is_directory(path)) return the_checkpoint_in(path, {}, is_one);
+  return is_one(path) ? path : "";
 }
 
 LoadedModel load_opennmt_checkpoint(const std::string& path) {

@@ -2,6 +2,7 @@
 #include <transmute/formats/foreign/saved_checkpoint.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
 
@@ -15,6 +16,19 @@ bool is_torchscript(const std::string& path) {
   std::string begin(2, '\0');
   InputFile(path).read(0, begin.data(), begin.size());
   return begin == "PK" && ZipArchive(path).has("constants.pkl");
+}
+
+std::string the_checkpoint_in(const std::string& folder, const std::vector<std::string>& best,
+                              const std::function<bool(const std::filesystem::path&)>& is_checkpoint) {
+  for (const std::string& name : best)
+    if (const std::string file = path_in(folder, name); std::filesystem::exists(file)) return file;
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (is_checkpoint(entry.path())) found.push_back(entry.path().string());
+  if (found.size() > 1)
+    throw std::runtime_error(fmt::format("{}: has {} checkpoints{}{}; give the path of one", folder, found.size(),
+                                         best.empty() ? "" : ", but no ", fmt::join(best, " or ")));
+  return found.empty() ? "" : found.front();
 }
 
 void read_checkpoint(const std::string& path, const std::function<void(const Pickle&, PickledTensors&)>& use) {

@@ -13,7 +13,7 @@ namespace {
 
 class StackReader {
  public:
-  StackReader(TensorTable& tensors, const StackNames& names, ForeignModel& model)
+  StackReader(TensorTable& tensors, const ForeignStackNames& names, ForeignModel& model)
       : tensors_(tensors), names_(names), model_(model) {}
 
   void read_layer(const std::string& from, const std::string& to, bool has_cross_attention) {
@@ -34,12 +34,9 @@ class StackReader {
     norm(from + names_.feed_forward_norm, to + "feed_forward_norm");
   }
 
-  void norm(const std::string& from, const std::string& to) {
-    for (const char* part : {".weight", ".bias"})
-      model_.add(to + part, tensors_.take(from + part, {model_.options.d_model}));
-  }
-
  private:
+  void norm(const std::string& from, const std::string& to) { read_norm(tensors_, from, to, model_); }
+
   void attention(const std::string& from, const std::string& to) {
     const int64_t d = model_.options.d_model;
     for (const auto& [theirs, ours] :
@@ -54,19 +51,24 @@ class StackReader {
   }
 
   TensorTable& tensors_;
-  const StackNames& names_;
+  const ForeignStackNames& names_;
   ForeignModel& model_;
 };
 
 }  // namespace
 
-void read_stack(TensorTable& tensors, const StackNames& names, const std::string& stack, ForeignModel& model) {
+void read_stack(TensorTable& tensors, const ForeignStackNames& names, const std::string& stack, ForeignModel& model) {
   const bool is_decoder = stack == "decoder";
   const int64_t layers = is_decoder ? model.options.num_decoder_layers : model.options.num_encoder_layers;
   StackReader reader(tensors, names, model);
   for (int64_t i = 0; i < layers; ++i)
     reader.read_layer(fmt::format("{}.{}.", names.layers, i), fmt::format("{}.layers.{}.", stack, i), is_decoder);
-  if (model.options.norm_position == NormPosition::pre) reader.norm(names.norm, stack + ".norm");
+  if (model.options.norm_position == NormPosition::pre) read_norm(tensors, names.norm, stack + ".norm", model);
+}
+
+void read_norm(TensorTable& tensors, const std::string& from, const std::string& to, ForeignModel& model) {
+  for (const char* part : {".weight", ".bias"})
+    model.add(to + part, tensors.take(from + part, {model.options.d_model}));
 }
 
 EmbeddingTying tying_of(const ForeignTable& source, const ForeignTable& target, const Array& output) {

@@ -3,7 +3,6 @@
 
 #include <transmute/formats/foreign/network_builder.h>
 
-#include <cstdint>
 #include <string>
 
 namespace transmute {
@@ -11,7 +10,7 @@ inline namespace v0 {
 namespace formats {
 
 /// The names of a stack's parameters in another program's file.
-struct StackNames {
+struct ForeignStackNames {
   std::string layers;  ///< what the names of all layers begin with, without their numbers: "decoder.layers"
   std::string self_attention, self_attention_norm;
   std::string cross_attention, cross_attention_norm;  ///< of a decoder
@@ -24,7 +23,11 @@ struct StackNames {
 /// Copies the parameters of a stack to the model under our names. The model's options must be complete.
 /// @param stack "encoder" or "decoder"
 /// @throws std::runtime_error naming file and tensor, where one is missing or has another shape
-void read_stack(TensorTable& tensors, const StackNames& names, const std::string& stack, ForeignModel& model);
+void read_stack(TensorTable& tensors, const ForeignStackNames& names, const std::string& stack, ForeignModel& model);
+
+/// Copies a LayerNorm's weight and bias [D] to the model.
+/// @throws std::runtime_error likewise
+void read_norm(TensorTable& tensors, const std::string& from, const std::string& to, ForeignModel& model);
 
 /// Finds which matrices of a network can be one: those that have the same numbers and, of source and target, the same
 /// pieces. `output` [V,D] is in the order of the target's file.

@@ -100,8 +100,7 @@ void check_marks_spaces(const JsonConfig& file) {
 }
 
 void require_room(const JsonConfig& file, size_t count, int64_t size) {
-  if (count > static_cast<size_t>(size))
-    throw std::runtime_error(fmt::format("{}: has {} pieces, but the model has {}", file.path(), count, size));
+  if (count > static_cast<size_t>(size)) refuse_more_pieces(file.path(), size);
 }
 
 // [["piece", score], …]

@@ -61,6 +61,18 @@ std::string find_sentencepiece(const std::string& folder, const std::string& sid
   return "";
 }
 
+void check_rows_have_pieces(const std::vector<std::string>& pieces, int64_t rows, const std::string& name) {
+  if (static_cast<int64_t>(pieces.size()) != rows)
+    throw std::runtime_error(
+        fmt::format("{}: has {} pieces with the reserved ones, but the model has embeddings of {}; restore the file",
+                    name, pieces.size(), rows));
+}
+
+void refuse_more_pieces(const std::string& name, int64_t rows) {
+  throw std::runtime_error(
+      fmt::format("{}: has more than the {} pieces for which the model has embeddings; restore the file", name, rows));
+}
+
 bool is_language_tag(const std::string& piece) {
   return piece.size() > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(piece.size() - 2, 2, "<<") == 0;
 }

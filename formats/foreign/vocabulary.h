@@ -53,6 +53,12 @@ void check_numbers_are_complete(const std::vector<std::string>& pieces, const st
 /// there is none.
 std::string find_sentencepiece(const std::string& folder, const std::string& side);
 
+/// @param name what messages call the pieces
+/// @throws std::runtime_error unless there are as many pieces as the model's embeddings have rows
+void check_rows_have_pieces(const std::vector<std::string>& pieces, int64_t rows, const std::string& name);
+/// The same for a file that is not read to its end, because it has more pieces.
+[[noreturn]] void refuse_more_pieces(const std::string& name, int64_t rows);
+
 /// True if it is a tag of OPUS-MT's models for a language, such as >>deu<<.
 bool is_language_tag(const std::string& piece);
 

@@ -4,15 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/formats/foreign/fairseq.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/formats/foreign/readers.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 
 #include <filesystem>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>

@@ -4,9 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/formats/foreign/joeynmt.h>
 #include <transmute/formats/foreign/load_model.h>
-#include <transmute/formats/foreign/opennmt.h>
+#include <transmute/formats/foreign/readers.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>

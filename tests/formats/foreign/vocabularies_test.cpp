@@ -9,7 +9,6 @@
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -50,10 +49,10 @@ TEST(CTranslate2Vocabulary, HasAPieceForEachRow) {
       for (int cut = 0; cut < 5; ++cut) list.erase(first + (first == 0 ? 2 : 0));
       pieces = list.size();
     });
-    EXPECT_THAT(model.refusal(),
-                refused_by(model, kFile,
-                           "has " + std::to_string(pieces) + " pieces, but the model has embeddings of " +
-                               std::to_string(pieces + 5)));
+    EXPECT_THAT(model.refusal(), refused_by(model, kFile,
+                                            "has " + std::to_string(pieces) +
+                                                " pieces with the reserved ones, but the model has embeddings of " +
+                                                std::to_string(pieces + 5)));
   }
   const CopiedModel number("marian_ctranslate2");
   change_json(number, kFile, [](Json& list) { list[9] = 9; });
@@ -150,7 +149,8 @@ TEST(MarianVocabulary, GivesEachRowAPiece) {
   const std::string lines = read_text(cut.path(kFile));
   const size_t last = lines.rfind('\n', lines.size() - 2);
   write_text(cut.path(kFile), lines.substr(0, last + 1));
-  EXPECT_THAT(cut.refusal(), refused_by(cut, kFile, " pieces, but the model has "));
+  EXPECT_THAT(cut.refusal(),
+              refused_by(cut, kFile, " pieces with the reserved ones, but the model has embeddings of "));
 }
 
 // Transformers 5 saves tokenizers like those of tests/data/formats/nllb and mbart: without a SentencePiece model.

@@ -13,7 +13,6 @@
 #include <transmute/tests/support/zip_files.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <utility>

@@ -4,11 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/zip_archive.h>
-#include <transmute/formats/foreign/argos_writer.h>
 #include <transmute/formats/foreign/ctranslate2_file.h>
-#include <transmute/formats/foreign/ctranslate2_writer.h>
-#include <transmute/formats/foreign/hugging_face_writer.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/formats/foreign/writers.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/random_weights.h>

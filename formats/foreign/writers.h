@@ -11,6 +11,24 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
+/// Writes a translation model as a package of Argos Translate: a zip archive of `metadata.json`, `README.md`,
+/// `sentencepiece.model`, and what save_ctranslate2_folder() writes in `model/`.
+/// @param facts with both languages
+/// @param path of the file to write; its name ends in .argosmodel
+/// @throws std::invalid_argument naming the language that is missing, or what CTranslate2 or Argos Translate cannot
+/// express: a vocabulary without a SentencePiece model, and a target language that the model must be told
+/// @throws std::runtime_error if the package cannot be written, or grows over 4 GiB
+void save_argos_package(const LoadedModel& model, Precision precision, const ModelFacts& facts,
+                        const std::string& path);
+
+/// Writes a translation model for CTranslate2 into an existing folder: `model.bin` of version 6 (TransformerSpec),
+/// `config.json`, the vocabulary, and the SentencePiece models that split its text, `source.spm` and `target.spm`.
+/// load_ctranslate2_folder() reads it back with the same weights, bit for bit in float32.
+/// @param precision of all weights; with int8, of the matrices, which have one scale for each row
+/// @throws std::invalid_argument naming what CTranslate2 cannot express: NormPosition::deep, SSRUs, and what
+/// require_expressible() refuses
+void save_ctranslate2_folder(const LoadedModel& model, Precision precision, const std::string& folder);
+
 /// Writes a translation model for Hugging Face Transformers, as a MarianMT model, into an existing folder:
 /// `model.safetensors`, `config.json`, `generation_config.json`, the files of its tokenizer, and `README.md`, its model
 /// card.
