@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/cpu_limit.h>
-#include <transmute/common/no_cancellation.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,7 +101,6 @@ void one_by_one(size_t count, const std::function<void(size_t)>& task) {
 }
 
 void WorkerCrew::run(const std::function<void(int)>& task) {
-  const NoCancellation until_all_have_ended;
   std::fill(errors_.begin(), errors_.end(), nullptr);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -228,7 +226,6 @@ void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task)
   if (process_ != ::getpid())
     throw std::runtime_error(
         "the process was forked after the threads were started; open the model in the new process");
-  const NoCancellation until_all_have_ended;
   Call call{task, count, served};
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->waiting.splice(state_->waiting.end(), call.place);

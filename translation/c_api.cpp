@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/common/no_cancellation.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/c_calls.h>
@@ -227,7 +226,6 @@ transmute_translator* transmute_open(const char* model, const transmute_translat
 }
 
 void transmute_close(transmute_translator* translator) {
-  const transmute::NoCancellation until_the_end;  // nor in a destructor, which waits for threads
   delete translator;
 }
 
@@ -289,7 +287,6 @@ transmute_language_model* transmute_open_language_model(const char* model, const
 }
 
 void transmute_close_language_model(transmute_language_model* model) {
-  const transmute::NoCancellation until_the_end;
   delete model;
 }
 

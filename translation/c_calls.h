@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/common/no_cancellation.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
@@ -34,7 +33,6 @@ char* copy_of(const std::string& text);
 template <typename Body>
 auto guarded(char** error, const Body& body) -> decltype(body()) {
   if (error != nullptr) *error = nullptr;
-  const NoCancellation until_the_end;  // unwinding may not end in a catch (...)
   try {
     return body();
   } catch (...) {

@@ -214,7 +214,6 @@ transmute_encoder* transmute_open_encoder(const char* model, const transmute_tra
 }
 
 void transmute_close_encoder(transmute_encoder* encoder) {
-  const transmute::NoCancellation until_the_end;  // nor in a destructor, which waits for threads
   delete encoder;
 }
 

@@ -14,7 +14,7 @@
  * Texts are UTF-8 and end with a zero byte. Functions that can fail return NULL and, where `error` is not NULL, set
  * *error to a readable message, to be freed with transmute_string_free (NULL where there is no memory for one). No
  * exception crosses this interface. A translator may be used by many threads at once, and a result read by many. All
- * functions that free accept NULL.
+ * functions that free accept NULL. A thread must not be cancelled (pthread_cancel) within a call.
  */
 #ifndef TRANSMUTE_H
 #define TRANSMUTE_H

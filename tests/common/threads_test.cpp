@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <transmute/common/threads.h>
@@ -17,7 +16,6 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -215,47 +213,6 @@ TEST(ThreadPool, RethrowsAndBeginsNothingMoreOfThatCall) {
 }
 
 // With a thread to spare, so that a call that is not refused ends.
-// Calls `wait` with a task on a thread that is cancelled meanwhile; returns whether both came to their ends.
-bool ends_though_cancelled(const std::function<void(const std::function<void()>& task)>& wait) {
-  std::atomic<bool> begun{false}, released{false}, done{false}, returned{false};
-  std::thread caller([&] {
-    wait([&] {
-      begun = true;
-      while (!released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      done = true;
-    });
-    returned = true;
-    ::pthread_testcancel();
-    returned = false;
-  });
-  while (!begun) std::this_thread::yield();
-  ::pthread_cancel(caller.native_handle());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  released = true;
-  caller.join();
-  return done && returned;
-}
-
-TEST(ThreadPool, EndsItsTasksBeforeACallerThatIsCancelled) {
-  ThreadPool pool(1);
-  EXPECT_TRUE(ends_though_cancelled([&](const auto& task) { pool.for_each(1, [&](size_t) { task(); }); }));
-  std::atomic<int> done{0};
-  pool.for_each(3, [&](size_t) { ++done; });
-  EXPECT_EQ(done, 3);
-}
-
-TEST(WorkerCrew, EndsItsTasksBeforeACallerThatIsCancelled) {
-  WorkerCrew crew(2);
-  EXPECT_TRUE(ends_though_cancelled([&](const auto& task) {
-    crew.run([&](int worker) {
-      if (worker == 1) task();
-    });
-  }));
-  std::atomic<int> done{0};
-  crew.run([&](int) { ++done; });
-  EXPECT_EQ(done, 2);
-}
-
 TEST(ThreadPool, RefusesCallsThatItsOwnTasksWaitFor) {
   ThreadPool pool(2), other(2);
   std::string message, of_indirect;

@@ -11,7 +11,6 @@
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -457,23 +456,6 @@ TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
   EXPECT_THAT(std::string(error), HasSubstr("target"));
   transmute_string_free(error);
   transmute_close(in_c);
-}
-
-// Opening reads files, and closing waits for threads: there the process ended with the thread.
-TEST_F(ATranslator, OpensAndClosesThroughTheCInterfaceOnAThreadThatIsCancelled) {
-  std::atomic<bool> opened{false}, closed{false};
-  std::thread caller([&] {
-    ::pthread_cancel(::pthread_self());
-    transmute_translator* translator = transmute_open(model().c_str(), nullptr, nullptr);
-    opened = translator != nullptr;
-    transmute_close(translator);
-    closed = true;
-    ::pthread_testcancel();
-    closed = false;
-  });
-  caller.join();
-  EXPECT_TRUE(opened);
-  EXPECT_TRUE(closed);
 }
 
 TEST_F(ATranslator, TellsMistakesThroughTheCInterface) {
