@@ -8,23 +8,26 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
 
+std::string host_name() {
+  char name[256] = "unknown";
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
 namespace {
 
 std::string this_process() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) std::strcpy(host.data(), "unknown");
   std::array<char, 32> time{};
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", ::localtime_r(&now, &local));
-  return fmt::format("process {} on {}, since {}", ::getpid(), host.data(), time.data());
+  return fmt::format("process {} on {}, since {}", ::getpid(), host_name(), time.data());
 }
 
 std::string holder_in(int fd) {

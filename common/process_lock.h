@@ -6,6 +6,9 @@
 namespace transmute {
 inline namespace v0 {
 
+/// This machine's name, as messages and names of files say who wrote them.
+std::string host_name();
+
 /// Keeps other processes out of a place while it lives, by a lock on a file that says who holds it. The system takes
 /// the lock from a process that dies. Works on NFS where its servers and clients lock files.
 class ProcessLock {

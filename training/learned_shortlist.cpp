@@ -34,12 +34,7 @@ ParallelText thinned_out(const ParallelText& text) {
 }  // namespace
 
 std::shared_ptr<const Shortlist> learn_shortlist(const TrainingConfig& config, const Tokenizer& tokenizer) {
-  const SampledText sample = sample_training_text(config, kMostPairs);
-  ParallelText text;
-  for (size_t i = 0; i < sample.sources.size(); ++i) {
-    text.source.add(tokenizer.source().encode(sample.sources[i]));
-    text.target.add(tokenizer.target().encode(sample.targets[i]));
-  }
+  const ParallelText text = tokenized(sample_training_text(config, kMostPairs), tokenizer);
   const LexicalModel model(thinned_out(text), kShortlistIterations);
   const ShortlistOptions options;
   std::vector<Ids> translations(static_cast<size_t>(model.source_tokens()));

@@ -3,11 +3,11 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/hash.h>
+#include <transmute/common/process_lock.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/device_tensors.h>
-#include <transmute/training/distributed/network_address.h>
 #include <transmute/training/fingerprints.h>
 
 #include <cstdint>
@@ -35,7 +35,7 @@ namespace {
 void check_gpus_differ(ProcessGroup& group, torch::Device device) {
   std::ifstream boot_id("/proc/sys/kernel/random/boot_id");  // containers have their machine's
   std::string machine;
-  if (!std::getline(boot_id, machine)) machine = distributed::host_name();
+  if (!std::getline(boot_id, machine)) machine = host_name();
   const std::string gpu = machine + kernels::cuda::pci_address(device);
   const std::vector<int64_t> gpus = group.gather(static_cast<int64_t>(fingerprint_of(gpu)));
   for (size_t rank = 1; rank < gpus.size(); ++rank)

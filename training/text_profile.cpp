@@ -135,6 +135,15 @@ SentenceProfile learn_sentences(const std::vector<std::string>& lines, const std
   return profile;
 }
 
+ParallelText tokenized(const SampledText& text, const Tokenizer& tokenizer) {
+  ParallelText tokens;
+  for (size_t i = 0; i < text.sources.size(); ++i) {
+    tokens.source.add(tokenizer.source().encode(text.sources[i]));
+    tokens.target.add(tokenizer.target().encode(text.targets[i]));
+  }
+  return tokens;
+}
+
 std::vector<std::string> learned_spans(const SampledText& text) {
   constexpr int64_t kFewest = 100;
   constexpr double kShareKept = 0.95;

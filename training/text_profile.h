@@ -2,7 +2,9 @@
 #pragma once
 
 #include <transmute/formats/text_profile.h>
+#include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/config.h>
+#include <transmute/training/data/parallel_text.h>
 
 #include <string>
 #include <vector>
@@ -26,6 +28,9 @@ struct SampledText {
 /// `most`, otherwise more than half as many.
 /// @throws std::runtime_error naming a file that cannot be read.
 SampledText sample_training_text(const TrainingConfig& config, size_t most);
+
+/// The pairs as token ids.
+ParallelText tokenized(const SampledText& text, const Tokenizer& tokenizer);
 
 /// Protected spans (see Protection) that the sources often have and the translations keep, most frequent first.
 std::vector<std::string> learned_spans(const SampledText& text);

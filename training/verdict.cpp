@@ -37,12 +37,7 @@ std::pair<std::string, size_t> most_frequent(const std::vector<std::string>& tex
 std::vector<std::string> by_dictionary(const SampledText& training, const Tokenizer& tokenizer,
                                        const std::vector<std::string>& sources) {
   constexpr int64_t kIterations = 4;
-  ParallelText text;
-  for (size_t i = 0; i < training.sources.size(); ++i) {
-    text.source.add(tokenizer.source().encode(training.sources[i]));
-    text.target.add(tokenizer.target().encode(training.targets[i]));
-  }
-  const LexicalModel dictionary(text, kIterations);
+  const LexicalModel dictionary(tokenized(training, tokenizer), kIterations);
   std::vector<std::string> translations;
   for (const std::string& source : sources) {
     Ids target;

@@ -6,7 +6,6 @@
 #include <transmute/training/text_profile.h>
 #include <transmute/training/validation.h>
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <torch/version.h>
+#include <transmute/common/process_lock.h>
 #include <transmute/training/distributed/connection.h>
 #include <transmute/training/distributed/network_address.h>
 #include <transmute/training/distributed/process_group.h>

@@ -9,12 +9,6 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
 Route route_to(const std::string& host) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_DGRAM;

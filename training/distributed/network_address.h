@@ -7,9 +7,6 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-/// This machine's name.
-std::string host_name();
-
 /// The way to another machine.
 struct Route {
   std::string from, to;  ///< addresses in numbers; empty where there is no way

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/process_lock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,12 +84,6 @@ uint32_t masked_crc(std::string_view bytes) {
 
 double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
 }
 
 // TensorBoard takes letters, digits, '_', '.', '-' and '/' in a tag.
