@@ -5,7 +5,6 @@
 #include <transmute/search/search.h>
 #include <transmute/tests/support/table_model.h>
 
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <utility>

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace transmute::testing {

@@ -11,7 +11,6 @@
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 
-#include <cmath>
 #include <filesystem>
 #include <string>
 

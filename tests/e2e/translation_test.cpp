@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <transmute/common/json.h>
-#include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/e2e/trained_model.h>
 #include <transmute/text/format.h>
 #include <unistd.h>
 
@@ -24,32 +24,6 @@ using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-
-class TrainedModel : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder_ = std::make_unique<TemporaryFolder>();
-    make_corpus(*folder_ / "data", 6000);
-    const std::string config = write_config(*folder_);
-    const Outcome trained = run_program_with(
-        train_command(config, *folder_ / "run",
-                      {"model.num_encoder_layers=2", "model.num_decoder_layers=2", "model.d_model=96",
-                       "model.num_heads=4", "model.d_ff=256", "model.dropout=0.05", "training.batch_tokens=1024",
-                       "training.max_steps=1200", "training.warmup_steps=300", "training.checkpoint_every=100",
-                       "training.learning_rate_scale=0.5", "training.precision=auto", "training.log_every=100"}));
-    if (trained.exit_code != 0) throw std::runtime_error(trained.errors);
-  }
-  static void TearDownTestSuite() { folder_.reset(); }
-
-  static Outcome translate(const std::string& input, const std::vector<std::string>& flags = {}) {
-    std::vector<std::string> words{program("translate"), "--model", *folder_ / "run/model"};
-    words.insert(words.end(), flags.begin(), flags.end());
-    return run_program_with(words, input);
-  }
-
-  static std::unique_ptr<TemporaryFolder> folder_;
-};
-std::unique_ptr<TemporaryFolder> TrainedModel::folder_;
 
 TEST_F(TrainedModel, TranslatesDocumentsAsItTranslatesTheirTexts) {
   const std::string catalog = *folder_ / "de.po", translated = *folder_ / "new.po";
@@ -131,117 +105,6 @@ TEST_F(TrainedModel, TranslatesTheSameAsAnExportedFile) {
   const std::string input = read_text(*folder_ / "data/test.en");
   const Outcome of_file = run_program_with({program("translate"), "--model", *folder_ / "model.pt"}, input);
   EXPECT_EQ(of_file.output, translate(input).output) << of_file.errors;
-}
-
-TEST_F(TrainedModel, TranslatesAsWellFromAShortlist) {
-  const std::string table = *folder_ / "shortlist.txt";
-  const Outcome made = run_program_with({program("make_shortlist"), "--model", *folder_ / "run/model", "--source",
-                                         *folder_ / "data/train.en", "--target", *folder_ / "data/train.de", "--output",
-                                         table, "--shortlist-best", "20"});
-  ASSERT_EQ(made.exit_code, 0) << made.errors;
-  EXPECT_THAT(made.errors, HasSubstr(" lines from 6,000 sentence pairs"));
-  const std::string input = read_text(*folder_ / "data/test.en");
-  const auto wanted = split_lines(read_text(*folder_ / "data/test.de"));
-  const auto right_of = [&](const std::vector<std::string>& flags) {
-    const auto got = split_lines(translate(input, flags).output);
-    int right = 0;
-    for (size_t i = 0; i < wanted.size(); ++i) right += got.at(i) == wanted[i] ? 1 : 0;
-    return right;
-  };
-  const std::vector<std::string> flags{"--shortlist", table, "--shortlist-frequent", "5"};
-  const int with = right_of(flags), without = right_of({});
-  std::cout << with << " of " << wanted.size() << " right with a shortlist, " << without << " without\n";
-  EXPECT_GE(with, without - 4);
-  const std::string reference = translate(input, flags).output;
-  for (const auto& more : std::vector<std::vector<std::string>>{{"--batch-size", "1"}, {"--threads", "1"}}) {
-    auto both = flags;
-    both.insert(both.end(), more.begin(), more.end());
-    EXPECT_EQ(translate(input, both).output, reference);
-  }
-  // So few tokens that it cannot.
-  EXPECT_LT(right_of({"--shortlist", table, "--shortlist-best", "1", "--shortlist-frequent", "0"}), with);
-}
-
-TEST_F(TrainedModel, SaysWhatIsWrongWithAShortlist) {
-  const auto errors_of = [](const std::vector<std::string>& flags) {
-    const Outcome outcome = translate("seven\n", flags);
-    EXPECT_NE(outcome.exit_code, 0);
-    EXPECT_EQ(outcome.output, "");
-    return outcome.errors;
-  };
-  EXPECT_THAT(errors_of({"--shortlist", *folder_ / "nothing"}), HasSubstr("nothing"));
-  EXPECT_THAT(errors_of({"--shortlist", *folder_ / "data/test.en"}), HasSubstr("test.en:1: a line of a lexical table"));
-  EXPECT_THAT(errors_of({"--shortlist-best", "3"}), HasSubstr("--shortlist"));
-  const auto make = [](const std::vector<std::string>& flags) {
-    std::vector<std::string> words{program("make_shortlist"), "--output", *folder_ / "unmade"};
-    words.insert(words.end(), flags.begin(), flags.end());
-    const Outcome outcome = run_program_with(words);
-    EXPECT_NE(outcome.exit_code, 0);
-    EXPECT_FALSE(std::filesystem::exists(*folder_ / "unmade"));
-    return outcome.errors;
-  };
-  const std::string model = *folder_ / "run/model", source = *folder_ / "data/train.en",
-                    target = *folder_ / "data/train.de";
-  EXPECT_THAT(make({"--model", *folder_ / "data", "--source", source, "--target", target}),
-              AllOf(HasSubstr("has no tokenizer"), HasSubstr("convert --to folder")));
-  EXPECT_THAT(make({"--model", model, "--source", source, "--target", *folder_ / "data/test.de"}), HasSubstr("6,000"));
-  EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--shortlist-best", "0"}),
-              HasSubstr("--shortlist-best: must be at least 1"));
-  EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--iterations", "0"}),
-              HasSubstr("--iterations: must be at least 1"));
-}
-
-TEST_F(TrainedModel, ComesBackUnchangedFromTheOtherForms) {
-  const auto convert = [](const std::string& from, const std::string& form, const std::string& to) {
-    const Outcome outcome = run_program_with({program("convert"), "--model", from, "--to", form, "--output", to});
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  };
-  convert(*folder_ / "run/model", "safetensors", *folder_ / "neutral");
-  EXPECT_THAT(names_in(*folder_ / "neutral"),
-              ::testing::ElementsAre("checksums.txt", "config.yaml", "model.safetensors", "text_profile.yaml",
-                                     "tokenizer.model"));
-  convert(*folder_ / "neutral", "folder", *folder_ / "back");
-  for (const char* file : {"config.yaml", "tokenizer.model", "weights.safetensors"})
-    EXPECT_EQ(read_text(*folder_ / "back" + "/" + file), read_text(*folder_ / "run/model" + "/" + file)) << file;
-}
-
-TEST_F(TrainedModel, StoredInFewerBitsSaysTheSameInThatPrecision) {
-  const std::string original = *folder_ / "run/model";
-  const std::string text = read_text(*folder_ / "data/test.en");
-  for (const std::string precision : {"bfloat16", "int8"}) {
-    const std::string narrow = *folder_ / precision;
-    const Outcome converted = run_program_with(
-        {program("convert"), "--model", original, "--to", "folder", "--output", narrow, "--precision", precision});
-    ASSERT_EQ(converted.exit_code, 0) << converted.errors;
-    const auto weights = [](const std::string& model) {
-      return std::filesystem::file_size(model + "/weights.safetensors");
-    };
-    EXPECT_LT(static_cast<double>(weights(narrow)),
-              (precision == "int8" ? 0.5 : 0.7) * static_cast<double>(weights(original)));
-    const auto translation_by = [&](const std::string& model, const std::string& in) {
-      const Outcome outcome = run_program_with({program("translate"), "--model", model, "--precision", in}, text);
-      EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-      return outcome.output;
-    };
-    EXPECT_EQ(translation_by(narrow, precision), translation_by(original, precision));
-    if (precision == "int8") {
-      EXPECT_EQ(translation_by(narrow, "stored"), translation_by(original, precision));
-    }
-  }
-  EXPECT_EQ(run_program_with({program("convert"), "--model", original, "--to", "safetensors", "--output",
-                              *folder_ / "refused", "--precision", "int8"})
-                .exit_code,
-            2);
-}
-
-TEST_F(TrainedModel, ConvertReplacesNoFolderOfOtherThings) {
-  const Outcome outcome = run_program_with(
-      {program("convert"), "--model", *folder_ / "run/model", "--to", "folder", "--output", *folder_ / "data"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("is not a model folder"));
-  EXPECT_EQ(run_program_with({program("convert"), "--model", *folder_ / "run/model", "--to", "onnx", "--output", "x"})
-                .exit_code,
-            2);
 }
 
 TEST_F(TrainedModel, AnOverLongLineIsTranslatedInPartsAndCounted) {
@@ -424,45 +287,6 @@ TEST_F(TrainedModel, MistakesInItsOptionsAreNamed) {
   EXPECT_THAT(refusal({"--glossary", *folder_ / "unknown.tsv"}, 1), HasSubstr("unknown.tsv:1: \"七\""));
   EXPECT_THAT(refusal({"--split-sentences", "sometimes"}, 2), HasSubstr("--split-sentences"));
   EXPECT_THAT(refusal({"--text-language", "xx"}, 2), HasSubstr("--text-language: \"xx\" is no language"));
-}
-
-TEST_F(TrainedModel, ACheckpointIsAModelFolder) {
-  const Outcome outcome =
-      run_program_with({program("translate"), "--model", *folder_ / "run/checkpoints/step-000001200"}, "seven\n");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-}
-
-TEST_F(TrainedModel, AveragingCheckpointsGivesTheFinishedModel) {
-  std::vector<std::string> words{program("average_checkpoints"), "--output", *folder_ / "mean"};
-  for (const char* step : {"0800", "0900", "1000", "1100", "1200"})
-    words.push_back(*folder_ / ("run/checkpoints/step-00000" + std::string(step)));
-  const Outcome outcome = run_program_with(words);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_EQ(read_text(*folder_ / "mean/weights.safetensors"), read_text(*folder_ / "run/model/weights.safetensors"));
-}
-
-TEST_F(TrainedModel, AveragingRefusesModelsOfDifferentNetworks) {
-  const std::string first = *folder_ / "run/model", other = *folder_ / "other_network";
-  std::filesystem::copy(first, other);
-  std::string config = read_text(other + "/config.yaml");
-  config.replace(config.find("activation: relu"), 16, "activation: gelu");
-  write_text(other + "/config.yaml", config);
-  std::filesystem::remove(other + "/checksums.txt");
-  const Outcome outcome =
-      run_program_with({program("average_checkpoints"), "--output", *folder_ / "no_mean", first, other});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("other_network has a different network from "));
-  EXPECT_FALSE(std::filesystem::exists(*folder_ / "no_mean"));
-}
-
-TEST_F(TrainedModel, AveragingReplacesNoFolderOfOtherThings) {
-  for (const char* taken : {"data", "run"}) {
-    const Outcome outcome = run_program_with(
-        {program("average_checkpoints"), "--output", *folder_ / taken, *folder_ / "run/checkpoints/step-000001200"});
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, HasSubstr("is not a model folder"));
-  }
-  EXPECT_TRUE(std::filesystem::exists(*folder_ / "run/metrics.jsonl"));
 }
 
 TEST_F(TrainedModel, BadInputIsNamed) {

@@ -11,7 +11,6 @@
 #include <transmute/tokenizer/special_ids.h>
 
 #include <cmath>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>

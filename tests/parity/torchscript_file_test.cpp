@@ -7,12 +7,10 @@
 #include <torch/script.h>
 #include <transmute/libtorch/libtorch.h>
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <locale>
-#include <memory>
 #include <sstream>
 
 #include <transmute/export/script_transformer.h>

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <functional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

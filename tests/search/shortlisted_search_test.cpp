@@ -6,7 +6,6 @@
 #include <transmute/tests/support/table_model.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <transmute/training/heartbeat.h>
 
 #include <chrono>
-#include <string>
 #include <thread>
 
 namespace transmute {

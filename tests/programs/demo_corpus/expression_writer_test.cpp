@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <transmute/programs/demo_corpus/expression_writer.h>
 
-#include <functional>
 #include <stdexcept>
 #include <string>
 
