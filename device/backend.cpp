@@ -11,8 +11,6 @@
 #include <transmute/model/autograd/device_tensors.h>
 #include <transmute/model/module_weights.h>
 
-#include <stdexcept>
-
 namespace transmute {
 inline namespace v0 {
 

@@ -3,7 +3,6 @@
 
 #include <transmute/documents/document.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <transmute/documents/xml_text.h>
 #include <transmute/documents/xml_tokens.h>
 
-#include <charconv>
 #include <memory>
 #include <utility>
 

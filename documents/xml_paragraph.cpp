@@ -8,7 +8,6 @@
 #include <transmute/documents/html_tokens.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <utility>
 

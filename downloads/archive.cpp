@@ -7,7 +7,6 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>

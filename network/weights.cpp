@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <tuple>
 #include <unordered_set>
 
 namespace transmute {

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace transmute {
 inline namespace v0 {

@@ -7,7 +7,6 @@
 #include <transmute/common/json.h>
 #include <transmute/common/progress.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 

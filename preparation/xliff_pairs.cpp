@@ -4,7 +4,6 @@
 #include <transmute/preparation/pair_reader.h>
 #include <transmute/preparation/xml_units.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 

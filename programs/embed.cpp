@@ -18,7 +18,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <utility>
 
 namespace {
 

@@ -15,8 +15,6 @@
 #include <sstream>
 #include <stdexcept>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 namespace transmute {
 inline namespace v0 {

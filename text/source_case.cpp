@@ -3,7 +3,6 @@
 
 #include <transmute/text/readable_case.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace transmute {

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {

@@ -2,8 +2,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/training/config.h>
 
-#include <utility>
-
 namespace transmute {
 inline namespace v0 {
 

@@ -2,7 +2,6 @@
 #include <transmute/common/progress.h>
 #include <transmute/translation/c_calls.h>
 
-#include <cstdlib>
 #include <new>
 
 namespace transmute::c {

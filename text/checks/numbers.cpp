@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 
 namespace transmute {
 inline namespace v0 {

@@ -3,7 +3,6 @@
 
 #include <transmute/text/checks/utf8.h>
 
-#include <string>
 #include <string_view>
 #include <vector>
 

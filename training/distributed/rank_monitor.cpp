@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <stdexcept>
 #include <thread>
 
 namespace transmute {
