@@ -2,7 +2,7 @@
 // Weights and vocabularies as other programs write them: CTranslate2's, Marian's, PyTorch's and Transformers'.
 #include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/hugging_face_weights.h>
-#include <transmute/formats/foreign/marian_binary.h>
+#include <transmute/formats/foreign/marian_files.h>
 #include <transmute/formats/foreign/tokenizer_json.h>
 #include <transmute/formats/foreign/vocabulary.h>
 #include <transmute/fuzz/fuzz.h>

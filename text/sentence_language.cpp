@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/sentence_language.h>
 
-#include <transmute/text/sentence_words.h>
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/uloc.h>

@@ -55,5 +55,8 @@ bool ends_sentences(char mark, LanguageSet languages);
 /// The text in lower case, by Unicode's rules for no particular language.
 std::string lower_case(std::string_view text);
 
+/// Abbreviations of each language and words that begin its sentences, in lines that the source file describes.
+extern const char* const kSentenceWords;
+
 }  // namespace v0
 }  // namespace transmute

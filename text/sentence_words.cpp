@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/text/sentence_words.h>
+#include <transmute/text/sentence_language.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/text_profile.h>
 
-#include <transmute/text/checks/learn_expectations.h>
+#include <transmute/text/checks/expectations.h>
 #include <transmute/text/protected_spans.h>
 #include <transmute/text/sentence_language.h>
 #include <transmute/text/sentences.h>

@@ -2,7 +2,6 @@
 #include <transmute/text/source_parts.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/c_calls.h>
-#include <transmute/translation/c_results.h>
 #include <transmute/translation/document_translation.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>

@@ -17,6 +17,11 @@ struct transmute_translator {
   transmute::Translator translator;  ///< the model
 };
 
+/// The results of a call of transmute.h.
+struct transmute_result {
+  std::vector<transmute::Translation> translations;  ///< one per text, in order
+};
+
 /// The common part of the functions of transmute.h.
 namespace transmute::c {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/translation/c_results.h>
+#include <transmute/translation/c_calls.h>
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/json_config.h>
-#include <transmute/formats/foreign/marian_binary.h>
+#include <transmute/formats/foreign/marian_files.h>
 #include <transmute/formats/foreign/network_builder.h>
 #include <transmute/formats/foreign/stack_reader.h>
 #include <transmute/network/sinusoids.h>

@@ -206,7 +206,7 @@ NamedArrays with_newer_names(NamedArrays tensors) {
   return newer;
 }
 
-ForeignStackNames names_of(const std::string& stack) {
+ForeignStackNames fairseq_names(const std::string& stack) {
   ForeignStackNames names;
   names.layers = stack + ".layers";
   names.self_attention = "self_attn";
@@ -303,7 +303,7 @@ LoadedModel load_fairseq_checkpoint(const std::string& path) {
         std::min(tensors.rows_of("encoder.embed_positions.weight"), tensors.rows_of("decoder.embed_positions.weight")) -
         kUnusedPositions;
   for (const auto& [stack, side] : {std::pair<std::string, std::string>{"encoder", "source"}, {"decoder", "target"}}) {
-    read_stack(tensors, names_of(stack), stack, model);
+    read_stack(tensors, fairseq_names(stack), stack, model);
     if (model.options.embedding_norm)
       read_norm(tensors, stack + ".layernorm_embedding", side + "_embedding_norm", model);
     if (model.options.positional_encoding == PositionalEncodingKind::learned)

@@ -4,7 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/formats/foreign/downloaded_file.h>
+#include <transmute/formats/foreign/hugging_face_weights.h>
 #include <transmute/formats/foreign/tokenizer_json.h>
 #include <transmute/tokenizer/piece_table.h>
 

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/formats/foreign/downloaded_file.h>
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/state_dict.h>
 
@@ -45,6 +44,13 @@ std::set<std::string> shards_of(const std::string& index_path) {
 }
 
 }  // namespace
+
+std::string downloaded_file(const std::string& folder, const std::string& name) {
+  const std::string path = path_in(folder, name);
+  if (!fs::exists(path))
+    throw std::runtime_error(fmt::format("{}: no such file; download it with the model's other files", path));
+  return path;
+}
 
 bool has_hugging_face_weights(const std::string& folder) {
   for (const char* name : {kSafetensors, kPyTorch})

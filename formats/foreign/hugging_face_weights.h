@@ -18,6 +18,10 @@ bool has_hugging_face_weights(const std::string& folder);
 /// @throws std::runtime_error naming the file that is missing, damaged or a pointer of Git LFS.
 NamedArrays read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for);
 
+/// The path of a file that a downloaded model needs.
+/// @throws std::runtime_error naming it where it is missing.
+std::string downloaded_file(const std::string& folder, const std::string& name);
+
 }  // namespace formats
 }  // namespace v0
 }  // namespace transmute

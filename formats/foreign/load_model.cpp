@@ -2,8 +2,7 @@
 #include <transmute/formats/foreign/load_model.h>
 
 #include <transmute/common/files.h>
-#include <transmute/formats/foreign/marian_binary.h>
-#include <transmute/formats/foreign/marian_folder.h>
+#include <transmute/formats/foreign/marian_files.h>
 #include <transmute/formats/foreign/readers.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/formats/torchscript_file.h>

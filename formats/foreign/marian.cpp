@@ -3,8 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/formats/foreign/marian_binary.h>
-#include <transmute/formats/foreign/marian_folder.h>
+#include <transmute/formats/foreign/marian_files.h>
 #include <transmute/formats/foreign/marian_shortlist.h>
 #include <transmute/formats/foreign/network_builder.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/marian_binary.h>
+#include <transmute/formats/foreign/marian_files.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>

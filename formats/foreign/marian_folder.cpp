@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/foreign/marian_folder.h>
+#include <transmute/formats/foreign/marian_files.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
-#include <transmute/formats/foreign/marian_binary.h>
 #include <transmute/formats/foreign/network_builder.h>
 
 #include <algorithm>

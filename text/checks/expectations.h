@@ -37,5 +37,8 @@ inline size_t length_class(size_t characters) {
   return found;
 }
 
+/// Learns from a sample of training pairs what to expect. Lengths of which the sample has few keep their defaults.
+Expectations learn_expectations(const std::vector<std::string>& sources, const std::vector<std::string>& targets);
+
 }  // namespace v0
 }  // namespace transmute

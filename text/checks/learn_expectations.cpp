@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/text/checks/learn_expectations.h>
+#include <transmute/text/checks/expectations.h>
 
 #include <transmute/text/checks/checks.h>
 #include <unicode/uscript.h>

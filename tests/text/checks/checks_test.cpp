@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <transmute/text/checks/checks.h>
+#include <transmute/text/checks/expectations.h>
 #include <transmute/text/checks/kept_text.h>
-#include <transmute/text/checks/learn_expectations.h>
 
 #include <cmath>
 #include <string>
