@@ -445,11 +445,5 @@ TEST_F(Training, LocalRanksAreWhatIsAskedForWhateverTheEnvironmentSays) {
   }
 }
 
-TEST_F(Training, DescribesEveryConfigKey) {
-  const Outcome outcome = run_program_with({program("train"), "--describe-config"});
-  EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("| `warmup_steps` | `4000` |"), HasSubstr("| `dropout` | `0.1` |")));
-}
-
 }  // namespace
 }  // namespace transmute::testing

@@ -8,7 +8,6 @@
 #include <transmute/tests/support/new_transformer.h>
 #include <transmute/tests/support/tensors.h>
 
-#include <random>
 #include <thread>
 
 namespace transmute {
@@ -20,61 +19,14 @@ using testing::kDoubleTolerance;
 using testing::kFloatTolerance;
 using testing::random_transformer;
 using testing::small_options;
+using testing::small_variants;
 
 constexpr int64_t kVocabulary = testing::kSmallVocabulary;
-
-// The variants that change which code runs: where the norm is, the positions, the tying.
-std::vector<std::pair<std::string, TransformerOptions>> variants() {
-  TransformerOptions post = small_options();
-  TransformerOptions pre = small_options();
-  pre.norm_position = NormPosition::pre;
-  pre.positional_encoding = PositionalEncodingKind::learned;
-  pre.embedding_tying = EmbeddingTying::none;
-  pre.source_vocab_size = kVocabulary + 4;
-  TransformerOptions two_languages = small_options();
-  two_languages.embedding_tying = EmbeddingTying::target_output;
-  two_languages.source_vocab_size = kVocabulary + 2;
-  two_languages.score_function = ScoreFunction::additive;
-  two_languages.positional_encoding = PositionalEncodingKind::learned;
-  TransformerOptions pre_sinusoidal = small_options();
-  pre_sinusoidal.norm_position = NormPosition::pre;
-  TransformerOptions marian = small_options();  // Hugging Face's
-  marian.sinusoids.layout = PositionLayout::halves;
-  marian.activation = Activation::swish;
-  marian.attention_bias = marian.output_bias = true;
-  TransformerOptions bart = pre;
-  bart.activation = Activation::gelu;
-  bart.attention_bias = bart.output_bias = bart.embedding_norm = true;
-  TransformerOptions fairseq = pre_sinusoidal;
-  fairseq.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 2};
-  fairseq.activation = Activation::gelu_tanh;
-  fairseq.embedding_scale = false;
-  fairseq.attention_bias = true;
-  TransformerOptions mixed = two_languages;
-  mixed.activation = Activation::gelu_sigmoid;
-  mixed.output_bias = mixed.embedding_norm = true;
-  TransformerOptions ssru = small_options();
-  ssru.decoder_self_attention = DecoderSelfAttention::ssru;
-  ssru.embedding_tying = EmbeddingTying::target_output;
-  TransformerOptions deep_ssru = ssru;
-  deep_ssru.norm_position = NormPosition::deep;
-  deep_ssru.attention_bias = true;
-  return {{"SSRU", ssru},
-          {"SSRU, deep, biases", deep_ssru},
-          {"swish, halves, biases", marian},
-          {"pre, learned, untied, gelu, biases, embedding norm", bart},
-          {"pre, fairseq's positions, gelu_tanh, unscaled", fairseq},
-          {"additive, gelu_sigmoid, output bias, embedding norm", mixed},
-          {"post, sinusoidal, tied all", post},
-          {"pre, learned, untied", pre},
-          {"post, learned, target and output tied, additive", two_languages},
-          {"pre, sinusoidal, tied all", pre_sinusoidal}};
-}
 
 TEST(Transformer, EqualsDoublePrecisionLoops) {
   const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12, 7}, {3, 3, 8, 0, 0}});
   const torch::Tensor target = testing::ids_tensor({{1, 5, 6, 2}, {1, 11, 2, 10}});
-  for (const auto& [name, options] : variants()) {
+  for (const auto& [name, options] : small_variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(options, torch::kDouble);
     const torch::Tensor logits = model(source, target);
@@ -112,7 +64,7 @@ TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
         return 0.3;
     }
   };
-  for (auto& [name, options] : variants()) {
+  for (auto& [name, options] : small_variants()) {
     SCOPED_TRACE(name);
     options.dropout = 0.3;
     options.attention_dropout = 0.2;
@@ -160,7 +112,7 @@ TEST(Transformer, PropagatesGradientsThroughTheSmoothedLoss) {
   const torch::Tensor source = testing::ids_tensor({{4, 2, 1}, {3, 5, 0}});
   const torch::Tensor target_in = testing::ids_tensor({{1, 5, 4}, {1, 3, 0}});
   const torch::Tensor target_out = testing::ids_tensor({{5, 4, 2}, {3, 2, 0}});
-  for (const auto& [name, options] : variants()) {
+  for (const auto& [name, options] : small_variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(shrunk(options, 1), torch::kDouble);
     testing::expect_gradients_match(
@@ -178,7 +130,7 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
   const torch::Tensor wanted = torch::tensor(
       {{{0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}, {0.0, 1.0, 0.0}}, {{0.0, 1.0, 0.0}, {0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}}},
       torch::kDouble);
-  for (const auto& [name, options] : variants()) {
+  for (const auto& [name, options] : small_variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(shrunk(options, 2), torch::kDouble);
     const GuidedAttention guided{wanted, 1, options.num_heads - 1};
@@ -256,7 +208,7 @@ TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbors) {
     for (auto& row : rows) row.resize(length, 0);
     return testing::ids_tensor(rows);
   };
-  for (const auto& [name, options] : variants())
+  for (const auto& [name, options] : small_variants())
     for (const auto dtype : {torch::kDouble, torch::kFloat}) {
       SCOPED_TRACE(name);
       Transformer model = random_transformer(options, dtype);
@@ -271,7 +223,7 @@ TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbors) {
 }
 
 TEST(Transformer, ReadsNoEndOfItsSourceWithoutSourceEnd) {
-  for (auto [name, options] : variants()) {
+  for (auto [name, options] : small_variants()) {
     Transformer whole = random_transformer(options, torch::kDouble);
     whole->eval();
     options.source_end = false;
@@ -300,7 +252,7 @@ TEST(Transformer, PutsTheBeginTokenBeforeItsSourceWithSourceBegin) {
   const torch::Tensor wanted = torch::full({3, 3, 4}, 0.25, torch::kDouble);
   const torch::Tensor wanted_with_begin = torch::constant_pad_nd(wanted, {1, 0});
   const GuidedAttention guided{wanted, 1, 0}, guided_with_begin{wanted_with_begin, 1, 0};
-  for (auto [name, options] : variants()) {
+  for (auto [name, options] : small_variants()) {
     SCOPED_TRACE(name);
     Transformer plain = random_transformer(options, torch::kDouble);
     options.source_begin = true;
@@ -327,7 +279,7 @@ TEST(Transformer, StaysFiniteForASourceOfPaddingAlone) {
 TEST(Transformer, NeverLooksAtLaterTargetTokens) {
   const torch::Tensor source = testing::random_ids({2, 6}, kVocabulary, 1);
   const torch::Tensor target = testing::random_ids({2, 9}, kVocabulary, 2);
-  for (const auto& [name, options] : variants()) {
+  for (const auto& [name, options] : small_variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(options, torch::kFloat);
     const torch::Tensor logits = model(source, target);
@@ -368,164 +320,6 @@ TEST(Transformer, RefusesIdsOfAnotherTypeOrShape) {
   TransformerOptions learned = small_options();
   learned.positional_encoding = PositionalEncodingKind::learned;
   EXPECT_THROW(Transformer(learned)->forward(testing::random_ids({1, 17}, kVocabulary, 1), good), c10::ValueError);
-}
-
-// The logits with which decoding step by step must agree: all positions at once, from the first token.
-torch::Tensor last_logits(Transformer& model, const torch::Tensor& sources,
-                          const std::vector<std::vector<int64_t>>& histories) {
-  return model(sources, testing::ids_tensor(histories)).select(1, -1);
-}
-
-TEST(CachedDecoding, EqualsDecodingAllPositionsAtOnce) {
-  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
-  const torch::Tensor target = testing::random_ids({2, 10}, kVocabulary, 3);
-  for (const auto& [name, options] : variants())
-    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
-      SCOPED_TRACE(name);
-      Transformer model = random_transformer(options, dtype);
-      const EncodedSource encoded = model->encode(source);
-      const DecoderOutput full = model->decode(target, encoded, ReturnWeights::yes);
-      const torch::Tensor logits = model->project(full.states);
-      DecoderCache cache = model->start_decoding(encoded);
-      for (int64_t t = 0; t < target.size(1); ++t) {
-        EXPECT_EQ(cache.length, t);
-        DecoderStep step = model->step(target.slice(1, t, t + 1), cache, ReturnWeights::yes);
-        // One row at a time instead of all adds in another order.
-        const double tolerance = dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance;
-        expect_near(model->project(step.states).squeeze(1), logits.select(1, t), tolerance);
-        ASSERT_EQ(step.cross_weights.size(), 2u);
-        for (size_t layer = 0; layer < 2; ++layer)
-          expect_near(step.cross_weights[layer].squeeze(2), full.cross_weights[layer].select(2, t), tolerance);
-        cache = step.cache;
-      }
-    }
-}
-
-TEST(CachedDecoding, TakesManyPositionsAtOnceLikeOneAfterTheOther) {
-  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
-  const torch::Tensor target = testing::random_ids({2, 10}, kVocabulary, 3);
-  for (const auto& [name, options] : variants()) {
-    SCOPED_TRACE(name);
-    Transformer model = random_transformer(options, torch::kDouble);
-    const EncodedSource encoded = model->encode(source);
-    const DecoderOutput full = model->decode(target, encoded, ReturnWeights::yes);
-    DecoderCache cache = model->start_decoding(encoded);
-    int64_t begin = 0;
-    for (const int64_t count : {3, 1, 4}) {
-      const int64_t end = begin + count;
-      const DecoderStep many = model->extend(target.slice(1, begin, end), cache, ReturnWeights::yes);
-      EXPECT_EQ(many.cache.length, end);
-      expect_near(many.states, full.states.slice(1, begin, end), kDoubleTolerance);
-      ASSERT_EQ(many.cross_weights.size(), 2u);
-      for (size_t layer = 0; layer < 2; ++layer)
-        expect_near(many.cross_weights[layer], full.cross_weights[layer].slice(2, begin, end), kDoubleTolerance);
-      cache = many.cache;
-      begin = end;
-    }
-    cache = cache.select(torch::tensor({1}), torch::tensor({1}));  // goes on as one that took each by itself
-    for (; begin < target.size(1); ++begin) {
-      const DecoderStep step = model->step(target.slice(0, 1).slice(1, begin, begin + 1), cache);
-      expect_near(step.states, full.states.slice(0, 1).slice(1, begin, begin + 1), kDoubleTolerance);
-      cache = step.cache;
-    }
-  }
-}
-
-// Random hypotheses of three sentences are reordered after each step, and sentences leave, as in a search.
-TEST(CachedDecoding, FollowsHypothesesThatAreReorderedAndSentencesThatLeave) {
-  constexpr int64_t kHypotheses = 3;
-  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}, {10, 5, 6, 0}});
-  for (const auto& [name, options] : variants())
-    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
-      SCOPED_TRACE(name);
-      std::mt19937 random(7);
-      Transformer model = random_transformer(options, dtype);
-      DecoderCache cache = model->start_decoding(model->encode(source));
-      std::vector<int64_t> sentences = {0, 1, 2};  // of the source, by row of the cache
-      std::vector<std::vector<int64_t>> histories(3 * kHypotheses);
-      for (int64_t step = 0; step < 8; ++step) {
-        std::vector<int64_t> ids;
-        for (auto& history : histories) {
-          history.push_back(1 + static_cast<int64_t>(random() % (kVocabulary - 1)));
-          ids.push_back(history.back());
-        }
-        const auto count = static_cast<int64_t>(sentences.size());
-        const DecoderStep result = model->step(torch::tensor(ids).view({count, kHypotheses}), cache);
-        ASSERT_EQ(result.states.sizes(), torch::IntArrayRef({count, kHypotheses, options.d_model}));
-        const torch::Tensor rows = torch::tensor(sentences).repeat_interleave(kHypotheses);
-        expect_near(model->project(result.states).flatten(0, 1),
-                    last_logits(model, source.index_select(0, rows), histories),
-                    dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
-
-        std::vector<int64_t> staying;  // rows of the cache
-        for (int64_t row = 0; row < count; ++row)
-          if (!(step == 2 && row == 1) && !(step == 5 && row == 0)) staying.push_back(row);
-        std::vector<int64_t> parents;
-        std::vector<int64_t> next_sentences;
-        std::vector<std::vector<int64_t>> next_histories;
-        for (const int64_t row : staying) {
-          next_sentences.push_back(sentences[row]);
-          for (int64_t n = 0; n < kHypotheses; ++n) {
-            parents.push_back(row * kHypotheses + static_cast<int64_t>(random() % kHypotheses));
-            next_histories.push_back(histories[parents.back()]);
-          }
-        }
-        const bool all_stay = staying.size() == sentences.size();
-        cache = result.cache.select(all_stay ? torch::Tensor() : torch::tensor(staying), torch::tensor(parents));
-        sentences = next_sentences;
-        histories = next_histories;
-      }
-      EXPECT_EQ(sentences.size(), 1u);
-    }
-}
-
-TEST(CachedDecoding, LeavesACacheAsItWas) {
-  Transformer model = random_transformer(small_options(), torch::kFloat);
-  const DecoderCache start = model->start_decoding(model->encode(testing::ids_tensor({{4, 9, 1}})));
-  const DecoderCache kept = model->step(testing::ids_tensor({{1}}), start).cache;
-  const torch::Tensor ids = testing::ids_tensor({{5}});
-  const torch::Tensor first = model->step(ids, kept).states;
-  model->step(testing::ids_tensor({{7}}), kept);
-  EXPECT_TRUE(torch::equal(model->step(ids, kept).states, first));
-  EXPECT_EQ(start.length, 0);
-  EXPECT_EQ(kept.length, 1);
-  EXPECT_EQ(kept.layers[0].self.tokens().key.size(2), 1);
-}
-
-// Caches make room for several tokens at once: whoever continues from the same cache must not write into another's.
-TEST(CachedDecoding, BranchesAtAnyLength) {
-  constexpr int64_t kSteps = 40;
-  for (auto [name, options] : variants()) {
-    SCOPED_TRACE(name);
-    options.max_positions = kSteps + 1;
-    Transformer model = random_transformer(options, torch::kDouble);
-    torch::manual_seed(3);
-    const torch::Tensor target = torch::randint(1, kVocabulary, {2, kSteps}, torch::kLong);
-    const EncodedSource encoded = model->encode(testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}}));
-    const DecoderOutput full = model->decode(target, encoded);
-    const torch::Tensor elsewhere = target.flip(1);
-    DecoderCache cache = model->start_decoding(encoded);
-    for (int64_t at = 0; at < kSteps; ++at) {
-      if (at % 2 == 0) model->step(elsewhere.slice(1, at, at + 1), cache);
-      DecoderStep step = model->step(target.slice(1, at, at + 1), cache);
-      if (at % 3 == 0) step = model->step(target.slice(1, at, at + 1), cache);
-      model->extend(elsewhere.slice(1, 0, std::min<int64_t>(5, kSteps - at)), cache);
-      if (options.decoder_self_attention == DecoderSelfAttention::attention) {
-        ASSERT_EQ(step.cache.layers[0].self.tokens().key.size(2), at + 1);
-      }
-      expect_near(step.states, full.states.slice(1, at, at + 1), kDoubleTolerance);
-      if (at % 7 == 0)
-        step.cache = step.cache.select(at == 0 ? torch::Tensor() : torch::tensor({0, 1}), torch::tensor({0, 1}));
-      cache = step.cache;
-    }
-  }
-}
-
-TEST(CachedDecoding, RefusesTheCacheOfAnotherDepth) {
-  Transformer model = random_transformer(small_options(), torch::kFloat);
-  DecoderCache cache = model->start_decoding(model->encode(testing::ids_tensor({{4, 9, 1}})));
-  cache.layers.pop_back();
-  EXPECT_THROW(model->step(testing::ids_tensor({{1}}), cache), c10::ValueError);
 }
 
 }  // namespace
