@@ -9,7 +9,7 @@
 
 namespace transmute::testing {
 
-/// What people meet who start a training for the first time: a small text, and a configuration for it.
+/// A small text and a configuration for it: the start of a first training.
 class FirstSteps : public ::testing::Test {
  protected:
   FirstSteps() {
