@@ -129,7 +129,7 @@ TRANSMUTE_VNNI void int8_tile(const int8_t* x, const int8_t* weight, int64_t ste
       const int64_t column = (panel + v) * kTileOutputs;
       const __m512i sum = _mm512_sub_epi32(sums[r][v], _mm512_load_si512(scales.column_sums + column));
       const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(scales.rows[first_row + r]));
-      finish_lanes(_mm512_mul_ps(scaled, _mm512_load_ps(scales.columns + column)), first_row + r, column, out);
+      finish_lanes(_mm512_mul_ps(scaled, _mm512_loadu_ps(scales.columns + column)), first_row + r, column, out);
     }
 }
 
