@@ -7,7 +7,7 @@
 
 namespace transmute {
 inline namespace v0 {
-namespace kernels::TRANSMUTE_SIMD {
+namespace kernels {
 namespace {
 
 // The function comes from e^-2|x|, and near 0, where 1 - e^-2|x| would have few bits, by Taylor's series.
@@ -111,11 +111,11 @@ constexpr AdditiveKernels<T> kTable = {forward<T>, backward<T>, scratch_size<T>}
 
 }  // namespace
 
-extern const AdditiveKernels<float> float_additive;
-extern const AdditiveKernels<uint16_t> bfloat16_additive;
-const AdditiveKernels<float> float_additive = kTable<float>;
-const AdditiveKernels<uint16_t> bfloat16_additive = kTable<uint16_t>;
+template <class T>
+const AdditiveKernels<T> AdditiveKernels<T>::TRANSMUTE_SIMD = kTable<T>;
+template const AdditiveKernels<float> AdditiveKernels<float>::TRANSMUTE_SIMD;
+template const AdditiveKernels<uint16_t> AdditiveKernels<uint16_t>::TRANSMUTE_SIMD;
 
-}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

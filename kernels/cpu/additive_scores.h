@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/kernels/simd/dispatch.h>
+
 #include <cstdint>
 
 namespace transmute {
@@ -24,15 +26,12 @@ struct AdditiveKernels {
                    float* scratch);
   /// Floats that `scratch` must hold for either.
   int64_t (*scratch_size)(const Head& head);
+
+  static const AdditiveKernels baseline, avx2, avx512, avx512_bf16;
 };
 
-/// The kernels of active_simd().
-template <class T>
-const AdditiveKernels<T>& additive_kernels();
-template <>
-const AdditiveKernels<float>& additive_kernels();
-template <>
-const AdditiveKernels<uint16_t>& additive_kernels();
+extern template struct AdditiveKernels<float>;
+extern template struct AdditiveKernels<uint16_t>;
 
 }  // namespace kernels
 }  // namespace v0

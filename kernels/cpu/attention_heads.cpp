@@ -9,7 +9,7 @@
 
 namespace transmute {
 inline namespace v0 {
-namespace kernels::TRANSMUTE_SIMD {
+namespace kernels {
 namespace {
 
 // Queries that are worked on together.
@@ -23,27 +23,15 @@ struct Left {
 
 // A tile of C[M,N] (+)= A[M,K]·B[K,N] in registers: R rows, V vectors wide.
 template <int R, int V>
-TRANSMUTE_INLINE void multiply_tile(Left a, const float* b, int64_t b_stride, int64_t depth, float* c, int64_t c_stride,
-                                    bool add) {
+void multiply_tile(Left a, const float* b, int64_t b_stride, int64_t depth, float* c, int64_t c_stride, bool add) {
   Floats sums[R][V];
   for (int r = 0; r < R; ++r)
     for (int v = 0; v < V; ++v) sums[r][v] = add ? load(c + r * c_stride + v * kLanes) : Floats{};
-  for (int64_t k = 0; k < depth; ++k) {
-    Floats row[V];
-    for (int v = 0; v < V; ++v) row[v] = load(b + k * b_stride + v * kLanes);
-    const float* column = a.data + k * a.column_stride;
-    for (int r = 0; r < R; ++r) {
-      const Floats factor = splat(column[r * a.row_stride]);
-      for (int v = 0; v < V; ++v) sums[r][v] += factor * row[v];
-    }
-  }
+  add_products(
+      sums, depth, [&](int64_t k, int r) { return a.data[k * a.column_stride + r * a.row_stride]; },
+      [&](int64_t k, int v) { return load(b + k * b_stride + v * kLanes); });
   for (int r = 0; r < R; ++r)
     for (int v = 0; v < V; ++v) store(c + r * c_stride + v * kLanes, sums[r][v]);
-}
-
-template <int R, int V>
-void multiply_rows(Left a, const float* b, int64_t b_stride, int64_t depth, float* c, int64_t c_stride, bool add) {
-  multiply_tile<R, V>(a, b, b_stride, depth, c, c_stride, add);
 }
 
 constexpr int kRegisterRows = 6;
@@ -53,51 +41,18 @@ constexpr int kTileVectors = 4;
 constexpr int kTileVectors = 2;
 #endif
 
-// A panel of V vectors.
-template <int V>
-void multiply_panel(int64_t rows, Left a, const float* b, int64_t b_stride, int64_t depth, float* c, int64_t c_stride,
-                    bool add) {
-  int64_t r = 0;
-  for (; r + kRegisterRows <= rows; r += kRegisterRows)
-    multiply_tile<kRegisterRows, V>({a.data + r * a.row_stride, a.row_stride, a.column_stride}, b, b_stride, depth,
-                                    c + r * c_stride, c_stride, add);
-  const Left rest{a.data + r * a.row_stride, a.row_stride, a.column_stride};
-  float* c_rest = c + r * c_stride;
-  switch (rows - r) {
-    case 5:
-      return multiply_rows<5, V>(rest, b, b_stride, depth, c_rest, c_stride, add);
-    case 4:
-      return multiply_rows<4, V>(rest, b, b_stride, depth, c_rest, c_stride, add);
-    case 3:
-      return multiply_rows<3, V>(rest, b, b_stride, depth, c_rest, c_stride, add);
-    case 2:
-      return multiply_rows<2, V>(rest, b, b_stride, depth, c_rest, c_stride, add);
-    case 1:
-      return multiply_rows<1, V>(rest, b, b_stride, depth, c_rest, c_stride, add);
-    default:
-      return;
-  }
-}
-
 // C[rows,columns] (+)= A·B; columns are whole vectors.
 void multiply(int64_t rows, int64_t columns, int64_t depth, Left a, const float* b, int64_t b_stride, float* c,
               int64_t c_stride, bool add) {
-  constexpr int64_t kPanel = kTileVectors * kLanes;
-  int64_t n = 0;
-  for (; n + kPanel <= columns; n += kPanel)
-    multiply_panel<kTileVectors>(rows, a, b + n, b_stride, depth, c + n, c_stride, add);
-  switch ((columns - n) / kLanes) {
-#if defined(__AVX512F__)
-    case 3:
-      return multiply_panel<3>(rows, a, b + n, b_stride, depth, c + n, c_stride, add);
-    case 2:
-      return multiply_panel<2>(rows, a, b + n, b_stride, depth, c + n, c_stride, add);
-#endif
-    case 1:
-      return multiply_panel<1>(rows, a, b + n, b_stride, depth, c + n, c_stride, add);
-    default:
-      return;
-  }
+  for (int64_t n = 0; n < columns; n += kTileVectors * kLanes)
+    with_constant<kTileVectors>((columns - n) / kLanes, [&](auto vectors) {
+      for (int64_t r = 0; r < rows; r += kRegisterRows)
+        with_constant<kRegisterRows>(rows - r, [&](auto tile_rows) {
+          multiply_tile<decltype(tile_rows)::value, decltype(vectors)::value>(
+              {a.data + r * a.row_stride, a.row_stride, a.column_stride}, b + n, b_stride, depth, c + r * c_stride + n,
+              c_stride, add);
+        });
+    });
 }
 
 // [rows,width] -> [rows,rounded_up(width)] float32, filled up with zeros.
@@ -109,40 +64,6 @@ void pack(HeadView<const T> from, int64_t rows, int64_t width, float factor, flo
         width, [&](int64_t i, auto part) __attribute__((always_inline)) {
           store(to + r * stride + i, load(from.data + r * from.stride + i, part) * factor);
         });
-}
-
-#if defined(__AVX512F__)
-// The lanes of two vectors in turn: a0 b0 a1 b1 …, from the first or the second half of each.
-TRANSMUTE_INLINE Signed turns(int64_t first) {
-  Signed lanes;
-  for (int64_t i = 0; i < kLanes; ++i) lanes[i] = static_cast<int32_t>(first + i / 2 + (i % 2) * kLanes);
-  return lanes;
-}
-#endif
-
-// Rows become columns: a perfect shuffle of all numbers, as often as kLanes has bits.
-TRANSMUTE_INLINE void transpose(Floats (&block)[kLanes]) {
-#if defined(__AVX512F__)
-  const Signed low = turns(0);
-  const Signed high = turns(kLanes / 2);
-#endif
-  for (int64_t width = 1; width < kLanes; width *= 2) {
-    Floats shuffled[kLanes];
-    for (int64_t i = 0; i < kLanes / 2; ++i) {
-      const Floats a = block[i];
-      const Floats b = block[i + kLanes / 2];
-#if defined(__AVX512F__)
-      shuffled[2 * i] = _mm512_permutex2var_ps(a, reinterpret_cast<__m512i>(low), b);
-      shuffled[2 * i + 1] = _mm512_permutex2var_ps(a, reinterpret_cast<__m512i>(high), b);
-#else
-      for (int64_t lane = 0; lane < kLanes; ++lane) {
-        shuffled[2 * i][lane] = lane % 2 == 0 ? a[lane / 2] : b[lane / 2];
-        shuffled[2 * i + 1][lane] = lane % 2 == 0 ? a[kLanes / 2 + lane / 2] : b[kLanes / 2 + lane / 2];
-      }
-#endif
-    }
-    for (int64_t i = 0; i < kLanes; ++i) block[i] = shuffled[i];
-  }
 }
 
 // [rows,width] -> [width,rounded_up(rows)] float32, filled up with zeros.
@@ -375,11 +296,11 @@ constexpr AttentionKernels<T> kTable = {forward<T>, backward<T>, scratch_size<T>
 
 }  // namespace
 
-extern const AttentionKernels<float> float_attention;
-extern const AttentionKernels<uint16_t> bfloat16_attention;
-const AttentionKernels<float> float_attention = kTable<float>;
-const AttentionKernels<uint16_t> bfloat16_attention = kTable<uint16_t>;
+template <class T>
+const AttentionKernels<T> AttentionKernels<T>::TRANSMUTE_SIMD = kTable<T>;
+template const AttentionKernels<float> AttentionKernels<float>::TRANSMUTE_SIMD;
+template const AttentionKernels<uint16_t> AttentionKernels<uint16_t>::TRANSMUTE_SIMD;
 
-}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

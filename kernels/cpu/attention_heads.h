@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/kernels/simd/dispatch.h>
 #include <transmute/kernels/simd/dropout_mask.h>
 
 #include <cstdint>
@@ -43,15 +44,12 @@ struct AttentionKernels {
                    HeadView<T> key_gradient, HeadView<T> value_gradient, float* scratch);
   /// Floats that `scratch` must hold for either.
   int64_t (*scratch_size)(const HeadShape& shape);
+
+  static const AttentionKernels baseline, avx2, avx512, avx512_bf16;
 };
 
-/// The kernels of active_simd().
-template <class T>
-const AttentionKernels<T>& attention_kernels();
-template <>
-const AttentionKernels<float>& attention_kernels();
-template <>
-const AttentionKernels<uint16_t>& attention_kernels();
+extern template struct AttentionKernels<float>;
+extern template struct AttentionKernels<uint16_t>;
 
 }  // namespace kernels
 }  // namespace v0

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/kernels/simd/simd.h>
+#include <transmute/kernels/simd/dispatch.h>
+#include <transmute/kernels/simd/vector_math.h>
 
 #include <cstdint>
 
@@ -12,7 +13,7 @@ namespace inference {
 
 /// Keys come in groups of this size; the last group is padded with zeros.
 constexpr int64_t kKeyGroup = 16;
-inline int64_t padded_keys(int64_t keys) {
+TRANSMUTE_INLINE int64_t padded_keys(int64_t keys) {
   return (keys + kKeyGroup - 1) / kKeyGroup * kKeyGroup;
 }
 
@@ -21,7 +22,13 @@ inline int64_t padded_keys(int64_t keys) {
 ///
 /// Keys [count,width] (`stride` apart) as [width][padded_keys(count)], the layout of attend(). T is float or uint16_t.
 template <class T>
-void transpose_keys(const float* keys, int64_t stride, int64_t count, int64_t width, T* to);
+void transpose_keys(const float* keys, int64_t stride, int64_t count, int64_t width, T* to) {
+  const int64_t padded = padded_keys(count);
+  for (int64_t k = 0; k < width; ++k, to += padded) {
+    for (int64_t s = 0; s < count; ++s) kernels::store(to + s, keys[s * stride + k]);
+    for (int64_t s = count; s < padded; ++s) to[s] = 0;
+  }
+}
 
 /// One head's attention: `scale` multiplies the products of queries and keys before the softmax.
 struct AttentionHead {
@@ -44,10 +51,6 @@ struct AttendArguments {
   float* outputs;
   int64_t output_stride;
 };
-/// weights: [rows][padded_keys(count)], gets the softmax.
-template <class T>
-void attend(const AttentionHead& shape, const AttendArguments<T>& arguments, float* weights, kernels::Simd simd);
-
 /// The addresses of the key and the value of one token in the first head of the first layer.
 template <class T>
 struct CachedToken {
@@ -55,8 +58,7 @@ struct CachedToken {
   T* value;
 };
 
-/// The same for one query over tokens that lie anywhere, `key_offset` and `value_offset` after those places. weights:
-/// [padded_keys(count)].
+/// The same for one query over tokens that lie anywhere, `key_offset` and `value_offset` after those places.
 template <class T>
 struct AttendScatteredArguments {
   const float* query;
@@ -66,9 +68,29 @@ struct AttendScatteredArguments {
   int64_t value_offset;
   float* output;
 };
+
+template <class T>
+struct AttendKernels {
+  /// weights: [rows][padded_keys(count)], gets the softmax.
+  void (*attend)(const AttentionHead& shape, const AttendArguments<T>& arguments, float* weights);
+  /// weights: [padded_keys(count)].
+  void (*attend_scattered)(const AttentionHead& shape, const AttendScatteredArguments<T>& arguments, float* weights);
+
+  static const AttendKernels baseline, avx2, avx512;
+  static constexpr const AttendKernels& avx512_bf16 = avx512;
+};
+extern template struct AttendKernels<float>;
+extern template struct AttendKernels<uint16_t>;
+
+template <class T>
+void attend(const AttentionHead& shape, const AttendArguments<T>& arguments, float* weights, kernels::Simd simd) {
+  kernels::kernels_for<AttendKernels<T>>(simd).attend(shape, arguments, weights);
+}
 template <class T>
 void attend_scattered(const AttentionHead& shape, const AttendScatteredArguments<T>& arguments, float* weights,
-                      kernels::Simd simd);
+                      kernels::Simd simd) {
+  kernels::kernels_for<AttendKernels<T>>(simd).attend_scattered(shape, arguments, weights);
+}
 
 }  // namespace inference
 }  // namespace v0

@@ -8,7 +8,7 @@
 
 namespace transmute {
 inline namespace v0 {
-namespace kernels::TRANSMUTE_SIMD {
+namespace kernels {
 namespace {
 
 // Vectors of columns that are worked on together.
@@ -199,13 +199,16 @@ ConsistentSums loss_columns(T* logits, int64_t vocabulary, int64_t columns, cons
   return total;
 }
 
+template <class T>
+constexpr ConsistentLossKernels<T> kTable = {loss_columns<T>};
+
 }  // namespace
 
-extern const ConsistentLossKernels<float> float_consistent_loss;
-extern const ConsistentLossKernels<uint16_t> bfloat16_consistent_loss;
-const ConsistentLossKernels<float> float_consistent_loss = {loss_columns<float>};
-const ConsistentLossKernels<uint16_t> bfloat16_consistent_loss = {loss_columns<uint16_t>};
+template <class T>
+const ConsistentLossKernels<T> ConsistentLossKernels<T>::TRANSMUTE_SIMD = kTable<T>;
+template const ConsistentLossKernels<float> ConsistentLossKernels<float>::TRANSMUTE_SIMD;
+template const ConsistentLossKernels<uint16_t> ConsistentLossKernels<uint16_t>::TRANSMUTE_SIMD;
 
-}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

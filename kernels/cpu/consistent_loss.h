@@ -29,15 +29,12 @@ template <class T>
 struct ConsistentLossKernels {
   ConsistentSums (*loss_columns)(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets,
                                  const ConsistentLoss& loss);
+
+  static const ConsistentLossKernels baseline, avx2, avx512, avx512_bf16;
 };
 
-/// The kernels of active_simd().
-template <class T>
-const ConsistentLossKernels<T>& consistent_loss_kernels();
-template <>
-const ConsistentLossKernels<float>& consistent_loss_kernels();
-template <>
-const ConsistentLossKernels<uint16_t>& consistent_loss_kernels();
+extern template struct ConsistentLossKernels<float>;
+extern template struct ConsistentLossKernels<uint16_t>;
 
 }  // namespace kernels
 }  // namespace v0

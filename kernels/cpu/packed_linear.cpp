@@ -69,6 +69,15 @@ void select_columns(const T* from, const std::vector<int64_t>& outputs, PackedLa
   }
 }
 
+// Lays out a row that is int8 already as quantize_row does.
+void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to) {
+  for (int64_t step = 0; step < steps; ++step, x += kStepBytes, to += kTileBytes) {
+    const int64_t count = std::min(kStepBytes, inputs - step * kStepBytes);
+    std::memcpy(to, x, static_cast<size_t>(count));
+    std::memset(to + count, 0, static_cast<size_t>(kStepBytes - count));
+  }
+}
+
 int64_t second_level_cache() {
   constexpr int64_t kLeast = 1 << 20;  // and where the system doesn't know
 #if defined(_SC_LEVEL2_CACHE_SIZE)
@@ -212,7 +221,7 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
 
 void PackedLinear::pack_float32(const std::vector<Rows<float>>& weight) {
   const int64_t panels = blocks_of(outputs_, kPanel);
-  const auto transpose = row_converters(simd_).transpose;
+  const auto transpose = kernels::kernels_for<RowConverters>(simd_).transpose;
   float* to = float32_.data();
   const int64_t whole = outputs_ / kPanel;
   std::fill_n(to + whole * inputs_ * kPanel, (panels - whole) * inputs_ * kPanel, 0.0F);
@@ -229,7 +238,7 @@ void PackedLinear::pack_float32(const std::vector<Rows<float>>& weight) {
 
 void PackedLinear::pack_bfloat16(const std::vector<Rows<float>>& weight) {
   constexpr int64_t kPerStep = kStepBytes / 2;
-  const auto round_row = row_converters(simd_).round_row;
+  const auto round_row = kernels::kernels_for<RowConverters>(simd_).round_row;
   const std::vector<const float*> rows = rows_of(weight, inputs_);
   pack_narrow(bfloat16_, kPerStep, [&](int64_t output, int64_t steps, uint16_t* to) {
     round_row(rows[static_cast<size_t>(output)], inputs_, steps, to);
@@ -237,7 +246,7 @@ void PackedLinear::pack_bfloat16(const std::vector<Rows<float>>& weight) {
 }
 
 void PackedLinear::pack_int8(const std::vector<Rows<float>>& weight) {
-  const auto quantize_row = row_converters(simd_).quantize_row;
+  const auto quantize_row = kernels::kernels_for<RowConverters>(simd_).quantize_row;
   const std::vector<const float*> rows = rows_of(weight, inputs_);
   pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
     return quantize_row(rows[static_cast<size_t>(output)], inputs_, steps, 0, to);
@@ -249,7 +258,7 @@ template <class ConvertRow>
 void PackedLinear::pack_int8_rows(const ConvertRow& convert_row) {
   std::fill_n(column_scales_.at_least(padded_outputs()), padded_outputs(), 0.0F);
   std::fill_n(column_sums_.at_least(padded_outputs()), padded_outputs(), 0);
-  const auto sum_of_row = row_converters(simd_).sum_of_row;
+  const auto sum_of_row = kernels::kernels_for<RowConverters>(simd_).sum_of_row;
   pack_narrow(int8_, kStepBytes, [&](int64_t output, int64_t steps, int8_t* to) {
     column_scales_.data()[output] = convert_row(output, steps, to);
     column_sums_.data()[output] = 128 * sum_of_row(to, steps);
@@ -262,7 +271,7 @@ void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, 
   const int64_t steps = blocks_of(inputs_, per_step);
   const int64_t padded = padded_outputs();
   const int64_t panel_size = kTileOutputs * steps * per_step;
-  const auto transpose = row_converters(simd_).transpose;
+  const auto transpose = kernels::kernels_for<RowConverters>(simd_).transpose;
   Number* panel = packed.data();
   for (int64_t first = 0; first < padded; first += kTileOutputs, panel += panel_size) {
     if (first + kTileOutputs > outputs_) std::fill_n(panel, panel_size, Number{0});
@@ -292,7 +301,7 @@ void PackedLinear::apply(const float* x, int64_t rows, float* y, const Epilogue&
 void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
                                  ProductScratch& scratch) const {
   const ProductKernels products = product_kernels(simd_);
-  const auto transpose = row_converters(simd_).transpose;
+  const auto transpose = kernels::kernels_for<RowConverters>(simd_).transpose;
   const ProductOutput out{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
   // A panel of weights is multiplied by all the rows that half of the second-level cache holds. Parts and blocks of
   // about equal size: the last one should not be left with a row or two.
@@ -340,7 +349,7 @@ void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Ep
   const int64_t fitting = kCachedBytes / (steps * kStepBytes + outputs_ * 4) / 32 * 32;
   const int64_t most = std::min<int64_t>(256, std::max<int64_t>(64, fitting));
   const ProductOutput whole{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
-  const RowConverters convert = row_converters(simd_);
+  const RowConverters& convert = kernels::kernels_for<RowConverters>(simd_);
   const ProductKernels products = product_kernels(simd_);
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first);

@@ -7,7 +7,7 @@
 
 namespace transmute {
 inline namespace v0 {
-namespace kernels::TRANSMUTE_SIMD {
+namespace kernels {
 namespace {
 
 // f = sigmoid(gate) and 1 - f, each to the last bits. NaN stays NaN.
@@ -63,15 +63,15 @@ void recurrence_backward(const typename RecurrenceKernels<T>::Sequence& sequence
 }
 
 template <class T>
-constexpr RecurrenceKernels<T> kRecurrence = {recurrence_forward<T>, recurrence_backward<T>};
+constexpr RecurrenceKernels<T> kTable = {recurrence_forward<T>, recurrence_backward<T>};
 
 }  // namespace
 
-extern const RecurrenceKernels<float> float_recurrence;
-extern const RecurrenceKernels<uint16_t> bfloat16_recurrence;
-const RecurrenceKernels<float> float_recurrence = kRecurrence<float>;
-const RecurrenceKernels<uint16_t> bfloat16_recurrence = kRecurrence<uint16_t>;
+template <class T>
+const RecurrenceKernels<T> RecurrenceKernels<T>::TRANSMUTE_SIMD = kTable<T>;
+template const RecurrenceKernels<float> RecurrenceKernels<float>::TRANSMUTE_SIMD;
+template const RecurrenceKernels<uint16_t> RecurrenceKernels<uint16_t>::TRANSMUTE_SIMD;
 
-}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/kernels/simd/dispatch.h>
+
 #include <cstdint>
 
 namespace transmute {
@@ -21,15 +23,12 @@ struct RecurrenceKernels {
   /// cells: those of `forward`; gradient: [T,D]; input_and_gate_gradient: [T,2,D]. The bias's gradient is added to.
   void (*backward)(const Sequence& sequence, const T* cells, const T* gradient, T* input_and_gate_gradient,
                    float* gate_bias_gradient);
+
+  static const RecurrenceKernels baseline, avx2, avx512, avx512_bf16;
 };
 
-/// The kernels for active_simd().
-template <class T>
-const RecurrenceKernels<T>& recurrence_kernels();
-template <>
-const RecurrenceKernels<float>& recurrence_kernels();
-template <>
-const RecurrenceKernels<uint16_t>& recurrence_kernels();
+extern template struct RecurrenceKernels<float>;
+extern template struct RecurrenceKernels<uint16_t>;
 
 }  // namespace kernels
 }  // namespace v0

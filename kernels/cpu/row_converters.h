@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/kernels/simd/simd.h>
+#include <transmute/kernels/simd/dispatch.h>
 
 #include <cstdint>
 
@@ -21,11 +21,10 @@ struct RowConverters {
   void (*round_row)(const float* x, int64_t inputs, int64_t steps, uint16_t* to);
   /// The sum of a row of int8 that lies in its tiles.
   int32_t (*sum_of_row)(const int8_t* row, int64_t steps);
-};
-RowConverters row_converters(kernels::Simd simd);
 
-/// Lays out a row that is int8 already as quantize_row does.
-void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to);
+  static const RowConverters baseline, avx2, avx512;
+  static constexpr const RowConverters& avx512_bf16 = avx512;
+};
 
 }  // namespace inference
 }  // namespace v0

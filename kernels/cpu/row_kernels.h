@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/kernels/simd/simd.h>
-#include <transmute/network/options.h>
+#include <transmute/kernels/simd/dispatch.h>
 
 #include <cstdint>
+#include <cstring>
 
 // The operations around the products of an inference step. Each row's result depends on that row alone, bit for bit.
 namespace transmute {
 inline namespace v0 {
+enum class Activation;  // network/options.h, with more than files for one instruction set may include
+
 namespace inference {
 
 /// A LayerNorm of rows; weight and bias: [width].
@@ -19,19 +21,40 @@ struct RowNorm {
   float epsilon;
 };
 
+/// The operations for one instruction set.
+struct StepKernels {
+  void (*layer_norm)(const RowNorm& norm, const float* x, int64_t rows, float* y);
+  void (*activate[5])(int64_t count, float* x);  ///< in the order of Activation
+  void (*recur)(const float* input_and_gate, int64_t width, float* cell, float* x);
+  void (*round)(const float* from, int64_t count, uint16_t* to);
+
+  static const StepKernels baseline, avx2, avx512;
+  static constexpr const StepKernels& avx512_bf16 = avx512;
+};
+
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each row of x [rows,width]; y may be x.
-void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float* y, kernels::Simd simd);
+inline void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float* y, kernels::Simd simd) {
+  kernels::kernels_for<StepKernels>(simd).layer_norm(norm, x, rows, y);
+}
 
 /// The function at each element of x [rows,width], in place; for all but Activation::relu, which products apply.
-void activate(Activation activation, int64_t rows, int64_t width, float* x, kernels::Simd simd);
+inline void activate(Activation activation, int64_t rows, int64_t width, float* x, kernels::Simd simd) {
+  kernels::kernels_for<StepKernels>(simd).activate[static_cast<int>(activation)](rows * width, x);
+}
 
 /// One step of an SSRU of `width`: f = sigmoid(gate), cell = f cell + (1 - f) input, x = x + relu(cell).
 /// input_and_gate: [2,width].
-void recur(const float* input_and_gate, int64_t width, float* cell, float* x, kernels::Simd simd);
+inline void recur(const float* input_and_gate, int64_t width, float* cell, float* x, kernels::Simd simd) {
+  kernels::kernels_for<StepKernels>(simd).recur(input_and_gate, width, cell, x);
+}
 
-/// to[i] = from[i] in T's numbers: float, or bfloat16 (uint16_t).
-template <class T>
-void convert(const float* from, int64_t count, T* to, kernels::Simd simd);
+/// to[i] = from[i] in the destination's numbers: float, or bfloat16 (uint16_t).
+inline void convert(const float* from, int64_t count, float* to, kernels::Simd) {
+  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+}
+inline void convert(const float* from, int64_t count, uint16_t* to, kernels::Simd simd) {
+  kernels::kernels_for<StepKernels>(simd).round(from, count, to);
+}
 
 }  // namespace inference
 }  // namespace v0

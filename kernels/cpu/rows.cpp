@@ -9,7 +9,7 @@
 
 namespace transmute {
 inline namespace v0 {
-namespace kernels::TRANSMUTE_SIMD {
+namespace kernels {
 namespace {
 
 // Calls body(i, part, keep) for each vector of row `row`, with a mask of ones where an element is kept. A row may lie
@@ -351,11 +351,11 @@ constexpr RowKernels<T> kTable = {norm_forward<T>, norm_backward<T>,  add_forwar
 
 }  // namespace
 
-extern const RowKernels<float> float_rows;
-extern const RowKernels<uint16_t> bfloat16_rows;
-const RowKernels<float> float_rows = kTable<float>;
-const RowKernels<uint16_t> bfloat16_rows = kTable<uint16_t>;
+template <class T>
+const RowKernels<T> RowKernels<T>::TRANSMUTE_SIMD = kTable<T>;
+template const RowKernels<float> RowKernels<float>::TRANSMUTE_SIMD;
+template const RowKernels<uint16_t> RowKernels<uint16_t>::TRANSMUTE_SIMD;
 
-}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/kernels/simd/dispatch.h>
 #include <transmute/kernels/simd/dropout_mask.h>
 
 #include <cstdint>
@@ -69,15 +70,12 @@ struct RowKernels {
   void (*add_to)(float* to, const T* from, int64_t count);
   void (*widen)(float* to, const T* from, int64_t count);
   void (*copy_rounded)(T* to, const float* from, int64_t count);
+
+  static const RowKernels baseline, avx2, avx512, avx512_bf16;
 };
 
-/// The kernels of active_simd().
-template <class T>
-const RowKernels<T>& row_kernels();
-template <>
-const RowKernels<float>& row_kernels();
-template <>
-const RowKernels<uint16_t>& row_kernels();
+extern template struct RowKernels<float>;
+extern template struct RowKernels<uint16_t>;
 
 }  // namespace kernels
 }  // namespace v0

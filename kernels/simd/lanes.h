@@ -8,8 +8,11 @@
 #include <transmute/kernels/simd/vector_math.h>
 
 #include <cstdint>
+#include <type_traits>
 
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+#include <transmute/kernels/simd/avx512.h>
+#elif defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -25,7 +28,7 @@
 
 namespace transmute {
 inline namespace v0 {
-namespace kernels::TRANSMUTE_SIMD {
+namespace kernels {
 namespace {
 
 #if defined(__AVX512F__)
@@ -147,6 +150,44 @@ TRANSMUTE_INLINE void for_lanes(int64_t count, Body body) {
   if (i < count) body(i, Part{count - i});
 }
 
+// Calls body(std::integral_constant<int, N>()) for the N of 1 to kMost that is nearest to `count`.
+template <int kMost, class Body>
+TRANSMUTE_INLINE void with_constant(int64_t count, const Body& body) {
+  if constexpr (kMost > 1) {
+    if (count < kMost) return with_constant<kMost - 1>(count, body);
+  }
+  body(std::integral_constant<int, kMost>());
+}
+
+// sums[r][v] += factor(k, r) · vector(k, v) for each k of [0, depth), in order.
+template <int R, int V, class Factor, class Vector>
+TRANSMUTE_INLINE void add_products(Floats (&sums)[R][V], int64_t depth, const Factor& factor, const Vector& vector) {
+  for (int64_t k = 0; k < depth; ++k) {
+    // The fewer of factors and vectors stay in registers.
+    if constexpr (R <= V) {
+      Floats factors[R];
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) factors[r] = splat(factor(k, r));
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) {
+        const Floats values = vector(k, v);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) sums[r][v] += factors[r] * values;
+      }
+    } else {
+      Floats values[V];
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) values[v] = vector(k, v);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const Floats one = splat(factor(k, r));
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) sums[r][v] += one * values[v];
+      }
+    }
+  }
+}
+
 TRANSMUTE_INLINE Floats larger(Floats a, Floats b) {
   return a > b ? a : b;
 }
@@ -163,6 +204,31 @@ TRANSMUTE_INLINE float sum_of(Floats values) {
 #endif
 }
 
+// Sums in 16 lanes, whatever kLanes is, have the same order in every instruction set.
+constexpr int kParts = 16 / kLanes;
+TRANSMUTE_INLINE float sum_of(Floats (&parts)[kParts]) {
+  for (int width = kParts / 2; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) parts[i] += parts[i + width];
+  return sum_of(parts[0]);
+}
+
+// Calls body(i, p, Whole or Part) for each vector of [0, count), where p is its place among the parts of 16 lanes.
+template <class Body>
+TRANSMUTE_INLINE void for_parts(int64_t count, const Body& body) {
+  int64_t i = 0;
+  for (; i + kParts * kLanes <= count; i += kParts * kLanes)
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) body(i + p * kLanes, p, Whole{});
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts; ++p, i += kLanes) {
+    if (i + kLanes <= count) {
+      body(i, p, Whole{});
+    } else if (i < count) {
+      body(i, p, Part{count - i});
+    }
+  }
+}
+
 TRANSMUTE_INLINE float largest_of(Floats values) {
 #if defined(__AVX512F__)
   return _mm512_reduce_max_ps(values);
@@ -172,6 +238,30 @@ TRANSMUTE_INLINE float largest_of(Floats values) {
   for (int64_t width = kLanes / 2; width > 0; width /= 2)
     for (int64_t i = 0; i < width; ++i) lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
   return lanes[0];
+#endif
+}
+
+// Rows become columns.
+TRANSMUTE_INLINE void transpose(Floats (&block)[kLanes]) {
+#if defined(__AVX512F__)
+  __m512i rows[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) rows[i] = reinterpret_cast<__m512i>(block[i]);
+  transpose_words(rows);
+  for (int64_t i = 0; i < kLanes; ++i) block[i] = reinterpret_cast<Floats>(rows[i]);
+#else
+  // A perfect shuffle of all numbers, as often as kLanes has bits.
+  for (int64_t width = 1; width < kLanes; width *= 2) {
+    Floats shuffled[kLanes];
+    for (int64_t i = 0; i < kLanes / 2; ++i) {
+      const Floats a = block[i];
+      const Floats b = block[i + kLanes / 2];
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        shuffled[2 * i][lane] = lane % 2 == 0 ? a[lane / 2] : b[lane / 2];
+        shuffled[2 * i + 1][lane] = lane % 2 == 0 ? a[kLanes / 2 + lane / 2] : b[kLanes / 2 + lane / 2];
+      }
+    }
+    for (int64_t i = 0; i < kLanes; ++i) block[i] = shuffled[i];
+  }
 #endif
 }
 
@@ -193,6 +283,6 @@ TRANSMUTE_INLINE Floats exp_of_negative(Floats x) {
 }
 
 }  // namespace
-}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

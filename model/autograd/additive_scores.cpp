@@ -17,7 +17,7 @@ void for_each_additive_head(const torch::Tensor& query, const torch::Tensor& key
                             Body body) {
   const int64_t heads = query.size(1), queries = query.size(2), keys = key.size(2), width = query.size(3);
   const typename AdditiveKernels<T>::Head shape{nullptr, nullptr, nullptr, queries, keys, width};
-  const torch::Tensor scratch = torch::empty({additive_kernels<T>().scratch_size(shape)}, torch::kFloat);
+  const torch::Tensor scratch = torch::empty({active_kernels<AdditiveKernels<T>>().scratch_size(shape)}, torch::kFloat);
   for (int64_t n = 0; n < query.size(0) * heads; ++n) {
     typename AdditiveKernels<T>::Head head = shape;
     head.query = data_of<const T>(query) + n * queries * width;
@@ -36,7 +36,7 @@ struct FusedAdditiveScores : torch::autograd::Function<FusedAdditiveScores> {
     with_element_type(query, [&](auto element) {
       using T = decltype(element);
       for_each_additive_head<T>(query, key, factors, [&](const auto& head, int64_t n, int64_t, float* scratch) {
-        additive_kernels<T>().forward(head, data_of<T>(scores) + n * head.queries * head.keys, scratch);
+        active_kernels<AdditiveKernels<T>>().forward(head, data_of<T>(scores) + n * head.queries * head.keys, scratch);
       });
     });
     context->save_for_backward({query, key, weight});
@@ -55,10 +55,10 @@ struct FusedAdditiveScores : torch::autograd::Function<FusedAdditiveScores> {
     with_element_type(query, [&](auto element) {
       using T = decltype(element);
       for_each_additive_head<T>(query, key, factors, [&](const auto& head, int64_t n, int64_t h, float* scratch) {
-        additive_kernels<T>().backward(head, data_of<const T>(gradient) + n * head.queries * head.keys,
-                                       data_of<T>(query_gradient) + n * head.queries * head.width,
-                                       data_of<T>(key_gradient) + n * head.keys * head.width,
-                                       data_of<float>(weight_gradient) + h * head.width, scratch);
+        active_kernels<AdditiveKernels<T>>().backward(head, data_of<const T>(gradient) + n * head.queries * head.keys,
+                                                      data_of<T>(query_gradient) + n * head.queries * head.width,
+                                                      data_of<T>(key_gradient) + n * head.keys * head.width,
+                                                      data_of<float>(weight_gradient) + h * head.width, scratch);
       });
     });
     return {query_gradient, key_gradient, weight_gradient.to(weight.scalar_type())};

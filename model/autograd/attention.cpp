@@ -120,7 +120,8 @@ void for_each_head(const Operands& o, const torch::Tensor& mask, const DropoutDr
                   query_mask.allowed_query_stride,
                   drops.view(),
                   0};
-  const torch::Tensor scratch = torch::empty({attention_kernels<T>().scratch_size(shape)}, torch::kFloat);
+  const torch::Tensor scratch =
+      torch::empty({active_kernels<AttentionKernels<T>>().scratch_size(shape)}, torch::kFloat);
   for (int64_t b = 0; b < o.batch(); ++b)
     for (int64_t h = 0; h < heads; ++h) {
       shape.extents = query_mask.extents.data() + b * query_mask.batch_stride;
@@ -179,9 +180,10 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
       with_element_type(query, [&](auto element) {
         using T = decltype(element);
         for_each_head<T>(o, mask, draw, [&](int64_t b, int64_t h, const HeadShape& shape, float* scratch) {
-          attention_kernels<T>().forward(shape, o.query_of<const T>(query).at(b, h), o.key_of<const T>(memory).at(b, h),
-                                         o.value_of<const T>(memory).at(b, h), o.output_of<T>(output).at(b, h),
-                                         data_of<float>(log_sums) + (b * num_heads + h) * shape.queries, scratch);
+          active_kernels<AttentionKernels<T>>().forward(
+              shape, o.query_of<const T>(query).at(b, h), o.key_of<const T>(memory).at(b, h),
+              o.value_of<const T>(memory).at(b, h), o.output_of<T>(output).at(b, h),
+              data_of<float>(log_sums) + (b * num_heads + h) * shape.queries, scratch);
         });
       });
     }
@@ -224,11 +226,11 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
     with_element_type(query, [&](auto element) {
       using T = decltype(element);
       for_each_head<T>(o, mask, draw, [&](int64_t b, int64_t h, const HeadShape& shape, float* scratch) {
-        attention_kernels<T>().backward(shape, o.query_of<const T>(query).at(b, h), o.key_of<const T>(memory).at(b, h),
-                                        o.value_of<const T>(memory).at(b, h), o.output_of<const T>(gradient).at(b, h),
-                                        data_of<float>(log_sums) + (b * num_heads + h) * shape.queries,
-                                        o.query_of<T>(query_gradient).at(b, h), o.key_of<T>(memory_gradient).at(b, h),
-                                        o.value_of<T>(memory_gradient).at(b, h), scratch);
+        active_kernels<AttentionKernels<T>>().backward(
+            shape, o.query_of<const T>(query).at(b, h), o.key_of<const T>(memory).at(b, h),
+            o.value_of<const T>(memory).at(b, h), o.output_of<const T>(gradient).at(b, h),
+            data_of<float>(log_sums) + (b * num_heads + h) * shape.queries, o.query_of<T>(query_gradient).at(b, h),
+            o.key_of<T>(memory_gradient).at(b, h), o.value_of<T>(memory_gradient).at(b, h), scratch);
       });
     });
     return {query_gradient, to_memory, {}, {}, {}, {}, {}, {}};

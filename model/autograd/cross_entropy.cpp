@@ -73,8 +73,9 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
     const torch::Tensor memory = torch::empty({vocabulary * chunk_size}, states.options());
-    const int64_t scratch_size = with_element_type(
-        states, [&](auto element) { return row_kernels<decltype(element)>().loss_scratch_size(vocabulary); });
+    const int64_t scratch_size = with_element_type(states, [&](auto element) {
+      return active_kernels<RowKernels<decltype(element)>>().loss_scratch_size(vocabulary);
+    });
     const torch::Tensor scratch = torch::empty({scratch_size}, torch::kFloat);
     double loss = 0;
     for (int64_t begin = 0; begin < rows; begin += chunk_size) {
@@ -85,9 +86,9 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
       multiply_into(logits, weight, chunk.t());
       loss += with_element_type(states, [&](auto element) {
         using T = decltype(element);
-        return row_kernels<T>().loss_columns(data_of<T>(logits), vocabulary, count, targets.data_ptr<int64_t>() + begin,
-                                             {smoothing, ignored, static_cast<float>(factor), differentiate},
-                                             data_of<float>(scratch));
+        return active_kernels<RowKernels<T>>().loss_columns(
+            data_of<T>(logits), vocabulary, count, targets.data_ptr<int64_t>() + begin,
+            {smoothing, ignored, static_cast<float>(factor), differentiate}, data_of<float>(scratch));
       });
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
@@ -207,8 +208,8 @@ struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCr
       multiply_into(logits, weight, chunk.t());
       const ConsistentSums sums = with_element_type(states, [&](auto element) {
         using T = decltype(element);
-        return consistent_loss_kernels<T>().loss_columns(data_of<T>(logits), vocabulary, count,
-                                                         targets.data_ptr<int64_t>() + begin, loss);
+        return active_kernels<ConsistentLossKernels<T>>().loss_columns(data_of<T>(logits), vocabulary, count,
+                                                                       targets.data_ptr<int64_t>() + begin, loss);
       });
       total.cross_entropy += sums.cross_entropy;
       total.divergence += sums.divergence;

@@ -34,8 +34,9 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
     const MaskKeys mask(draw, result.numel());
     with_element_type(table, [&](auto element) {
       using T = decltype(element);
-      row_kernels<T>().embed_forward(data_of<T>(table), id, data_of<float>(positions), static_cast<float>(scale),
-                                     positions.size(0), mask.view(), ids.numel(), columns, data_of<T>(result));
+      active_kernels<RowKernels<T>>().embed_forward(data_of<T>(table), id, data_of<float>(positions),
+                                                    static_cast<float>(scale), positions.size(0), mask.view(),
+                                                    ids.numel(), columns, data_of<T>(result));
     });
     context->save_for_backward({ids});
     context->saved_data["pieces"] = table.size(0);
@@ -77,9 +78,9 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
     const MaskKeys mask(DropoutDraw::saved(*context), gradient.numel());
     with_element_type(gradient, [&](auto element) {
       using T = decltype(element);
-      row_kernels<T>().embed_backward(data_of<T>(gradient), slots.data_ptr<int64_t>(),
-                                      static_cast<float>(data["scale"].toDouble()), mask.view(), ids.numel(), columns,
-                                      data_of<float>(sums));
+      active_kernels<RowKernels<T>>().embed_backward(data_of<T>(gradient), slots.data_ptr<int64_t>(),
+                                                     static_cast<float>(data["scale"].toDouble()), mask.view(),
+                                                     ids.numel(), columns, data_of<float>(sums));
     });
     sums = sums.to(gradient.scalar_type());
     if (sparse)

@@ -22,8 +22,8 @@ torch::Tensor inner_on_cpu(const torch::Tensor& x, const torch::Tensor& weight, 
   const MaskKeys mask(draw, hidden.numel());
   with_element_type(hidden, [&](auto element) {
     using T = decltype(element);
-    row_kernels<T>().relu_forward(data_of<T>(hidden), data_of<float>(bias), mask.view(), hidden.size(0),
-                                  hidden.size(1));
+    active_kernels<RowKernels<T>>().relu_forward(data_of<T>(hidden), data_of<float>(bias), mask.view(), hidden.size(0),
+                                                 hidden.size(1));
   });
   return hidden;
 }
@@ -76,8 +76,8 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
     } else {
       with_element_type(hidden, [&](auto element) {
         using T = decltype(element);
-        row_kernels<T>().relu_backward(data_of<T>(hidden), scale, rows, columns, data_of<T>(incoming),
-                                       data_of<T>(gradient), data_of<float>(bias_gradient));
+        active_kernels<RowKernels<T>>().relu_backward(data_of<T>(hidden), scale, rows, columns, data_of<T>(incoming),
+                                                      data_of<T>(gradient), data_of<float>(bias_gradient));
       });
     }
     const torch::Tensor weight_gradient = outer_products(gradient, x.reshape({rows, x.size(-1)}));  // [F,D]

@@ -30,7 +30,7 @@ struct FusedRecurrence : torch::autograd::Function<FusedRecurrence> {
     with_element_type(cells, [&](auto element) {
       using T = decltype(element);
       for_each_sequence<T>(input_and_gate, bias, [&](const auto& sequence, int64_t b) {
-        recurrence_kernels<T>().forward(sequence, data_of<T>(cells) + b * positions * width);
+        active_kernels<RecurrenceKernels<T>>().forward(sequence, data_of<T>(cells) + b * positions * width);
       });
     });
     context->save_for_backward({input_and_gate, gate_bias, cells});
@@ -49,8 +49,9 @@ struct FusedRecurrence : torch::autograd::Function<FusedRecurrence> {
       using T = decltype(element);
       for_each_sequence<T>(input_and_gate, bias, [&](const auto& sequence, int64_t b) {
         const int64_t begin = b * sequence.positions * sequence.width;
-        recurrence_kernels<T>().backward(sequence, data_of<const T>(cells) + begin, data_of<const T>(gradient) + begin,
-                                         data_of<T>(to_inputs) + 2 * begin, data_of<float>(to_bias));
+        active_kernels<RecurrenceKernels<T>>().backward(sequence, data_of<const T>(cells) + begin,
+                                                        data_of<const T>(gradient) + begin,
+                                                        data_of<T>(to_inputs) + 2 * begin, data_of<float>(to_bias));
       });
     });
     return {to_inputs, to_bias.to(gate_bias.scalar_type())};

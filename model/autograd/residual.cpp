@@ -89,9 +89,9 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       const torch::Tensor scratch = floats(x.size(-1));
       with_element_type(x, [&](auto element) {
         using T = decltype(element);
-        row_kernels<T>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, numbers, mask), data_of<T>(result),
-                                      data_of<float>(means), data_of<float>(inverse_deviations),
-                                      data_of<float>(scratch));
+        active_kernels<RowKernels<T>>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, numbers, mask),
+                                                     data_of<T>(result), data_of<float>(means),
+                                                     data_of<float>(inverse_deviations), data_of<float>(scratch));
       });
     }
     context->save_for_backward({residual, x, bias, weight, shift, means, inverse_deviations});
@@ -140,11 +140,11 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const torch::Tensor scratch = floats(2 * columns + kMostLanes);
     with_element_type(x, [&](auto element) {
       using T = decltype(element);
-      row_kernels<T>().norm_backward(norm_of<T>(residual, x, bias, weight, shift, numbers, mask), data_of<T>(gradient),
-                                     data_of<float>(saved[5]), data_of<float>(saved[6]), data_of<T>(residual_gradient),
-                                     data_of<T>(x_gradient), data_of<float>(bias_gradient),
-                                     data_of<float>(weight_gradient), data_of<float>(shift_gradient),
-                                     data_of<float>(scratch));
+      active_kernels<RowKernels<T>>().norm_backward(
+          norm_of<T>(residual, x, bias, weight, shift, numbers, mask), data_of<T>(gradient), data_of<float>(saved[5]),
+          data_of<float>(saved[6]), data_of<T>(residual_gradient), data_of<T>(x_gradient),
+          data_of<float>(bias_gradient), data_of<float>(weight_gradient), data_of<float>(shift_gradient),
+          data_of<float>(scratch));
     });
     return {to_residual, x_gradient, bias_gradient, weight_gradient, shift_gradient, {}, {}, {}};
   }
@@ -169,8 +169,8 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
       const MaskKeys mask(draw, x.numel());
       with_element_type(x, [&](auto element) {
         using T = decltype(element);
-        row_kernels<T>().add_forward(data_of<T>(residual), data_of<T>(x), data_of<float>(bias), mask.view(), rows,
-                                     columns, data_of<T>(result));
+        active_kernels<RowKernels<T>>().add_forward(data_of<T>(residual), data_of<T>(x), data_of<float>(bias),
+                                                    mask.view(), rows, columns, data_of<T>(result));
       });
     }
     context->saved_data["has_bias"] = bias.defined();
@@ -204,8 +204,8 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
     const torch::Tensor bias_gradient = zeros(columns, has_bias);
     with_element_type(gradient, [&](auto element) {
       using T = decltype(element);
-      row_kernels<T>().add_backward(data_of<T>(gradient), mask.view(), rows, columns, data_of<T>(x_gradient),
-                                    data_of<float>(bias_gradient));
+      active_kernels<RowKernels<T>>().add_backward(data_of<T>(gradient), mask.view(), rows, columns,
+                                                   data_of<T>(x_gradient), data_of<float>(bias_gradient));
     });
     return {gradient, x_gradient, bias_gradient, {}};
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <transmute/kernels/cpu/row_kernels.h>
+#include <transmute/network/options.h>
 #include <transmute/tests/support/inference_kernels.h>
 
 #include <algorithm>
