@@ -14,6 +14,7 @@ namespace {
 
 using namespace kernels;
 
+#if defined(__AVX512F__)
 // to[column][row] = from[row][column], a vector's square at a time.
 void transpose_matrix(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
                       int64_t to_stride) {
@@ -40,6 +41,29 @@ void transpose_matrix(const float* from, int64_t rows, int64_t columns, int64_t 
         });
   }
 }
+#else
+constexpr int64_t kBlock = 16;
+
+// to[column][row] = from[row][column], 16 x 16 at a time: 32 lines fit the first-level cache, whatever the stride.
+void transpose_matrix(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
+                      int64_t to_stride) {
+  const auto turn = [&](int64_t first_row, int64_t row_count, int64_t first_column, int64_t column_count) {
+    const float* source = from + first_row * from_stride + first_column;
+    float* target = to + first_column * to_stride + first_row;
+    for (int64_t c = 0; c < column_count; ++c)
+      for (int64_t r = 0; r < row_count; ++r) target[c * to_stride + r] = source[r * from_stride + c];
+  };
+  for (int64_t column = 0; column < columns; column += kBlock)
+    for (int64_t row = 0; row < rows; row += kBlock) {
+      if (row + kBlock <= rows && column + kBlock <= columns) {
+        turn(row, kBlock, column, kBlock);
+      } else {
+        turn(row, rows - row < kBlock ? rows - row : kBlock, column,
+             columns - column < kBlock ? columns - column : kBlock);
+      }
+    }
+}
+#endif
 
 // The largest magnitude, or NaN if there is one: the bits of magnitudes have the order of what they stand for, and
 // those of NaN come last.

@@ -12,7 +12,7 @@
 
 #if defined(__AVX512F__)
 #include <transmute/kernels/simd/avx512.h>
-#elif defined(__AVX2__)
+#elif defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -64,8 +64,18 @@ TRANSMUTE_INLINE Words lane_numbers() {
   return numbers;
 }
 
+// With intrinsics, because GCC 12 converts vectors of 16 bits in several steps.
 TRANSMUTE_INLINE Floats widen(Halves halves) {
-  return reinterpret_cast<Floats>(__builtin_convertvector(halves, Words) << 16);
+#if defined(__AVX512F__)
+  const __m512i words = _mm512_slli_epi32(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(halves)), 16);
+#elif defined(__AVX2__)
+  const __m256i words = _mm256_slli_epi32(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(halves)), 16);
+#elif defined(__SSE2__)
+  const __m128i words = _mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(reinterpret_cast<long long>(halves)));
+#else
+  const Words words = __builtin_convertvector(halves, Words) << 16;
+#endif
+  return reinterpret_cast<Floats>(words);
 }
 // Rounds as float_to_bfloat16 does.
 TRANSMUTE_INLINE Halves narrow(Floats values) {
