@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/kernels/cpu/finish_lanes.h>
+#include <transmute/kernels/cpu/product_kernels.h>
 #include <transmute/kernels/simd/avx512.h>
 
 #if defined(__x86_64__)
@@ -19,6 +19,17 @@ namespace {
 using kernels::first_lanes;
 constexpr int64_t kLanes = 16;
 constexpr int64_t kInputsAhead = 24;  // distance at which weights are fetched ahead
+
+// Writes 16 sums of row `row` from output `column` on.
+TRANSMUTE_TARGET_AVX512 TRANSMUTE_INLINE void finish_lanes(__m512 sum, int64_t row, int64_t column,
+                                                           const ProductOutput& out) {
+  const __mmask16 lanes = first_lanes(out.outputs - column);
+  const int64_t at = row * out.outputs + column;
+  if (out.bias != nullptr) sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.bias + column));
+  if (out.residual != nullptr) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, out.residual + at));
+  if (out.relu) sum = _mm512_max_ps(sum, _mm512_setzero_ps());
+  _mm512_mask_storeu_ps(out.y + at, lanes, sum);
+}
 
 // finish_lanes of a tile: rows from the output's first on, kVectors of 16 outputs from `column` on.
 template <int kRows, int kVectors>
