@@ -112,15 +112,12 @@ void TranslationGuard::check(const std::vector<GuardedPart>& parts) const {
     if (!is_abandoned(part.translation)) complete.push_back(part);
   for (const GuardedPart& part : complete) part.translation.warnings = cheap_warnings(part.source, part.translation);
   warn_of_omissions(complete);
-  const bool replaces = may_choose(options_);
-  for (const GuardedPart& part : complete) {
-    if (part.translation.warnings.empty()) continue;
-    if (part.may_change && replaces) retry(part.source, part.translation);
+  if (may_choose(options_)) retry(complete);
+  for (const GuardedPart& part : complete)
     for (TranslationWarning& warning : part.translation.warnings) {
       warning.source.first += part.source.begin;
       warning.source.second += part.source.begin;
     }
-  }
 }
 
 void TranslationGuard::warn_of_omissions(const std::vector<GuardedPart>& parts) const {
@@ -146,20 +143,6 @@ void TranslationGuard::judge(const SourcePart& part, Translation& translation) c
     translation.warnings.push_back(std::move(warning));
 }
 
-std::vector<Translation> TranslationGuard::wider(const SourcePart& part, const TranslationOptions& options) const {
-  TranslationOptions wide = options;
-  wide.search.beam_size = std::min(kMaxHypotheses, std::max<int64_t>(2 * wide.search.beam_size, 8));
-  wide.search.num_hypotheses = wide.search.beam_size;
-  Translation found = std::move(model_.search({part}, wide).front());
-  std::vector<Translation> separate;
-  for (Hypothesis& hypothesis : found.hypotheses) {
-    separate.emplace_back();
-    separate.back().source_tokens = found.source_tokens;
-    separate.back().hypotheses.push_back(std::move(hypothesis));
-  }
-  return separate;
-}
-
 std::vector<Ids> TranslationGuard::sentences_of(const Ids& ids, const std::vector<std::string>& tokens,
                                                 const std::string& text) const {
   const std::vector<checks::Span> spans = model_.tokenizer.source().spans_of_pieces(tokens, text);
@@ -176,53 +159,99 @@ std::vector<Ids> TranslationGuard::sentences_of(const Ids& ids, const std::vecto
   return cut;
 }
 
-Translation TranslationGuard::joined(const SourcePart& part, const std::vector<Ids>& cut,
-                                     const TranslationOptions& options) const {
-  std::vector<SourcePart> pieces;
-  for (const Ids& ids : cut) {
-    SourcePart piece = part;
-    piece.ids.resize(part.forced.source);
-    piece.ids.insert(piece.ids.end(), ids.begin(), ids.end());
-    pieces.push_back(std::move(piece));
+void TranslationGuard::retry(const std::vector<GuardedPart>& parts) const {
+  // A quarter of a batch, in some pieces or with twice the hypotheses, takes no more memory than a whole one.
+  const auto together = static_cast<size_t>(std::max<int64_t>(1, options_.batch_size / 4));
+  constexpr int64_t kRepeated = 3;  // tokens
+  std::vector<Retried> repeating, others;
+  for (const auto& [part, translation, may_change] : parts) {
+    if (!may_change || translation.warnings.empty()) continue;
+    Retried retried{part, translation, has(translation.warnings, WarningKind::copy),
+                    // A prefix and terms belong to the whole.
+                    part.prefix.size() == part.forced.target && part.terms.empty(), translation.source_tokens,
+                    Ids(part.ids.begin() + static_cast<int64_t>(part.forced.source), part.ids.end())};
+    (has(translation.warnings, WarningKind::repetition) ? repeating : others).push_back(std::move(retried));
   }
-  Translation whole;
-  for (Translation& piece : model_.search(pieces, options))
-    append_translation(whole, std::move(piece), " ", JoinedResults::best);
-  whole.parts = 1;
-  return whole;
+  for (const auto* all : {&others, &repeating}) {
+    TranslationOptions options = options_;
+    options.search.alignments = true;
+    if (all == &repeating && options.search.no_repeat_ngram == 0) options.search.no_repeat_ngram = kRepeated;
+    for (size_t begin = 0; begin < all->size(); begin += together)
+      search_again({all->begin() + static_cast<std::ptrdiff_t>(begin),
+                    all->begin() + static_cast<std::ptrdiff_t>(std::min(begin + together, all->size()))},
+                   options);
+  }
 }
 
-void TranslationGuard::retry(const SourcePart& part, Translation& translation) const {
-  TranslationOptions options = options_;
-  options.search.alignments = true;
-  constexpr int64_t kRepeated = 3;  // tokens
-  if (has(translation.warnings, WarningKind::repetition) && options.search.no_repeat_ngram == 0)
-    options.search.no_repeat_ngram = kRepeated;
-  const bool was_copy = has(translation.warnings, WarningKind::copy);
-  const auto take_if_better = [&](Translation&& other) {
-    if (is_abandoned(other)) return;
-    // A copy with a word or two changed is worse than the copy.
-    if (was_copy && checks::is_half_copied(part.plain, other.hypotheses.front().text)) return;
-    judge(part, other);
-    if (other.warnings.size() < translation.warnings.size()) translation = std::move(other);
-  };
-  const std::vector<std::string> tokens = translation.source_tokens;
-  const Ids ids(part.ids.begin() + static_cast<int64_t>(part.forced.source), part.ids.end());
-  // A prefix and terms belong to the whole.
-  const bool may_cut = part.prefix.size() == part.forced.target && part.terms.empty();
-  if (may_cut)
-    if (const std::vector<Ids> sentences = sentences_of(ids, tokens, part.plain); sentences.size() > 1)
-      take_if_better(joined(part, sentences, options));
-  if (translation.warnings.empty()) return;
-  for (Translation& other : wider(part, options)) {
-    take_if_better(std::move(other));
-    if (translation.warnings.empty()) return;
+void TranslationGuard::take_if_better(const Retried& retried, Translation&& other) const {
+  if (is_abandoned(other)) return;
+  // A copy with a word or two changed is worse than the copy.
+  if (retried.was_copy && checks::is_half_copied(retried.part.plain, other.hypotheses.front().text)) return;
+  judge(retried.part, other);
+  if (other.warnings.size() < retried.translation.warnings.size()) retried.translation = std::move(other);
+}
+
+void TranslationGuard::search_pieces(const std::vector<Retried>& parts, const TranslationOptions& options,
+                                     const std::function<std::vector<Ids>(const Retried&)>& cut_of) const {
+  std::vector<SourcePart> pieces;
+  std::vector<size_t> counts;
+  for (const Retried& retried : parts) {
+    std::vector<Ids> cut;
+    if (retried.may_cut && !retried.translation.warnings.empty()) cut = cut_of(retried);
+    counts.push_back(cut.size());
+    for (const Ids& ids : cut) {
+      SourcePart& piece = pieces.emplace_back(retried.part);
+      piece.ids.resize(piece.forced.source);
+      piece.ids.insert(piece.ids.end(), ids.begin(), ids.end());
+    }
   }
+  if (pieces.empty()) return;
+  std::vector<Translation> found = model_.search(pieces, options);
+  auto next = found.begin();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    Translation whole;
+    for (size_t k = 0; k < counts[i]; ++k) append_translation(whole, std::move(*next++), " ", JoinedResults::best);
+    whole.parts = 1;
+    take_if_better(parts[i], std::move(whole));
+  }
+}
+
+void TranslationGuard::search_wider(const std::vector<Retried>& parts, const TranslationOptions& options) const {
+  TranslationOptions wide = options;
+  wide.search.beam_size = std::min(kMaxHypotheses, std::max<int64_t>(2 * wide.search.beam_size, 8));
+  wide.search.num_hypotheses = wide.search.beam_size;
+  std::vector<const Retried*> open;
+  std::vector<SourcePart> sources;
+  for (const Retried& retried : parts) {
+    if (retried.translation.warnings.empty()) continue;
+    open.push_back(&retried);
+    sources.push_back(retried.part);
+  }
+  if (open.empty()) return;
+  std::vector<Translation> found = model_.search(sources, wide);
+  for (size_t i = 0; i < open.size(); ++i)
+    for (Hypothesis& hypothesis : found[i].hypotheses) {
+      if (open[i]->translation.warnings.empty()) break;
+      Translation other;
+      other.source_tokens = found[i].source_tokens;
+      other.hypotheses.push_back(std::move(hypothesis));
+      take_if_better(*open[i], std::move(other));
+    }
+}
+
+void TranslationGuard::search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const {
+  search_pieces(parts, options, [&](const Retried& retried) {
+    std::vector<Ids> sentences = sentences_of(retried.ids, retried.tokens, retried.part.plain);
+    return sentences.size() > 1 ? sentences : std::vector<Ids>();
+  });
+  search_wider(parts, options);
   constexpr int64_t kFewestTokens = 8;
-  const auto count = static_cast<int64_t>(ids.size());
-  for (const int64_t limit : {count * 5 / 8, count * 3 / 8})
-    if (may_cut && !translation.warnings.empty() && limit >= kFewestTokens)
-      take_if_better(joined(part, split_ids(ids, tokens, limit), options));
+  for (const int64_t eighths : {5, 3})
+    search_pieces(parts, options, [&](const Retried& retried) {
+      const int64_t limit = static_cast<int64_t>(retried.ids.size()) * eighths / 8;
+      return limit >= kFewestTokens ? split_ids(retried.ids, retried.tokens, limit) : std::vector<Ids>();
+    });
 }
 
 }  // namespace v0

@@ -36,7 +36,7 @@ class TranslationGuard {
     /// The attention of given translations of parts.
     std::function<std::vector<Attention>(const std::vector<SourcePart>& parts, const std::vector<std::string>& targets)>
         align;
-    /// Translates parts of one text.
+    /// Translates parts.
     std::function<std::vector<Translation>(const std::vector<SourcePart>& parts, const TranslationOptions& options)>
         search;
   };
@@ -60,13 +60,26 @@ class TranslationGuard {
   void warn_of_omissions(const std::vector<GuardedPart>& parts) const;
   // Judges a translation with its alignment.
   void judge(const SourcePart& part, Translation& translation) const;
-  void retry(const SourcePart& part, Translation& translation) const;
-  // The hypotheses of a wider search, as translations of their own.
-  std::vector<Translation> wider(const SourcePart& part, const TranslationOptions& options) const;
+  // A part whose translation looks wrong.
+  struct Retried {
+    const SourcePart& part;
+    Translation& translation;
+    bool was_copy;
+    bool may_cut;
+    std::vector<std::string> tokens;  // of the source
+    Ids ids;                          // the same, without those that are forced
+  };
+  // Looks for better translations of the parts that have warnings.
+  void retry(const std::vector<GuardedPart>& parts) const;
+  // One after the other while a translation has warnings: by sentences, by a wider search, in shorter pieces.
+  void search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const;
+  // Translates the pieces into which each part is cut; one that has none is left out.
+  void search_pieces(const std::vector<Retried>& parts, const TranslationOptions& options,
+                     const std::function<std::vector<Ids>(const Retried&)>& cut_of) const;
+  void search_wider(const std::vector<Retried>& parts, const TranslationOptions& options) const;
+  void take_if_better(const Retried& retried, Translation&& other) const;
   // The ids of each sentence of a part.
   std::vector<Ids> sentences_of(const Ids& ids, const std::vector<std::string>& tokens, const std::string& text) const;
-  // The translation joined from those of the pieces into which the part is cut.
-  Translation joined(const SourcePart& part, const std::vector<Ids>& cut, const TranslationOptions& options) const;
 
   const Model model_;
   const TranslationOptions& options_;
