@@ -17,8 +17,6 @@ inline namespace v0 {
 
 namespace {
 
-constexpr int32_t kFirstId = 4;  // after the special ids, one of which is the empty word
-static_assert(special_ids::kEnd < kFirstId);
 constexpr int64_t kIterations = 5;
 
 // The half of the sample, and so the model that scores the pair: a function of the pair alone.
@@ -94,13 +92,10 @@ AlignmentScorer::AlignmentScorer(const std::vector<TextPair>& sample, WorkerCrew
     if (words.source.empty() || words.target.empty() || std::max(words.source.size(), words.target.size()) > kMostWords)
       continue;
     const size_t learner = 1 - half_of(pair);
-    for (size_t direction = 0; direction < 2; ++direction) {
-      const bool is_forward = direction == 0;
-      const Words &from = is_forward ? words.source : words.target, &to = is_forward ? words.target : words.source;
-      texts[2 * direction + learner].source.add(from.data(), from.size());
-      texts[2 * direction + learner].target.add(to.data(), to.size());
-    }
+    texts[learner].source.add(words.source.data(), words.source.size());
+    texts[learner].target.add(words.target.data(), words.target.size());
   }
+  for (size_t i = 0; i < 2; ++i) texts[2 + i] = {texts[i].target, texts[i].source, {}};
   workers.for_each_chunk(texts.size(), 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
       (i < 2 ? forward_ : backward_)[i % 2] = TranslationTable(LexicalModel(texts[i], kIterations));
@@ -122,7 +117,7 @@ AlignmentScorer::Side AlignmentScorer::read_side(const std::vector<TextPair>& sa
     if (count > 1) known.emplace_back(word, count);
   std::sort(known.begin(), known.end());
   Side read;
-  read.frequencies.resize(kFirstId);
+  read.frequencies.resize(special_ids::kCount);  // the empty word is one of them
   for (const auto& [word, count] : known) {
     read.ids.emplace(word, static_cast<int32_t>(read.frequencies.size()));
     read.frequencies.push_back(static_cast<double>(count) / static_cast<double>(all));

@@ -68,8 +68,7 @@ void link_posteriors(size_t targets, size_t sources, const Jumps& jumps, std::ve
 
 namespace {
 
-constexpr int32_t kUnknown = -1, kFirstId = 4;  // after the special ids, one of which is the empty word
-static_assert(special_ids::kEnd < kFirstId);
+constexpr int32_t kUnknown = -1;
 
 Jumps first_guess() {
   Jumps jumps;
@@ -88,12 +87,10 @@ WordAligner::WordAligner(const std::vector<TextPair>& sample, WorkerCrew& worker
     const Tokens source = tokens_of(source_, pair.source), target = tokens_of(target_, pair.target);
     if (source.ids.empty() || target.ids.empty() || std::max(source.ids.size(), target.ids.size()) > kMostTokens)
       continue;
-    for (size_t i = 0; i < 2; ++i) {
-      const std::vector<int32_t>&from = i == 0 ? source.ids : target.ids, &to = i == 0 ? target.ids : source.ids;
-      texts[i].source.add(from.data(), from.size());
-      texts[i].target.add(to.data(), to.size());
-    }
+    texts[0].source.add(source.ids.data(), source.ids.size());
+    texts[0].target.add(target.ids.data(), target.ids.size());
   }
+  texts[1] = {texts[0].target, texts[0].source, {}};
   workers.for_each_chunk(texts.size(), 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       constexpr int64_t kOfModel1 = 4, kIterations = 4;
@@ -121,7 +118,7 @@ WordAligner::Vocabulary WordAligner::vocabulary_of(const std::vector<TextPair>& 
   Vocabulary ids;
   for (const TextPair& pair : sample)
     for (std::string& token : stems_and_marks_of(pair.*side))
-      ids.emplace(std::move(token), kFirstId + static_cast<int32_t>(ids.size()));
+      ids.emplace(std::move(token), static_cast<int32_t>(special_ids::kCount + ids.size()));
   return ids;
 }
 
