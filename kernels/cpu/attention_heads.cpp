@@ -35,11 +35,6 @@ void multiply_tile(Left a, const float* b, int64_t b_stride, int64_t depth, floa
 }
 
 constexpr int kRegisterRows = 6;
-#if defined(__AVX512F__)
-constexpr int kTileVectors = 4;
-#else
-constexpr int kTileVectors = 2;
-#endif
 
 // C[rows,columns] (+)= A·B; columns are whole vectors.
 void multiply(int64_t rows, int64_t columns, int64_t depth, Left a, const float* b, int64_t b_stride, float* c,

@@ -13,13 +13,7 @@ namespace {
 
 using namespace kernels;
 
-// Rows and vectors that are worked on together: their sums stay in registers.
-constexpr int kRows = 4;
-#if defined(__AVX512F__)
-constexpr int kVectors = 4;
-#else
-constexpr int kVectors = 2;
-#endif
+constexpr int kRows = 4;  // that are worked on together
 
 #if defined(__AVX512F__)
 // exp_of_negative in fewer instructions.
@@ -83,8 +77,9 @@ TRANSMUTE_INLINE void sum_values(const AttentionHead& shape, const float* weight
       for (int v = 0; v < V; ++v) store(output + r * stride + column + v * kLanes, sums[r][v], part);
   };
   const int64_t whole = shape.value_width / kLanes * kLanes;
-  for (int64_t column = 0; column < whole; column += kVectors * kLanes)
-    with_constant<kVectors>((whole - column) / kLanes, [&](auto vectors) { sum_columns(column, vectors, Whole{}); });
+  for (int64_t column = 0; column < whole; column += kTileVectors * kLanes)
+    with_constant<kTileVectors>((whole - column) / kLanes,
+                                [&](auto vectors) { sum_columns(column, vectors, Whole{}); });
   if (whole < shape.value_width) sum_columns(whole, std::integral_constant<int, 1>(), Part{shape.value_width - whole});
 }
 
@@ -92,8 +87,8 @@ template <int R, class T>
 void attend_rows(const AttentionHead& shape, const AttendArguments<T>& a, int64_t row, float* weights) {
   const int64_t padded = padded_keys(a.count);
   const float* queries = a.queries + row * a.query_stride;
-  for (int64_t s = 0; s < padded; s += kVectors * kLanes)
-    with_constant<kVectors>((padded - s) / kLanes, [&](auto vectors) {
+  for (int64_t s = 0; s < padded; s += kTileVectors * kLanes)
+    with_constant<kTileVectors>((padded - s) / kLanes, [&](auto vectors) {
       constexpr int V = decltype(vectors)::value;
       Floats sums[R][V] = {};
       add_products(

@@ -169,6 +169,9 @@ TRANSMUTE_INLINE void with_constant(int64_t count, const Body& body) {
   body(std::integral_constant<int, kMost>());
 }
 
+// Vectors of a row whose sums stay in registers.
+constexpr int kTileVectors = kLanes == 16 ? 4 : 2;
+
 // sums[r][v] += factor(k, r) · vector(k, v) for each k of [0, depth), in order.
 template <int R, int V, class Factor, class Vector>
 TRANSMUTE_INLINE void add_products(Floats (&sums)[R][V], int64_t depth, const Factor& factor, const Vector& vector) {
