@@ -283,11 +283,13 @@ def reproduce(arguments):
         if config not in (figure[0] for figure in figures):
             raise Usage(f"{arguments.table} has no figures of --only {config}")
     arguments.output.mkdir(parents=True, exist_ok=True)
-    models, report, deviations = {}, [], 0
+    texts, models, report, deviations = {}, {}, [], 0
     for config, text, measure, documented, tolerance in figures:
         if arguments.only and config not in arguments.only:
             continue
-        data, missing = text_of(config, arguments)
+        if config not in texts:
+            texts[config] = text_of(config, arguments)
+        data, missing = texts[config]
         found, verdict = "-", f"left out: no {missing}"
         if not missing:
             if config not in models:
