@@ -88,6 +88,18 @@ int64_t second_level_cache() {
 #endif
 }
 
+ProductKernels product_kernels(kernels::Simd simd) {
+#if defined(__x86_64__)
+  if (simd == kernels::Simd::amx)
+    return {ProductKernels::avx512.float32_block, bfloat16_product_amx, int8_product_amx, 0};
+  if (simd == kernels::Simd::avx512_vnni) return ProductKernels::avx512_vnni;
+#elif defined(__aarch64__)
+  if (simd == kernels::Simd::neon_bf16) return ProductKernels::neon_bf16;
+  if (simd == kernels::Simd::neon_dotprod) return ProductKernels::neon_dotprod;
+#endif
+  return kernels::kernels_for<ProductKernels>(simd);
+}
+
 ProductOutput from_row(ProductOutput out, int64_t row) {
   out.y += row * out.outputs;
   if (out.residual != nullptr) out.residual += row * out.outputs;

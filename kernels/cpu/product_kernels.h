@@ -51,7 +51,7 @@ struct Panels {
   int64_t end;
 };
 
-/// The inner loops in the instructions at hand.
+/// The inner loops for one instruction set.
 struct ProductKernels {
   /// A block of rows [inputs][rows] times some panels. next: kFetchedPerInput · inputs weights that come soon, or null.
   void (*float32_block)(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
@@ -63,38 +63,15 @@ struct ProductKernels {
   void (*int8_product)(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
                        const Int8Scales& scales);
   int32_t int8_offset;
-};
-ProductKernels product_kernels(kernels::Simd simd);
 
-// The functions: the baseline everywhere, the others on x86-64 or, where they say neon, on AArch64.
-void float32_block_neon(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                        const float* next, const ProductOutput& out);
-void bfloat16_product_neon(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                           const ProductOutput& out);
-void int8_product_neon(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
-                       const Int8Scales& scales);
-void float32_block_avx512(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                          const float* next, const ProductOutput& out);
-void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                        const float* next, const ProductOutput& out);
-void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                            const float* next, const ProductOutput& out);
+  static const ProductKernels baseline, avx2, avx512, avx512_vnni, avx512_bf16, neon_dotprod, neon_bf16;
+};
+
+// In tiles of AMX.
 void bfloat16_product_amx(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                           const ProductOutput& out);
-void bfloat16_product_avx512(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                             const ProductOutput& out);
-void bfloat16_product_avx2(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                           const ProductOutput& out);
-void bfloat16_product_baseline(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                               const ProductOutput& out);
 void int8_product_amx(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
                       const Int8Scales& scales);
-void int8_product_avx512(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
-                         const Int8Scales& scales);
-void int8_product_avx2(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
-                       const Int8Scales& scales);
-void int8_product_baseline(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
-                           const Int8Scales& scales);
 
 }  // namespace inference
 }  // namespace v0

@@ -18,10 +18,16 @@
 
 #if defined(__AVX512BF16__)
 #define TRANSMUTE_SIMD avx512_bf16
+#elif defined(__AVX512VNNI__)
+#define TRANSMUTE_SIMD avx512_vnni
 #elif defined(__AVX512F__)
 #define TRANSMUTE_SIMD avx512
 #elif defined(__AVX2__)
 #define TRANSMUTE_SIMD avx2
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#define TRANSMUTE_SIMD neon_bf16
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define TRANSMUTE_SIMD neon_dotprod
 #else
 #define TRANSMUTE_SIMD baseline
 #endif
