@@ -195,8 +195,8 @@ std::vector<ParameterShape> parameter_shapes(const TransformerOptions& given) {
 }
 
 Weights::Weights(const TransformerOptions& options, const NamedArrays& arrays, const std::string& path)
-    : options_(options) {
-  const std::unordered_set<std::string> products = product_matrices(options);
+    : options_(validated(options)) {
+  const std::unordered_set<std::string> products = product_matrices(options_);
   ArraysToTake values(arrays, path);
   const auto take = [&](const std::string& name, const std::vector<int64_t>& shape) {
     auto [numbers, scales] = values.take_parameter(name, shape);
@@ -204,8 +204,8 @@ Weights::Weights(const TransformerOptions& options, const NamedArrays& arrays, c
     order_.push_back(name);
     parameters_.emplace(name, Parameter{shape, std::move(numbers), std::move(scales)});
   };
-  for (const auto& [name, shape] : parameter_shapes(options)) take(name, shape);
-  const std::string output = WeightNames(options).output.weight;
+  for (const auto& [name, shape] : parameter_shapes(options_)) take(name, shape);
+  const std::string output = WeightNames(options_).output.weight;
   if (products.count(output) == 0 && values.has(output + kInt8Suffix)) take(output + kInt8Suffix, shape(output));
   values.check_all_taken();
 }

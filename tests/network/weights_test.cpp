@@ -162,6 +162,14 @@ TEST(Weights, ComeBackFromTheirArraysInAnyOrder) {
   }
 }
 
+TEST(Weights, HaveTheWidthsThatTheirOptionsLeaveOpen) {
+  TransformerOptions options = odd_options();
+  options.d_k = options.d_v = 0;
+  const Weights weights(options, weights_of(Transformer(options)).arrays(), "file");
+  EXPECT_EQ(weights.options().d_k, 4);
+  EXPECT_EQ(weights.options().d_v, 4);
+}
+
 TEST(Weights, NameWhatDoesNotFitTheNetwork) {
   const NamedArrays sound = small_weights().arrays();
   const auto refusal = [&](const auto& change) {
