@@ -336,7 +336,22 @@ class Batch : public DecodingBatch {
         const AttendScatteredArguments<Number> a{from + head * o.d_k,   tokens, position + 1, offset, offset,
                                                  context + head * o.d_v};
         inference::attend_scattered(n.shape, a, weights, n.simd);
+        if (row + rows_per_sentence_ < end_row(part)) fetch_past(row + rows_per_sentence_, offset);
       }
+    }
+  }
+
+  // While one sentence is worked on, the keys and values of the next are on their way: those of all together do not
+  // fit the caches. (Not inlined, these would be left out: GCC sees no effect of them.)
+  TRANSMUTE_INLINE static void fetch(const Number* first, int64_t count) {
+    constexpr int64_t kLine = 64 / sizeof(Number);
+    for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(first + i);
+  }
+  TRANSMUTE_INLINE void fetch_past(int64_t row, int64_t offset) {
+    const CachedToken<Number>* tokens = past_of(row);
+    for (int64_t i = 0; i < length_; ++i) {
+      fetch(tokens[i].key + offset, network_->options.d_k);
+      fetch(tokens[i].value + offset, network_->options.d_v);
     }
   }
 
@@ -364,6 +379,13 @@ class Batch : public DecodingBatch {
         a.outputs = context + row * n.values_width() + head * o.d_v;
         a.output_stride = n.values_width();
         inference::attend(n.shape, a, weights, n.simd);
+        if (b + 1 < part.end) {
+          const SourceSpan& next = sentences_[b + 1].source;
+          const int64_t head_keys = o.d_k * padded_keys(next.length);
+          fetch(keys + next.first_key + head * head_keys, head_keys);
+          for (int64_t s = 0; s < next.length; ++s)
+            fetch(values + (next.first_row + s) * n.values_width() + head * o.d_v, o.d_v);
+        }
         if (to == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
         const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
         const int64_t begins = o.source_begin ? 1 : 0;  // left out: it is no token of the text
