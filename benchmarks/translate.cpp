@@ -320,8 +320,8 @@ int benchmark(Arguments arguments) {
     throw std::invalid_argument("--model and --input go together");
   if (arguments.model.empty() ? !arguments.shortlist.empty() : arguments.made_up_shortlist > 0)
     throw std::invalid_argument("--shortlist is for a --model, --made-up-shortlist for the shapes");
-  std::cout << fmt::format("commit {}, {}, {}, {} threads with a batch each, LibTorch {}\n", TRANSMUTE_COMMIT,
-                           cpu_name(), arguments.device, arguments.threads, TORCH_VERSION)
+  std::cout << transmute::version_text("benchmark_translate") << '\n'
+            << fmt::format("{}, {}, {} threads with a batch each\n", cpu_name(), arguments.device, arguments.threads)
             << "warm-up: one batch for each thread; 0.1 s for the roof\n";
   const torch::NoGradGuard no_grad;
   if (!arguments.model.empty()) {

@@ -7,9 +7,9 @@ export LC_ALL=C
 
 usage="usage: scripts/gpu_pack.sh --output FOLDER [--build build/cuda] [--multi30k data/multi30k]
 
---build: a build against a LibTorch with CUDA, benchmarks included:
+--build: a build against a LibTorch with CUDA:
   cmake --preset cuda -DCMAKE_PREFIX_PATH=\"\$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')\" \\
-    -DTRANSMUTE_BUILD_BENCHMARKS=ON && cmake --build --preset cuda
+    && cmake --build --preset cuda
 --multi30k: the folder with train, val and test_2016_flickr as .en.gz and .de.gz.
 Then, on the other machine: FOLDER/gpu_check.sh"
 fail() { echo "gpu_pack: error: $1" >&2; exit "${2:-1}"; }

@@ -46,7 +46,7 @@ python3 -c 'import torch; print("torch", torch.__version__, "with CUDA", torch.v
 
 preset=release
 [[ $(python3 -c 'import torch; print(torch.version.cuda is not None)') != True ]] || preset=cuda
-cmake --preset "$preset" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -DTRANSMUTE_BUILD_BENCHMARKS=ON -DTRANSMUTE_PYTHON3="$venv/bin/python3" \
+cmake --preset "$preset" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -DTRANSMUTE_PYTHON3="$venv/bin/python3" \
   -DCMAKE_MESSAGE_LOG_LEVEL=WARNING
 cmake --build "$folder/build" --parallel "$jobs"
 exec ctest --test-dir "$folder/build" --output-on-failure --no-label-summary --parallel "$jobs" "$@"
