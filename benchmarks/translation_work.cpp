@@ -18,8 +18,8 @@ namespace {
 class FixedLengthBatch : public DecodingBatch {
  public:
   FixedLengthBatch(std::unique_ptr<DecodingBatch> batch, int64_t length) : batch_(std::move(batch)), length_(length) {}
-  NextToken step(const Ids& ids) override {
-    NextToken next = batch_->step(ids);
+  NextToken step(const Ids& ids, int64_t positions) override {
+    NextToken next = batch_->step(ids, positions);
     // Each hypothesis ends at the length wanted, and not before.
     const float end = steps_++ < length_ ? -1e9F : 1e9F;
     if (const auto* on_device = dynamic_cast<const TensorLogits*>(next.on_device.get())) {

@@ -121,7 +121,7 @@ class ScoresOnDevice : public NextScores {
 
 std::unique_ptr<search::NextScores> TensorLogits::scores(int64_t position, const std::vector<SentenceSearch>& sentences,
                                                          size_t count) const {
-  const torch::Tensor logits = rows_ == LogitsRows::positions ? logits_.slice(1, position, position + 1) : logits_;
+  const torch::Tensor logits = positions_ > 1 ? logits_.slice(1, position, position + 1) : logits_;
   return std::make_unique<ScoresOnDevice>(logits, sentences, count);
 }
 

@@ -12,14 +12,11 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The meaning of a sentence's rows of logits.
-enum class LogitsRows { hypotheses, positions };
-
 /// Logits of any type on any device, read by LibTorch's operations.
 class TensorLogits : public search::DeviceLogits {
  public:
-  /// logits: [B,N,V], or [B,T,V] for positions.
-  TensorLogits(torch::Tensor logits, LogitsRows rows) : logits_(std::move(logits)), rows_(rows) {}
+  /// logits: [B,N,V], or [B,T,V] for several positions.
+  TensorLogits(torch::Tensor logits, int64_t positions) : logits_(std::move(logits)), positions_(positions) {}
 
   const torch::Tensor& tensor() const { return logits_; }
 
@@ -28,7 +25,7 @@ class TensorLogits : public search::DeviceLogits {
 
  private:
   torch::Tensor logits_;
-  LogitsRows rows_;
+  int64_t positions_;
 };
 
 }  // namespace v0

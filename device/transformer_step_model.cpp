@@ -57,29 +57,11 @@ class TransformerBatch {
     if (!shortlists.empty()) take(shortlists);
   }
 
-  // ids: [B,N] on the device.
-  Prediction step(const torch::Tensor& ids) { return prediction(transformer_->step(ids, cache_, wanted_weights())); }
-  // ids: [B,T] on the device.
-  Prediction extend(const torch::Tensor& ids) {
-    return prediction(transformer_->extend(ids, cache_, wanted_weights()));
-  }
-
-  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) {
-    const bool all_stay = static_cast<int64_t>(sentences.size()) == sentences_;
-    const auto rows = static_cast<int64_t>(parents.size());
-    const bool in_place = all_stay && rows == rows_ && counts_up(parents);  // a greedy search's, for one
-    sentences_ = static_cast<int64_t>(sentences.size());
-    rows_ = rows;
-    if (in_place) return;
-    const torch::Tensor kept = torch::tensor(sentences, torch::kLong).to(device_);
-    cache_ = cache_.select(all_stay ? torch::Tensor() : kept, torch::tensor(parents, torch::kLong).to(device_));
-    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, kept);
-  }
-
- private:
-  ReturnWeights wanted_weights() const { return attention_.wanted ? ReturnWeights::yes : ReturnWeights::no; }
-
-  Prediction prediction(DecoderStep result) {
+  // ids: [B,N] on the device, or [B,T] for several positions.
+  Prediction step(const torch::Tensor& ids, int64_t positions) {
+    const ReturnWeights wanted = attention_.wanted ? ReturnWeights::yes : ReturnWeights::no;
+    DecoderStep result =
+        positions > 1 ? transformer_->extend(ids, cache_, wanted) : transformer_->step(ids, cache_, wanted);
     cache_ = std::move(result.cache);
     Prediction next{transformer_->project(result.states).to(torch::kFloat), {}};
     if (columns_.defined()) next.logits = shortlisted(next.logits);
@@ -95,6 +77,19 @@ class TransformerBatch {
     return next;
   }
 
+  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) {
+    const bool all_stay = static_cast<int64_t>(sentences.size()) == sentences_;
+    const auto rows = static_cast<int64_t>(parents.size());
+    const bool in_place = all_stay && rows == rows_ && counts_up(parents);  // a greedy search's, for one
+    sentences_ = static_cast<int64_t>(sentences.size());
+    rows_ = rows;
+    if (in_place) return;
+    const torch::Tensor kept = torch::tensor(sentences, torch::kLong).to(device_);
+    cache_ = cache_.select(all_stay ? torch::Tensor() : kept, torch::tensor(parents, torch::kLong).to(device_));
+    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, kept);
+  }
+
+ private:
   void take(const std::vector<Ids>& shortlists) {
     const int64_t vocabulary = transformer_->options.target_vocab_size;
     size_t longest = 0;
@@ -148,10 +143,14 @@ class DeviceBatch : public DecodingBatch {
   DeviceBatch(std::vector<TransformerBatch> members, size_t sentences, torch::Device device)
       : members_(std::move(members)), sentences_(static_cast<int64_t>(sentences)), device_(device) {}
 
-  NextToken step(const Ids& ids) override { return predicted(ids, LogitsRows::hypotheses, &TransformerBatch::step); }
-
-  NextToken extend(const Ids& ids, int64_t) override {
-    return predicted(ids, LogitsRows::positions, &TransformerBatch::extend);
+  NextToken step(const Ids& ids, int64_t positions) override {
+    return with_plain_errors([&] {
+      const torch::NoGradGuard no_grad;
+      const torch::Tensor on_device = torch::tensor(ids, torch::kLong).view({sentences_, -1}).to(device_);
+      std::vector<Prediction> all;
+      for (TransformerBatch& member : members_) all.push_back(member.step(on_device, positions));
+      return next_token(mean_of(all), positions);
+    });
   }
 
   void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
@@ -163,24 +162,14 @@ class DeviceBatch : public DecodingBatch {
   }
 
  private:
-  NextToken predicted(const Ids& ids, LogitsRows rows, Prediction (TransformerBatch::*predict)(const torch::Tensor&)) {
-    return with_plain_errors([&] {
-      const torch::NoGradGuard no_grad;
-      const torch::Tensor on_device = torch::tensor(ids, torch::kLong).view({sentences_, -1}).to(device_);
-      std::vector<Prediction> all;
-      for (TransformerBatch& member : members_) all.push_back((member.*predict)(on_device));
-      return next_token(mean_of(all), rows);
-    });
-  }
-
-  NextToken next_token(const Prediction& prediction, LogitsRows rows) {
+  NextToken next_token(const Prediction& prediction, int64_t positions) {
     NextToken next;
     next.columns = prediction.logits.size(2);
     if (device_.is_cpu()) {
       logits_ = prediction.logits.contiguous();
       next.logits = logits_.data_ptr<float>();
     } else {
-      next.on_device = std::make_shared<const TensorLogits>(prediction.logits, rows);
+      next.on_device = std::make_shared<const TensorLogits>(prediction.logits, positions);
     }
     if (!prediction.attention.defined()) return next;
     const torch::Tensor attention = prediction.attention.contiguous();

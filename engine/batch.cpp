@@ -49,18 +49,47 @@ class Batch : public DecodingBatch {
     for (auto& sentence : sentences_) release(sentence);
   }
 
-  NextToken step(const Ids& ids) override {
-    if (static_cast<int64_t>(ids.size()) != hypotheses_)
-      throw std::invalid_argument(fmt::format("{} ids for {} hypotheses", ids.size(), hypotheses_));
-    return go_on(ids, 1);
-  }
-
-  NextToken extend(const Ids& ids, int64_t positions) override {
+  NextToken step(const Ids& ids, int64_t positions) override {
     const auto batch = static_cast<int64_t>(sentences_.size());
-    if (hypotheses_ != batch || static_cast<int64_t>(ids.size()) != batch * positions)
-      throw std::invalid_argument(fmt::format("{} ids for {} positions of {} sentences with {} hypotheses", ids.size(),
-                                              positions, batch, hypotheses_));
-    return go_on(ids, positions);
+    if (static_cast<int64_t>(ids.size()) != hypotheses_ * positions || (positions > 1 && hypotheses_ != batch))
+      throw std::invalid_argument(fmt::format("{} ids for {} positions of {} hypotheses of {} sentences", ids.size(),
+                                              positions, hypotheses_, batch));
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    w.clock.start();
+    positions_ = positions;
+    rows_ = static_cast<int64_t>(ids.size());
+    rows_per_sentence_ = batch == 0 ? 0 : rows_ / batch;
+    float* x = w.states.at_least(rows_ * o.d_model);
+    for (int64_t row = 0; row < rows_; ++row)
+      n.target_positions.add(length_ + row % positions_,
+                             embedding_row(n.target_embedding, ids[static_cast<size_t>(row)]), n.embedding_scale,
+                             x + row * o.d_model);
+    n.normalize_embeddings(n.target_embedding_norm, x, rows_);
+    if (!n.is_ssru()) take_slots();
+    const std::vector<Part> parts = parts_of_rows();
+    NextToken next;
+    next.source_width = longest_source_;
+    if (attention_.wanted) next.attention.resize(static_cast<size_t>(rows_ * longest_source_));
+    for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
+      const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
+      float* attention = layer + 1 == chosen && attention_.wanted ? next.attention.data() : nullptr;
+      for (const Part& part : parts) decode_layer(static_cast<int64_t>(layer), part, x, attention);
+    }
+    if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
+    length_ += positions_;
+    w.clock.end(Phase::decoder_rest);
+    if (shortlisted_) {
+      find_shortlisted_logits(x, next);
+    } else {
+      float* logits = w.logits.at_least(rows_ * n.output.outputs());
+      n.output.apply(x, rows_, logits, {}, w.scratch);
+      next.logits = logits;
+      next.columns = n.output.outputs();
+    }
+    w.clock.end(Phase::output_product);
+    return next;
   }
 
   void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
@@ -126,48 +155,6 @@ class Batch : public DecodingBatch {
   void release(Sentence& sentence) {
     for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
     sentence.blocks.clear();
-  }
-
-  // `positions` tokens more for each hypothesis; all but one only where a sentence has one hypothesis. ids:
-  // [B,N·positions].
-  NextToken go_on(const Ids& ids, int64_t positions) {
-    Workspace& w = *workspace_;
-    const Network& n = *network_;
-    const TransformerOptions& o = n.options;
-    w.clock.start();
-    const auto batch = static_cast<int64_t>(sentences_.size());
-    positions_ = positions;
-    rows_ = static_cast<int64_t>(ids.size());
-    rows_per_sentence_ = batch == 0 ? 0 : rows_ / batch;
-    float* x = w.states.at_least(rows_ * o.d_model);
-    for (int64_t row = 0; row < rows_; ++row)
-      n.target_positions.add(length_ + row % positions_,
-                             embedding_row(n.target_embedding, ids[static_cast<size_t>(row)]), n.embedding_scale,
-                             x + row * o.d_model);
-    n.normalize_embeddings(n.target_embedding_norm, x, rows_);
-    if (!n.is_ssru()) take_slots();
-    const std::vector<Part> parts = parts_of_rows();
-    NextToken next;
-    next.source_width = longest_source_;
-    if (attention_.wanted) next.attention.resize(static_cast<size_t>(rows_ * longest_source_));
-    for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
-      const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
-      float* attention = layer + 1 == chosen && attention_.wanted ? next.attention.data() : nullptr;
-      for (const Part& part : parts) decode_layer(static_cast<int64_t>(layer), part, x, attention);
-    }
-    if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
-    length_ += positions_;
-    w.clock.end(Phase::decoder_rest);
-    if (shortlisted_) {
-      find_shortlisted_logits(x, next);
-    } else {
-      float* logits = w.logits.at_least(rows_ * n.output.outputs());
-      n.output.apply(x, rows_, logits, {}, w.scratch);
-      next.logits = logits;
-      next.columns = n.output.outputs();
-    }
-    w.clock.end(Phase::output_product);
-    return next;
   }
 
   void encode(const std::vector<Ids>& sources) {

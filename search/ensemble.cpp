@@ -72,11 +72,27 @@ class EnsembleBatch : public DecodingBatch {
   EnsembleBatch(std::vector<std::unique_ptr<DecodingBatch>> members, size_t sentences, std::vector<int64_t> columns)
       : members_(std::move(members)), sentences_(sentences), columns_(std::move(columns)) {}
 
-  NextToken step(const Ids& ids) override {
-    return averaged(ids.size(), [&](DecodingBatch& member) { return member.step(ids); });
-  }
-  NextToken extend(const Ids& ids, int64_t positions) override {
-    return averaged(ids.size(), [&](DecodingBatch& member) { return member.extend(ids, positions); });
+  NextToken step(const Ids& ids, int64_t positions) override {
+    std::vector<NextToken> all;
+    for (auto& member : members_) all.push_back(member->step(ids, positions));
+    NextToken mean;
+    mean.source_width = all.front().source_width;
+    mean.attention = std::move(all.front().attention);
+    for (size_t m = 1; m < all.size(); ++m)
+      for (size_t i = 0; i < mean.attention.size(); ++i) mean.attention[i] += all[m].attention[i];
+    for (float& weight : mean.attention) weight /= static_cast<float>(all.size());
+    // The result is as wide as the longest list: when a sentence has left, some models still have its columns, others
+    // do not.
+    mean.columns = columns_.empty() ? all.front().columns : *std::max_element(columns_.begin(), columns_.end());
+    const auto width = static_cast<size_t>(mean.columns);
+    logits_.assign(ids.size() * width, kNoProbability);
+    for (size_t row = 0; row < ids.size(); ++row) {
+      // Sums go over a sentence's own columns: their order must not depend on how many its neighbors have.
+      const int64_t count = columns_.empty() ? mean.columns : columns_[row / (ids.size() / sentences_)];
+      average_row(all, static_cast<int64_t>(row), count, &logits_[row * width]);
+    }
+    mean.logits = logits_.data();
+    return mean;
   }
 
   void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
@@ -89,30 +105,6 @@ class EnsembleBatch : public DecodingBatch {
   }
 
  private:
-  template <class AskMember>
-  NextToken averaged(size_t rows, AskMember ask) {
-    std::vector<NextToken> all;
-    for (auto& member : members_) all.push_back(ask(*member));
-    NextToken mean;
-    mean.source_width = all.front().source_width;
-    mean.attention = std::move(all.front().attention);
-    for (size_t m = 1; m < all.size(); ++m)
-      for (size_t i = 0; i < mean.attention.size(); ++i) mean.attention[i] += all[m].attention[i];
-    for (float& weight : mean.attention) weight /= static_cast<float>(all.size());
-    // The result is as wide as the longest list: when a sentence has left, some models still have its columns, others
-    // do not.
-    mean.columns = columns_.empty() ? all.front().columns : *std::max_element(columns_.begin(), columns_.end());
-    const auto width = static_cast<size_t>(mean.columns);
-    logits_.assign(rows * width, kNoProbability);
-    for (size_t row = 0; row < rows; ++row) {
-      // Sums go over a sentence's own columns: their order must not depend on how many its neighbors have.
-      const int64_t count = columns_.empty() ? mean.columns : columns_[row / (rows / sentences_)];
-      average_row(all, static_cast<int64_t>(row), count, &logits_[row * width]);
-    }
-    mean.logits = logits_.data();
-    return mean;
-  }
-
   // The logarithm of the mean probability, but for a constant, which does not matter.
   void average_row(const std::vector<NextToken>& all, int64_t row, int64_t count, float* mean) {
     std::vector<ModelRow> models;

@@ -21,27 +21,9 @@ using search::SentenceSearch;
 // Beyond what anybody asks for, and low enough that no sum or product of them overflows.
 constexpr int64_t kMostLength = 1'000'000;
 
-// The last token of every live hypothesis: [B,N]. Sentences whose beam is not full repeat their first
-// hypothesis.
-Ids last_tokens(const std::vector<SentenceSearch>& sentences, int64_t beam) {
-  Ids ids;
-  for (const auto& sentence : sentences)
-    for (int64_t n = 0; n < beam; ++n) {
-      const auto& live = sentence.live();
-      const auto& last = live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].last;
-      ids.push_back(last ? last->id : special_ids::kBegin);
-    }
-  return ids;
-}
-
-std::vector<int64_t> parent_rows(const std::vector<SentenceSearch>& sentences, int64_t beam) {
-  std::vector<int64_t> rows;
-  for (const auto& sentence : sentences)
-    for (int64_t n = 0; n < beam; ++n) {
-      const auto& live = sentence.live();
-      rows.push_back(live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].row);
-    }
-  return rows;
+// Hypothesis n of a sentence. A beam that is not full repeats its first one.
+const search::LiveHypothesis& hypothesis(const SentenceSearch& sentence, size_t n) {
+  return sentence.live()[n < sentence.live().size() ? n : 0];
 }
 
 // Rows of many positions that go through a model together: enough for its products, few enough for the caches.
@@ -58,18 +40,6 @@ int64_t known_steps(const std::vector<SentenceSearch>& sentences, bool all_is_kn
   return all_is_known ? most : fewest;
 }
 
-// The input of those steps, from `first` on: begin and the prefixes, filled up with padding: [B,count].
-Ids known_tokens(const std::vector<SentenceSearch>& sentences, int64_t first, int64_t count) {
-  Ids ids(sentences.size() * static_cast<size_t>(count), special_ids::kPad);
-  int64_t* row = ids.data();
-  for (const SentenceSearch& sentence : sentences) {
-    for (int64_t i = 0; i < count && first + i <= sentence.prefix_length(); ++i)
-      row[i] = first + i == 0 ? special_ids::kBegin : sentence.prefix_token(first + i - 1);
-    row += count;
-  }
-  return ids;
-}
-
 void require_between(int64_t value, int64_t least, int64_t most, const char* name) {
   if (value < least || value > most)
     throw std::invalid_argument(fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
@@ -81,7 +51,7 @@ class BatchSearch {
   /// Its arguments outlive it.
   BatchSearch(const StepModel& model, const std::vector<SearchRequest>& requests, const SearchOptions& options,
               const SearchHooks& hooks, const SearchContext& context)
-      : options_(options), hooks_(hooks), nothing_is_free_(context.prefixes_are_complete), results_(requests.size()) {
+      : options_(options), hooks_(hooks), results_(requests.size()) {
     std::vector<Ids> sources;
     for (const SearchRequest& request : requests) {
       sources.push_back(request.source);
@@ -93,39 +63,44 @@ class BatchSearch {
     batch_ = model.start(
         sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
         shortlists_);
+    known_ = known_steps(searching_, context.prefixes_are_complete);
   }
 
   std::vector<std::vector<IdHypothesis>> run() {
-    take_known_steps();
-    for (; !searching_.empty(); ++length_) {
-      const NextToken next = batch_->step(last_tokens(searching_, beam_));
-      size_t most_candidates = 0;
-      for (auto& sentence : searching_) {
-        sentence.find_banned(length_);
-        most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
-      }
-      advance(next, most_candidates, 0, beam_);
+    while (!searching_.empty()) {
+      const int64_t at_once = std::min(kRowsAtOnce / static_cast<int64_t>(searching_.size()), known_ - length_);
+      const int64_t positions = std::max<int64_t>(1, at_once);
+      const NextToken next = batch_->step(next_tokens(positions), positions);
+      for (int64_t position = 0; position < positions; ++position, ++length_) advance(next, position, positions);
       leave_those_done();
     }
     return std::move(results_);
   }
 
  private:
-  // Takes the tokens that are forced on all sentences, many at a time.
-  void take_known_steps() {
-    const int64_t known = known_steps(searching_, nothing_is_free_);
-    while (length_ < known && !searching_.empty()) {
-      const int64_t at_once = std::max<int64_t>(1, kRowsAtOnce / static_cast<int64_t>(searching_.size()));
-      const int64_t positions = std::min(at_once, known - length_);
-      const NextToken all = batch_->extend(known_tokens(searching_, length_, positions), positions);
-      for (int64_t position = 0; position < positions; ++position, ++length_) advance(all, 1, position, positions);
-      leave_those_done(length_ < known);
-    }
+  // The input of a step: the last token of every hypothesis and, where several positions are known, those that follow
+  // in the prefixes, filled up with padding.
+  Ids next_tokens(int64_t positions) const {
+    Ids ids;
+    for (const SentenceSearch& sentence : searching_)
+      for (size_t n = 0; n < static_cast<size_t>(beam_); ++n) {
+        const auto& last = hypothesis(sentence, n).last;
+        ids.push_back(last ? last->id : special_ids::kBegin);
+        for (int64_t at = length_; at < length_ + positions - 1; ++at)
+          ids.push_back(at < sentence.prefix_length() ? sentence.prefix_token(at) : special_ids::kPad);
+      }
+    return ids;
   }
 
-  // Advances each unfinished sentence by one token: that of a position of the call, whose result has so many rows for
-  // each sentence.
-  void advance(const NextToken& next, size_t most_candidates, int64_t position, int64_t rows_per_sentence) {
+  // Advances each unfinished sentence by one token, that of a position of the step.
+  void advance(const NextToken& next, int64_t position, int64_t positions) {
+    const int64_t rows_per_sentence = beam_ * positions;
+    size_t most_candidates = 1;
+    if (length_ >= known_)
+      for (auto& sentence : searching_) {
+        sentence.find_banned(length_);
+        most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
+      }
     const auto scores =
         search::make_next_scores(next, position, rows_per_sentence, searching_, most_candidates, finder_);
     if (hooks_.should_stop && hooks_.should_stop()) throw Cancelled();
@@ -153,8 +128,8 @@ class BatchSearch {
     }
   }
 
-  // Goes on with the others; with one hypothesis each as long as the tokens are known.
-  void leave_those_done(bool are_known = false) {
+  // Continues with the others; with one hypothesis each as long as the tokens are known.
+  void leave_those_done() {
     std::vector<SentenceSearch> remaining;
     std::vector<int64_t> kept;
     for (size_t b = 0; b < searching_.size(); ++b) {
@@ -165,19 +140,22 @@ class BatchSearch {
     searching_ = std::move(remaining);
     if (searching_.empty()) return;
     beam_ = 1;
+    std::vector<int64_t> parents;
     for (const auto& sentence : searching_)
-      if (!are_known) beam_ = std::max(beam_, sentence.beam());
-    batch_->select(kept, parent_rows(searching_, beam_));
+      if (length_ >= known_) beam_ = std::max(beam_, sentence.beam());
+    for (const auto& sentence : searching_)
+      for (size_t n = 0; n < static_cast<size_t>(beam_); ++n) parents.push_back(hypothesis(sentence, n).row);
+    batch_->select(kept, parents);
   }
 
   const SearchOptions& options_;
   const SearchHooks& hooks_;
   std::vector<Ids> shortlists_;  // of each sentence, or of none
-  bool nothing_is_free_;
   std::vector<std::vector<IdHypothesis>> results_;
   std::vector<SentenceSearch> searching_;
   std::unique_ptr<DecodingBatch> batch_;
   CandidateFinder finder_;
+  int64_t known_ = 0;   // steps whose tokens are known beforehand
   int64_t beam_ = 1;    // hypotheses of each sentence in the batch
   int64_t length_ = 0;  // of those
 };

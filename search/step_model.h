@@ -56,19 +56,13 @@ class TRANSMUTE_API DecodingBatch {
  public:
   virtual ~DecodingBatch() = default;
 
-  /// Extends every hypothesis by one token. ids: [B,N].
-  virtual NextToken step(const Ids& ids) = 0;
-
-  /// Extends the single hypothesis of each sentence (N = 1) by T known tokens, like T steps, but at once if the model
-  /// can. ids: [B,T]. In the result, positions take the place of hypotheses.
-  virtual NextToken extend(const Ids& ids, int64_t positions);
+  /// Extends every hypothesis by T tokens; by more than one only if each sentence has a single hypothesis (N = 1).
+  /// ids: [B,N·T]. In the result, positions then take the place of hypotheses.
+  virtual NextToken step(const Ids& ids, int64_t positions) = 0;
 
   /// Continues with a new set of hypotheses, N' per sentence. `sentences`, [B'], selects the sentences to keep;
   /// `parents`, [B',N'], is the old row (b·N + n) that each new one continues.
   virtual void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) = 0;
-
- private:
-  std::vector<float> extended_;  // logits of extend()
 };
 
 /// The model as search sees it: a Transformer, or anything else that predicts the next token.

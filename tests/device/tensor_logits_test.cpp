@@ -39,9 +39,14 @@ class TensorModel : public StepModel {
    public:
     Batch(std::unique_ptr<DecodingBatch> inner, size_t sentences)
         : inner_(std::move(inner)), sentences_(static_cast<int64_t>(sentences)) {}
-    NextToken step(const Ids& ids) override { return on_device(inner_->step(ids), ids, LogitsRows::hypotheses); }
-    NextToken extend(const Ids& ids, int64_t positions) override {
-      return on_device(inner_->extend(ids, positions), ids, LogitsRows::positions);
+    NextToken step(const Ids& ids, int64_t positions) override {
+      NextToken next = inner_->step(ids, positions);
+      const auto count = static_cast<int64_t>(ids.size());
+      const torch::Tensor logits =
+          torch::from_blob(const_cast<float*>(next.logits), {sentences_, count / sentences_, next.columns});
+      next.on_device = std::make_shared<const TensorLogits>(logits.to(torch::kDouble), positions);
+      next.logits = nullptr;
+      return next;
     }
     void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
       inner_->select(sentences, parents);
@@ -49,15 +54,6 @@ class TensorModel : public StepModel {
     }
 
    private:
-    NextToken on_device(NextToken next, const Ids& ids, LogitsRows rows) const {
-      const auto count = static_cast<int64_t>(ids.size());
-      const torch::Tensor logits =
-          torch::from_blob(const_cast<float*>(next.logits), {sentences_, count / sentences_, next.columns});
-      next.on_device = std::make_shared<const TensorLogits>(logits.to(torch::kDouble), rows);
-      next.logits = nullptr;
-      return next;
-    }
-
     std::unique_ptr<DecodingBatch> inner_;
     int64_t sentences_;
   };

@@ -94,7 +94,7 @@ TEST(SsruInference, ComputesThePaperForEachHypothesisOfABeam) {
                                   : special_ids::kCount + random % (kVocabulary - special_ids::kCount));
           rows[r].target.push_back(ids.back());
         }
-        const NextToken next = batch->step(ids);
+        const NextToken next = batch->step(ids, 1);
         for (size_t r = 0; r < rows.size(); ++r)
           expect_last_logits(next.logits + static_cast<int64_t>(r) * next.columns, options, wanted, rows[r],
                              "step " + std::to_string(step) + ", row " + std::to_string(r));
@@ -126,17 +126,17 @@ TEST(SsruInference, ReadsKnownTokensAtOnceAsOneByOne) {
   const auto length = static_cast<int64_t>(known.size()), batch = static_cast<int64_t>(kSources.size());
   Ids ids;
   for (int64_t b = 0; b < batch; ++b) ids.insert(ids.end(), known.begin(), known.end());
-  const NextToken all = at_once->extend(ids, length);
+  const NextToken all = at_once->step(ids, length);
   for (int64_t t = 0; t < length; ++t) {
-    const NextToken next = one_by_one->step(Ids(kSources.size(), known[static_cast<size_t>(t)]));
+    const NextToken next = one_by_one->step(Ids(kSources.size(), known[static_cast<size_t>(t)]), 1);
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t v = 0; v < kVocabulary; ++v)
         ASSERT_EQ(all.logits[(b * length + t) * kVocabulary + v], next.logits[b * kVocabulary + v]);
   }
   const Ids more(kSources.size(), 17);
-  const NextToken after = at_once->step(more);
+  const NextToken after = at_once->step(more, 1);
   const std::vector<float> found(after.logits, after.logits + batch * kVocabulary);
-  const NextToken expected = one_by_one->step(more);
+  const NextToken expected = one_by_one->step(more, 1);
   for (size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], expected.logits[i]);
 }
 
@@ -146,9 +146,9 @@ TEST(SsruInference, DoesNotDependOnOtherSentences) {
     const InferenceModel model(weights_with_biases(options), precision);
     const auto together = model.start(kSources, {}, {}), alone = model.start({kSources[2]}, {}, {});
     for (const int64_t id : {special_ids::kBegin, int64_t{11}, int64_t{6}, int64_t{19}}) {
-      const NextToken next = together->step(Ids(kSources.size(), id));
+      const NextToken next = together->step(Ids(kSources.size(), id), 1);
       const std::vector<float> found(next.logits + 2 * kVocabulary, next.logits + 3 * kVocabulary);
-      const NextToken expected = alone->step({id});
+      const NextToken expected = alone->step({id}, 1);
       for (int64_t v = 0; v < kVocabulary; ++v) ASSERT_EQ(found[static_cast<size_t>(v)], expected.logits[v]);
     }
   }

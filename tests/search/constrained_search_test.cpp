@@ -53,12 +53,15 @@ class AttendingModel : public StepModel {
    public:
     Batch(std::unique_ptr<DecodingBatch> inner, const std::vector<std::vector<float>>& attention)
         : inner_(std::move(inner)), attention_(attention) {}
-    NextToken step(const Ids& ids) override {
-      NextToken next = inner_->step(ids);
-      const std::vector<float>& weights = attention_.at(step_++);
-      next.source_width = static_cast<int64_t>(weights.size());
-      for (size_t row = 0; row < ids.size(); ++row)
+    NextToken step(const Ids& ids, int64_t positions) override {
+      NextToken next = inner_->step(ids, positions);
+      const auto wide = static_cast<size_t>(positions);
+      next.source_width = static_cast<int64_t>(attention_.front().size());
+      for (size_t row = 0; row < ids.size(); ++row) {
+        const std::vector<float>& weights = attention_.at(step_ + row % wide);
         next.attention.insert(next.attention.end(), weights.begin(), weights.end());
+      }
+      step_ += wide;
       return next;
     }
     void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {

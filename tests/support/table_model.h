@@ -46,22 +46,25 @@ class TableBatch : public DecodingBatch {
         shortlists_(std::move(shortlists)),
         prefixes_(sources_.size()) {}
 
-  NextToken step(const Ids& ids) override {
-    if (ids.size() != prefixes_.size()) throw std::logic_error("step: ids are not [B,N]");
-    const size_t beam = prefixes_.size() / sources_.size();
+  NextToken step(const Ids& ids, int64_t positions) override {
+    const auto wide = static_cast<size_t>(positions);
+    if (ids.size() != prefixes_.size() * wide) throw std::logic_error("step: ids are not [B,N·T]");
+    if (wide > 1 && prefixes_.size() != sources_.size()) throw std::logic_error("step: several hypotheses");
+    const size_t rows_per_sentence = ids.size() / sources_.size();
     const auto width = static_cast<size_t>(vocabulary_);
-    logits_.assign(prefixes_.size() * width, -std::numeric_limits<float>::infinity());
-    for (size_t row = 0; row < prefixes_.size(); ++row) {
-      prefixes_[row].push_back(ids[row]);
-      if (prefixes_[row].front() != special_ids::kBegin) throw std::logic_error("the first token is not begin");
-      const Ids after_begin(prefixes_[row].begin() + 1, prefixes_[row].end());
-      for (const auto& [token, probability] : table_(sources_[row / beam], after_begin))
+    logits_.assign(ids.size() * width, -std::numeric_limits<float>::infinity());
+    for (size_t row = 0; row < ids.size(); ++row) {
+      Ids& prefix = prefixes_[row / wide];
+      prefix.push_back(ids[row]);
+      if (prefix.front() != special_ids::kBegin) throw std::logic_error("the first token is not begin");
+      const Ids after_begin(prefix.begin() + 1, prefix.end());
+      for (const auto& [token, probability] : table_(sources_[row / rows_per_sentence], after_begin))
         logits_[row * width + static_cast<size_t>(token)] =
-            static_cast<float>(std::log(probability) + offset_of(prefixes_[row]));
+            static_cast<float>(std::log(probability) + offset_of(prefix));
     }
     NextToken next;
     next.columns = vocabulary_;
-    if (!shortlists_.empty()) next.columns = keep_lists(beam);
+    if (!shortlists_.empty()) next.columns = keep_lists(rows_per_sentence);
     next.logits = logits_.data();
     return next;
   }
@@ -89,12 +92,13 @@ class TableBatch : public DecodingBatch {
 
  private:
   // The logits of each sentence's list alone; returns how many the longest has.
-  int64_t keep_lists(size_t beam) {
+  int64_t keep_lists(size_t rows_per_sentence) {
     size_t longest = 0;
     for (const Ids& list : shortlists_) longest = std::max(longest, list.size());
-    std::vector<float> own(prefixes_.size() * longest, -std::numeric_limits<float>::infinity());
-    for (size_t row = 0; row < prefixes_.size(); ++row) {
-      const Ids& list = shortlists_[row / beam];
+    const size_t rows = sources_.size() * rows_per_sentence;
+    std::vector<float> own(rows * longest, -std::numeric_limits<float>::infinity());
+    for (size_t row = 0; row < rows; ++row) {
+      const Ids& list = shortlists_[row / rows_per_sentence];
       for (size_t c = 0; c < list.size(); ++c)
         own[row * longest + c] = logits_[row * static_cast<size_t>(vocabulary_) + static_cast<size_t>(list[c])];
     }

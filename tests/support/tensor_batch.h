@@ -23,8 +23,8 @@ class TensorBatch {
               const std::vector<Ids>& shortlists)
       : batch_(model.start(sources, attention, shortlists)) {}
 
-  NextTensors step(const torch::Tensor& ids) { return copy_of(batch_->step(list(ids)), ids); }
-  NextTensors extend(const torch::Tensor& ids) { return copy_of(batch_->extend(list(ids), ids.size(1)), ids); }
+  NextTensors step(const torch::Tensor& ids) { return copy_of(batch_->step(list(ids), 1), ids); }
+  NextTensors extend(const torch::Tensor& ids) { return copy_of(batch_->step(list(ids), ids.size(1)), ids); }
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) {
     batch_->select(list(sentences), list(parents));
   }
