@@ -50,9 +50,9 @@ class ScoresOnDevice : public NextScores {
     best_ = torch::stack({values.to(torch::kDouble), indices.to(torch::kDouble)}).to(torch::kCPU).contiguous();
   }
 
-  std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t) override {
+  std::vector<Candidate> best(const SentenceSearch& sentence, size_t) override {
     const int64_t count = best_.size(2);
-    const double* value = best_.data_ptr<double>() + b * count;
+    const double* value = best_.data_ptr<double>() + sentence.place() * count;
     const double* place = value + best_.size(1) * count;
     const int64_t columns = log_probs_.size(2);
     std::vector<Candidate> candidates;
@@ -63,8 +63,9 @@ class ScoresOnDevice : public NextScores {
     }
     return candidates;
   }
-  std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) override {
-    const auto [values, columns] = totals_[b][n].topk(std::min(static_cast<int64_t>(count), totals_.size(2)));
+  std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t n, size_t count) override {
+    const auto [values, columns] =
+        totals_[sentence.place()][n].topk(std::min(static_cast<int64_t>(count), totals_.size(2)));
     const torch::Tensor on_host = torch::stack({values.to(torch::kDouble), columns.to(torch::kDouble)}).to(torch::kCPU);
     const auto found = on_host.accessor<double, 2>();
     std::vector<Candidate> candidates;
@@ -72,15 +73,15 @@ class ScoresOnDevice : public NextScores {
       candidates.push_back(candidate(sentence, n, static_cast<int64_t>(found[1][i]), checked(found[0][i])));
     return candidates;
   }
-  double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) override {
+  double log_probability(const SentenceSearch& sentence, int64_t n, int64_t token) override {
     const int64_t column = sentence.column_of(token).value();
-    if (token != special_ids::kEnd) return checked(log_probs_[b][n][column].item<double>());
+    if (token != special_ids::kEnd) return checked(log_probs_[sentence.place()][n][column].item<double>());
     // Sentences come to their ends together.
     if (!ends_.defined()) ends_ = log_probs_.select(2, column).to(torch::kCPU);
-    return checked(ends_.accessor<float, 2>()[b][n]);
+    return checked(ends_.accessor<float, 2>()[sentence.place()][n]);
   }
-  std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) override {
-    const torch::Tensor row = log_probs_[b][n].to(torch::kCPU).contiguous();
+  std::vector<float> all(const SentenceSearch& sentence, int64_t n) override {
+    const torch::Tensor row = log_probs_[sentence.place()][n].to(torch::kCPU).contiguous();
     check_scores(row.data_ptr<float>(), row.numel());
     return {row.data_ptr<float>(), row.data_ptr<float>() + sentence.columns(row.numel())};
   }

@@ -14,27 +14,26 @@ namespace search {
 
 namespace {
 
+// Hypothesis `parent` followed by a token.
+Candidate continued(const SentenceSearch& sentence, NextScores& scores, int64_t parent, int64_t token) {
+  const double so_far = sentence.live()[static_cast<size_t>(parent)].log_probability;
+  return {parent, token, so_far + scores.log_probability(sentence, parent, token)};
+}
+
 // At the maximum length, the end of each live hypothesis instead; of those with most of the terms' tokens.
-std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& scores) {
   size_t most = 0;
   for (const auto& hypothesis : sentence.live()) most = std::max(most, hypothesis.terms.tokens());
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     if (sentence.live()[n].terms.tokens() < most) continue;
-    const auto parent = static_cast<int64_t>(n);
-    const double end = scores.log_probability(sentence, b, parent, special_ids::kEnd);
-    candidates.push_back({parent, special_ids::kEnd, sentence.live()[n].log_probability + end});
+    candidates.push_back(continued(sentence, scores, static_cast<int64_t>(n), special_ids::kEnd));
   }
   return candidates;
 }
 
-// The next token of a prefix.
-std::vector<Candidate> forced_token(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
-  return {{0, token, sentence.live().front().log_probability + scores.log_probability(sentence, b, 0, token)}};
-}
-
-void check_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
-  const Ids allowed = sentence.allowed(0, scores.all(sentence, b, 0).size());
+void check_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t token) {
+  const Ids allowed = sentence.allowed(0, scores.all(sentence, 0).size());
   if (std::find(allowed.begin(), allowed.end(), token) == allowed.end())
     throw std::invalid_argument("the constraint does not allow the given beginning of a translation");
 }
@@ -44,9 +43,9 @@ void take_out_banned(const SentenceSearch& sentence, std::vector<Candidate>& can
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_banned), candidates.end());
 }
 
-std::vector<Candidate> best_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+std::vector<Candidate> best_allowed(const SentenceSearch& sentence, NextScores& scores) {
   const size_t count = sentence.candidates();
-  std::vector<Candidate> candidates = scores.best(sentence, b, count + sentence.most_banned());
+  std::vector<Candidate> candidates = scores.best(sentence, count + sentence.most_banned());
   if (sentence.most_banned() > 0) take_out_banned(sentence, candidates);
   if (candidates.size() > count) candidates.resize(count);
   return candidates;
@@ -54,9 +53,9 @@ std::vector<Candidate> best_allowed(const SentenceSearch& sentence, NextScores& 
 
 // The two best tokens after a term that do not continue its word: without them, a model that prefers to continue it
 // would leave the beam no hypothesis with the term.
-std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t parent) {
+std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& scores, int64_t parent) {
   const LiveHypothesis& hypothesis = sentence.live()[static_cast<size_t>(parent)];
-  const std::vector<float> columns = scores.all(sentence, b, parent);
+  const std::vector<float> columns = scores.all(sentence, parent);
   std::vector<int64_t> order(columns.size());
   std::iota(order.begin(), order.end(), 0);
   const auto worse = [&](int64_t x, int64_t y) {
@@ -71,40 +70,38 @@ std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& sc
     if (std::isinf(columns[static_cast<size_t>(column)])) break;
     if (!sentence.is_free(static_cast<size_t>(parent), token) || hypothesis.terms.is_inside_word(token)) continue;
     if (token == special_ids::kEnd && !hypothesis.terms.complete()) continue;
-    candidates.push_back(
-        {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});
+    candidates.push_back(continued(sentence, scores, parent, token));
   }
   return candidates;
 }
 
 // The best of all, the best of each hypothesis (it may end, or continue), and what brings each further with the terms
 // that it must contain.
-std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
-  std::vector<Candidate> candidates = best_allowed(sentence, scores, b);
+std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores& scores) {
+  std::vector<Candidate> candidates = best_allowed(sentence, scores);
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     const LiveHypothesis& hypothesis = sentence.live()[n];
     const auto parent = static_cast<int64_t>(n);
-    std::vector<Candidate> own = scores.best_of(sentence, b, parent, 2 + sentence.banned(n).size());
+    std::vector<Candidate> own = scores.best_of(sentence, parent, 2 + sentence.banned(n).size());
     take_out_banned(sentence, own);
     candidates.insert(candidates.end(), own.begin(), own.end());
     if (hypothesis.terms.at_end_of_term()) {
-      own = after_term(sentence, scores, b, parent);
+      own = after_term(sentence, scores, parent);
       candidates.insert(candidates.end(), own.begin(), own.end());
     }
     for (const int64_t token : hypothesis.terms.wanted())
-      candidates.push_back(
-          {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});
+      candidates.push_back(continued(sentence, scores, parent, token));
   }
   return sentence.share_out(std::move(candidates));
 }
 
 // The best of what the constraint allows each hypothesis. There are no shortlists here, so columns are tokens.
-std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, NextScores& scores) {
   const size_t count = sentence.candidates();
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     const auto parent = static_cast<int64_t>(n);
-    const std::vector<float> logits = scores.all(sentence, b, parent);
+    const std::vector<float> logits = scores.all(sentence, parent);
     Ids tokens = sentence.free_to_choose(n, logits.size());
     const auto better = [&](int64_t x, int64_t y) {
       const float a = logits[static_cast<size_t>(x)], c = logits[static_cast<size_t>(y)];
@@ -113,9 +110,7 @@ std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, Nex
     const size_t most = std::min(count, tokens.size());
     std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(most), tokens.end(), better);
     tokens.resize(most);
-    for (const int64_t token : tokens)
-      candidates.push_back(
-          {parent, token, sentence.live()[n].log_probability + scores.log_probability(sentence, b, parent, token)});
+    for (const int64_t token : tokens) candidates.push_back(continued(sentence, scores, parent, token));
   }
   std::sort(candidates.begin(), candidates.end(), is_better);
   if (candidates.size() > count) candidates.resize(count);
@@ -170,15 +165,14 @@ std::optional<int64_t> draw(const std::vector<float>& scores, const SamplingOpti
 }
 
 // One token for each live hypothesis; for the first free one, as many as there are to be hypotheses.
-std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
-                             const SearchOptions& options) {
-  const auto& live = sentence.live();
-  const bool begins = length == sentence.prefix_length();
+std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores) {
+  const SearchOptions& options = sentence.options();
+  const bool begins = sentence.length() == sentence.prefix_length();
   std::vector<Candidate> candidates;
-  for (size_t n = 0; n < (begins ? static_cast<size_t>(options.num_hypotheses) : live.size()); ++n) {
+  for (size_t n = 0; n < (begins ? static_cast<size_t>(options.num_hypotheses) : sentence.live().size()); ++n) {
     const size_t parent = begins ? 0 : n;
     const auto row = static_cast<int64_t>(parent);
-    std::vector<float> columns = scores.all(sentence, b, row);
+    std::vector<float> columns = scores.all(sentence, row);
     const auto never = [&](int64_t banned) {
       if (const auto column = sentence.column_of(banned)) columns[static_cast<size_t>(*column)] = -INFINITY;
     };
@@ -186,49 +180,45 @@ std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores,
     for (const int64_t excluded : sentence.excluded()) never(excluded);
     for (const int64_t banned : sentence.banned(parent)) never(banned);
     if (sentence.is_constrained()) keep_allowed(sentence, parent, columns);
-    const std::optional<int64_t> column = draw(columns, *options.sampling, sentence.random(length, n));
-    if (!column) continue;
-    const int64_t token = sentence.token_of(*column);
-    candidates.push_back({row, token, live[parent].log_probability + scores.log_probability(sentence, b, row, token)});
+    const std::optional<int64_t> column = draw(columns, *options.sampling, sentence.random(n));
+    if (column) candidates.push_back(continued(sentence, scores, row, sentence.token_of(*column)));
   }
   return candidates;
 }
 
 // The best token of each live hypothesis; for the first free one, as many as there are to be hypotheses.
-std::vector<Candidate> alternatives(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length) {
-  const bool begins = length == sentence.prefix_length();
+std::vector<Candidate> alternatives(const SentenceSearch& sentence, NextScores& scores) {
+  const bool begins = sentence.length() == sentence.prefix_length();
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     const auto most = static_cast<size_t>(begins ? sentence.beam() : 1);
-    std::vector<Candidate> own = scores.best_of(sentence, b, static_cast<int64_t>(n), most + sentence.banned(n).size());
+    std::vector<Candidate> own = scores.best_of(sentence, static_cast<int64_t>(n), most + sentence.banned(n).size());
     take_out_banned(sentence, own);
     candidates.insert(candidates.end(), own.begin(), own.begin() + static_cast<int64_t>(std::min(most, own.size())));
   }
   return candidates;
 }
 
-std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
-                                          const SearchOptions& options) {
-  if (length < sentence.prefix_length()) {
-    const int64_t token = sentence.prefix_token(length);
-    if (sentence.is_constrained() && !sentence.is_forced(length)) check_allowed(sentence, scores, b, token);
-    return forced_token(sentence, scores, b, token);
+std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextScores& scores) {
+  if (sentence.length() < sentence.prefix_length()) {
+    const int64_t token = sentence.prefix_token(sentence.length());
+    if (sentence.is_constrained() && !sentence.is_forced()) check_allowed(sentence, scores, token);
+    return {continued(sentence, scores, 0, token)};
   }
-  if (sentence.at_limit(length)) return forced_ends(sentence, scores, b);
-  if (options.sampling) return drawn(sentence, scores, b, length, options);
-  if (options.alternatives) return alternatives(sentence, scores, b, length);
-  if (sentence.is_constrained()) return best_under_constraint(sentence, scores, b);
-  if (sentence.has_terms()) return towards_terms(sentence, scores, b);
-  return best_allowed(sentence, scores, b);
+  if (sentence.at_limit()) return forced_ends(sentence, scores);
+  if (sentence.options().sampling) return drawn(sentence, scores);
+  if (sentence.options().alternatives) return alternatives(sentence, scores);
+  if (sentence.is_constrained()) return best_under_constraint(sentence, scores);
+  if (sentence.has_terms()) return towards_terms(sentence, scores);
+  return best_allowed(sentence, scores);
 }
 
 }  // namespace
 
-std::vector<Candidate> find_candidates(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
-                                       const SearchOptions& options) {
-  std::vector<Candidate> candidates = allowed_candidates(sentence, scores, b, length, options);
+std::vector<Candidate> find_candidates(const SentenceSearch& sentence, NextScores& scores) {
+  std::vector<Candidate> candidates = allowed_candidates(sentence, scores);
   // The hypothesis ends if every token that it may use is disallowed.
-  return candidates.empty() ? forced_ends(sentence, scores, b) : candidates;
+  return candidates.empty() ? forced_ends(sentence, scores) : candidates;
 }
 
 }  // namespace search

@@ -26,29 +26,30 @@ class ScoresOnCpu : public NextScores {
     if (sentences.front().changes_logits()) change_logits(sentences);
   }
 
-  std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) override {
+  std::vector<Candidate> best(const SentenceSearch& sentence, size_t count) override {
     std::vector<CandidateRow> rows;
     for (size_t n = 0; n < sentence.live().size(); ++n)
-      rows.push_back({row(sentence, b, static_cast<int64_t>(n)), sentence.live()[n].log_probability});
+      rows.push_back({row(sentence, static_cast<int64_t>(n)), sentence.live()[n].log_probability});
     return in_tokens(sentence, finder_.best(rows, count, sentence.excluded()));
   }
-  std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) override {
+  std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t n, size_t count) override {
     const double so_far = sentence.live()[static_cast<size_t>(n)].log_probability;
-    auto candidates = in_tokens(sentence, finder_.best({{row(sentence, b, n), so_far}}, count, sentence.excluded()));
+    auto candidates = in_tokens(sentence, finder_.best({{row(sentence, n), so_far}}, count, sentence.excluded()));
     for (Candidate& candidate : candidates) candidate.parent = n;
     return candidates;
   }
-  double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) override {
-    return finder_.log_probability(row(sentence, b, n), sentence.column_of(token).value());
+  double log_probability(const SentenceSearch& sentence, int64_t n, int64_t token) override {
+    return finder_.log_probability(row(sentence, n), sentence.column_of(token).value());
   }
-  std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) override {
-    const LogitsRow logits = row(sentence, b, n);
+  std::vector<float> all(const SentenceSearch& sentence, int64_t n) override {
+    const LogitsRow logits = row(sentence, n);
     check_scores(logits.values, logits.count);
     return {logits.values, logits.values + logits.count};
   }
 
  private:
-  LogitsRow row(const SentenceSearch& sentence, int64_t b, int64_t n) const {
+  LogitsRow row(const SentenceSearch& sentence, int64_t n) const {
+    const int64_t b = sentence.place();
     const float* values = changed_.empty()
                               ? first_ + (b * rows_per_sentence_ + n) * columns_
                               : &changed_[first_changed_[static_cast<size_t>(b)] + static_cast<size_t>(n * columns_)];

@@ -17,14 +17,14 @@ namespace search {
 class NextScores {
  public:
   virtual ~NextScores() = default;
-  /// The `count` best continuations of sentence b, best first.
-  virtual std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) = 0;
+  /// The `count` best continuations of a sentence, best first.
+  virtual std::vector<Candidate> best(const SentenceSearch& sentence, size_t count) = 0;
   /// The `count` best continuations of hypothesis n alone.
-  virtual std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) = 0;
-  /// Natural logarithm of the probability of `token` after hypothesis n of sentence b.
-  virtual double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) = 0;
-  /// Log-probabilities up to a constant after hypothesis n of sentence b, of every column.
-  virtual std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) = 0;
+  virtual std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t n, size_t count) = 0;
+  /// Natural logarithm of the probability of `token` after hypothesis n.
+  virtual double log_probability(const SentenceSearch& sentence, int64_t n, int64_t token) = 0;
+  /// Log-probabilities up to a constant after hypothesis n, of every column.
+  virtual std::vector<float> all(const SentenceSearch& sentence, int64_t n) = 0;
 };
 
 /// The scores of one position of a call whose result has `rows_per_sentence` rows for each sentence: hypotheses, or

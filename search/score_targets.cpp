@@ -30,10 +30,11 @@ std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vecto
   parallel_for(batches.size(), [&](size_t b) {
     if (should_stop && should_stop()) throw Cancelled();
     std::vector<SearchRequest> requests;
-    for (const size_t i : batches[b]) requests.push_back({sources[i], targets[i], static_cast<int64_t>(forced_tokens)});
-    SearchContext context;
-    context.prefixes_are_complete = true;
-    auto found = beam_search(model, requests, search, hooks, context);
+    for (const size_t i : batches[b]) {
+      requests.push_back({sources[i], targets[i], static_cast<int64_t>(forced_tokens)});
+      requests.back().prefix_is_complete = true;
+    }
+    auto found = beam_search(model, requests, search, hooks);
     for (size_t i = 0; i < found.size(); ++i) scored[batches[b][i]] = std::move(found[i].front());
   });
   return scored;

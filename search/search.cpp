@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 
@@ -31,13 +32,16 @@ constexpr int64_t kRowsAtOnce = 64;
 
 // Steps that can be taken together from the beginning: as many as the tokens of every sentence are known for; where
 // nothing but known tokens is asked for, as many as the longest sentence has, the end included.
-int64_t known_steps(const std::vector<SentenceSearch>& sentences, bool all_is_known) {
-  int64_t fewest = sentences.front().forced_steps(), most = fewest;
+int64_t known_steps(const std::vector<SentenceSearch>& sentences) {
+  int64_t fewest = std::numeric_limits<int64_t>::max(), most = 0;
+  bool all_are_known = true;
   for (const SentenceSearch& sentence : sentences) {
-    fewest = std::min(fewest, sentence.forced_steps());
-    most = std::max(most, sentence.forced_steps());
+    const int64_t steps = sentence.prefix_length() + (sentence.is_known() ? 1 : 0);
+    fewest = std::min(fewest, steps);
+    most = std::max(most, steps);
+    all_are_known = all_are_known && sentence.is_known();
   }
-  return all_is_known ? most : fewest;
+  return all_are_known ? most : fewest;
 }
 
 void require_between(int64_t value, int64_t least, int64_t most, const char* name) {
@@ -51,19 +55,17 @@ class BatchSearch {
   /// Its arguments outlive it.
   BatchSearch(const StepModel& model, const std::vector<SearchRequest>& requests, const SearchOptions& options,
               const SearchHooks& hooks, const SearchContext& context)
-      : options_(options), hooks_(hooks), results_(requests.size()) {
-    std::vector<Ids> sources;
+      : hooks_(hooks), results_(requests.size()) {
+    std::vector<Ids> sources, shortlists;  // of each sentence; shortlists of all or none
     for (const SearchRequest& request : requests) {
+      searching_.emplace_back(sources.size(), request, options, context);
       sources.push_back(request.source);
-      if (request.shortlist) shortlists_.push_back(search::completed_shortlist(request, context.excluded));
+      if (const auto& shortlist = searching_.back().shortlist()) shortlists.push_back(*shortlist);
     }
-    for (size_t i = 0; i < requests.size(); ++i)
-      searching_.emplace_back(i, requests[i], options, context, shortlists_.empty() ? nullptr : &shortlists_[i],
-                              &hooks_.text_of);
     batch_ = model.start(
         sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
-        shortlists_);
-    known_ = known_steps(searching_, context.prefixes_are_complete);
+        shortlists);
+    known_ = known_steps(searching_);
   }
 
   std::vector<std::vector<IdHypothesis>> run() {
@@ -98,24 +100,21 @@ class BatchSearch {
     size_t most_candidates = 1;
     if (length_ >= known_)
       for (auto& sentence : searching_) {
-        sentence.find_banned(length_);
+        sentence.find_banned();
         most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
       }
     const auto scores =
         search::make_next_scores(next, position, rows_per_sentence, searching_, most_candidates, finder_);
     if (hooks_.should_stop && hooks_.should_stop()) throw Cancelled();
-    for (size_t b = 0; b < searching_.size(); ++b) {
-      SentenceSearch& sentence = searching_[b];
+    for (SentenceSearch& sentence : searching_) {
       if (sentence.done()) continue;
       if (hooks_.is_unwanted && hooks_.is_unwanted(sentence.index())) {
         sentence.abandon();
         results_[sentence.index()] = sentence.best();
         continue;
       }
-      const auto row = static_cast<int64_t>(b);
-      const std::vector<Candidate> candidates = search::find_candidates(sentence, *scores, row, length_, options_);
-      const int64_t first = (row * rows_per_sentence + position) * next.source_width;
-      sentence.advance(candidates, row * beam_,
+      const int64_t first = (sentence.place() * rows_per_sentence + position) * next.source_width;
+      sentence.advance(search::find_candidates(sentence, *scores), beam_,
                        next.attention.empty() ? nullptr : &next.attention[static_cast<size_t>(first)],
                        next.source_width);
       if (hooks_.on_tokens && sentence.update_certain()) hooks_.on_tokens(sentence.index(), sentence.certain());
@@ -132,10 +131,11 @@ class BatchSearch {
   void leave_those_done() {
     std::vector<SentenceSearch> remaining;
     std::vector<int64_t> kept;
-    for (size_t b = 0; b < searching_.size(); ++b) {
-      if (searching_[b].done()) continue;
-      kept.push_back(static_cast<int64_t>(b));
-      remaining.push_back(std::move(searching_[b]));
+    for (SentenceSearch& sentence : searching_) {
+      if (sentence.done()) continue;
+      kept.push_back(sentence.place());
+      sentence.move_to(static_cast<int64_t>(remaining.size()));
+      remaining.push_back(std::move(sentence));
     }
     searching_ = std::move(remaining);
     if (searching_.empty()) return;
@@ -148,9 +148,7 @@ class BatchSearch {
     batch_->select(kept, parents);
   }
 
-  const SearchOptions& options_;
   const SearchHooks& hooks_;
-  std::vector<Ids> shortlists_;  // of each sentence, or of none
   std::vector<std::vector<IdHypothesis>> results_;
   std::vector<SentenceSearch> searching_;
   std::unique_ptr<DecodingBatch> batch_;

@@ -24,8 +24,6 @@ struct SearchHooks {
   /// Called for each sentence. If it returns true, that sentence is abandoned: its hypothesis is empty, with
   /// log-probability minus infinity.
   std::function<bool(size_t sentence)> is_unwanted{};
-  /// The text of a hypothesis' tokens. Of finished hypotheses with the same text only the best is kept. Empty: any are.
-  std::function<std::string(const Ids& ids)> text_of{};
 };
 
 /// @throws std::invalid_argument if beam_size or num_hypotheses is not from 1 to kMaxHypotheses.

@@ -24,7 +24,8 @@ struct SearchRequest {
   /// The only tokens allowed, besides those of prefix and terms. Probabilities are normalized over them. Either all
   /// sentences of a search have one or none.
   std::optional<Ids> shortlist{};
-  std::string text{};  ///< the source before it was tokenized, for SearchOptions::constraint
+  std::string text{};               ///< the source before it was tokenized, for SearchOptions::constraint
+  bool prefix_is_complete = false;  ///< the end follows the prefix, which is only scored
 };
 
 /// The facts that hold for all sentences of a search.
@@ -32,11 +33,12 @@ struct SearchContext {
   /// True if a word continues from one token to the next. A term counts only where no word continues into it or out of
   /// it. Empty: it counts everywhere.
   std::function<bool(int64_t before, int64_t after)> is_inside_word{};
-  bool prefixes_are_complete = false;  ///< the end follows each prefix, so that the prefixes are only scored
-  Ids excluded{};                      ///< tokens that no translation may contain
+  Ids excluded{};  ///< tokens that no translation may contain
   /// Sequences of tokens that no translation may contain, beside its prefix and terms; none is empty. The other tokens
   /// share the probability.
   std::vector<Ids> suppressed{};
+  /// The text of a hypothesis' tokens. Of finished hypotheses with the same text only the best is kept. Empty: any are.
+  std::function<std::string(const Ids& ids)> text_of{};
   /// The most tokens of a translation, prefix included, whatever SearchOptions::max_extra_length is.
   int64_t most_tokens = std::numeric_limits<int64_t>::max();
 };

@@ -12,26 +12,18 @@ namespace transmute {
 inline namespace v0 {
 namespace search {
 
-namespace {
-
-const Ids kNone;
-
-}  // namespace
-
 SentenceSearch::SentenceSearch(size_t index, const SearchRequest& request, const SearchOptions& options,
-                               const SearchContext& context, const Ids* shortlist,
-                               const std::function<std::string(const Ids&)>* text_of)
+                               const SearchContext& context)
     : index_(index),
+      place_(static_cast<int64_t>(index)),
       request_(&request),
+      context_(&context),
       options_(options),
-      shortlist_(shortlist),
-      excluded_(shortlist == nullptr ? &context.excluded : &kNone),
-      suppressed_(&context.suppressed),
-      live_(1),
-      text_of_(text_of) {
+      live_(1) {
+  if (request.shortlist) shortlist_ = completed_shortlist(request, context.excluded);
   max_length_ = std::min(source_length() + options.max_extra_length, context.most_tokens);
   max_length_ = std::max(max_length_, prefix_length());
-  if (context.prefixes_are_complete) max_length_ = prefix_length();
+  if (request.prefix_is_complete) max_length_ = prefix_length();
   if (!request.terms.empty()) {
     live_.front().terms = TermsSoFar(request.terms, &context.is_inside_word);
     for (const Ids& term : request.terms) term_tokens_ += term.size();
@@ -46,18 +38,23 @@ SentenceSearch::SentenceSearch(size_t index, const SearchRequest& request, const
 }
 
 std::optional<int64_t> SentenceSearch::column_of(int64_t token) const {
-  if (shortlist_ == nullptr) return token;
+  if (!shortlist_) return token;
   const auto found = std::lower_bound(shortlist_->begin(), shortlist_->end(), token);
   if (found == shortlist_->end() || *found != token) return {};
   return found - shortlist_->begin();
 }
 
-void SentenceSearch::find_banned(int64_t length) {
+const Ids& SentenceSearch::excluded() const {
+  static const Ids none;
+  return shortlist_ ? none : context_->excluded;
+}
+
+void SentenceSearch::find_banned() {
   most_banned_ = 0;
   banned_.resize(live_.size());
   for (auto& tokens : banned_) tokens.clear();
   for (size_t n = 0; n < live_.size(); ++n) {
-    if (length - request_->forced_tokens < options_.min_length) banned_[n].push_back(special_ids::kEnd);
+    if (length_ - request_->forced_tokens < options_.min_length) banned_[n].push_back(special_ids::kEnd);
     if (options_.no_repeat_ngram > 0) ban_repetition(ids_of(live_[n].last.get()), banned_[n]);
     most_banned_ += banned_[n].size();
   }
@@ -70,7 +67,7 @@ std::vector<ChangedLogit> SentenceSearch::changed_logits(size_t n) const {
     for (size_t i = static_cast<size_t>(request_->forced_tokens); i < ids.size(); ++i)
       penalties[ids[i]] = options_.repetition_penalty;
   const std::vector<int64_t> wanted = live_[n].terms.wanted();
-  for (const Ids& sequence : *suppressed_) {
+  for (const Ids& sequence : context_->suppressed) {
     const auto before = static_cast<int64_t>(sequence.size()) - 1;  // tokens before its last
     const bool is_wanted = length_ < prefix_length() || std::count(wanted.begin(), wanted.end(), sequence.back()) > 0;
     if (!is_wanted && before <= static_cast<int64_t>(ids.size()) &&
@@ -111,9 +108,10 @@ Ids SentenceSearch::free_to_choose(size_t n, size_t vocabulary) const {
   return tokens;
 }
 
-void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t first_row, const float* attention,
+void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t hypotheses, const float* attention,
                              int64_t source_width) {
-  const bool was_given = is_forced(length_++);
+  const bool was_given = is_forced();
+  ++length_;
   std::vector<LiveHypothesis> next;
   for (size_t rank = 0; rank < candidates.size(); ++rank) {
     if (static_cast<int64_t>(next.size()) == options_.beam_size) break;
@@ -123,7 +121,7 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t f
     // An end that ranks below the beam would not have been kept either, had it been another token.
     if (is_end && static_cast<int64_t>(rank) >= options_.beam_size) continue;
     const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
-    const int64_t row = first_row + candidate.parent;
+    const int64_t row = place_ * hypotheses + candidate.parent;
     const double log_probability = was_given ? parent.log_probability : candidate.log_probability;
     std::vector<float> weights;  // over this sentence's source and its end
     if (attention != nullptr) {
@@ -208,8 +206,8 @@ void SentenceSearch::finish(const TokenNode& end, double log_probability) {
   if (static_cast<int64_t>(finished_.size()) == options_.num_hypotheses && score <= worst_kept()) return;
   IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score, options_.alignments);
   std::string text;
-  if (text_of_ != nullptr && *text_of_) {
-    text = (*text_of_)(hypothesis.ids);
+  if (context_->text_of) {
+    text = context_->text_of(hypothesis.ids);
     if (!is_best_with(text, score)) return;
   }
   const auto better = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };

@@ -42,46 +42,51 @@ struct ChangedLogit {
 /// One sentence's part of the search.
 class SentenceSearch {
  public:
-  /// All arguments outlive it. The completed shortlist and `text_of` (SearchHooks) may be null.
-  SentenceSearch(size_t index, const SearchRequest& request, const SearchOptions& options, const SearchContext& context,
-                 const Ids* shortlist, const std::function<std::string(const Ids&)>* text_of = nullptr);
+  /// `request` and `context` outlive it.
+  SentenceSearch(size_t index, const SearchRequest& request, const SearchOptions& options,
+                 const SearchContext& context);
 
   size_t index() const { return index_; }
+  /// The number of the sentence among those of its batch, which changes when others leave.
+  int64_t place() const { return place_; }
+  void move_to(int64_t place) { place_ = place; }
+  /// The options of the search, with this sentence's beam size.
+  const SearchOptions& options() const { return options_; }
+  /// Completed; none: all tokens have columns.
+  const std::optional<Ids>& shortlist() const { return shortlist_; }
   /// The number of columns of its logits: tokens, or those of its shortlist.
   int64_t columns(int64_t vocabulary) const {
-    return shortlist_ == nullptr ? vocabulary : static_cast<int64_t>(shortlist_->size());
+    return shortlist_ ? static_cast<int64_t>(shortlist_->size()) : vocabulary;
   }
-  int64_t token_of(int64_t column) const {
-    return shortlist_ == nullptr ? column : (*shortlist_)[static_cast<size_t>(column)];
-  }
+  int64_t token_of(int64_t column) const { return shortlist_ ? (*shortlist_)[static_cast<size_t>(column)] : column; }
   /// Nothing for a token that is not on the shortlist.
   std::optional<int64_t> column_of(int64_t token) const;
   /// Tokens that are never chosen, beside padding, unknown and begin; none where they have no columns.
-  const Ids& excluded() const { return *excluded_; }
+  const Ids& excluded() const;
   int64_t beam() const { return options_.beam_size; }
   /// Candidates that a step needs: N of them at most can be ends.
   size_t candidates() const { return static_cast<size_t>(2 * beam()); }
   bool has_terms() const { return term_tokens_ > 0; }
   const std::vector<LiveHypothesis>& live() const { return live_; }
+  /// Tokens of each live hypothesis.
+  int64_t length() const { return length_; }
   int64_t prefix_length() const { return static_cast<int64_t>(request_->prefix.size()); }
-  /// Steps whose tokens are known beforehand.
-  int64_t forced_steps() const { return prefix_length() + (max_length_ == prefix_length() ? 1 : 0); }
+  /// True if nothing but the end follows the prefix.
+  bool is_known() const { return max_length_ == prefix_length(); }
   int64_t prefix_token(int64_t position) const { return request_->prefix[static_cast<size_t>(position)]; }
-  /// True if the token at this position is part of the request, such as the language, and not of the translation.
-  bool is_forced(int64_t position) const { return position < request_->forced_tokens; }
+  /// True if the next token is part of the request, such as the language, and not of the translation.
+  bool is_forced() const { return length_ < request_->forced_tokens; }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
-  double random(int64_t length, size_t n) const {
-    return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));
-  }
+  double random(size_t n) const { return uniform(combine_keys(key_, static_cast<uint64_t>(length_), n)); }
 
   /// True if logits must be changed before they become probabilities.
-  bool changes_logits() const { return options_.repetition_penalty != 1 || !suppressed_->empty(); }
+  bool changes_logits() const { return options_.repetition_penalty != 1 || !context_->suppressed.empty(); }
   /// The logits that change after hypothesis n: each column once. The next tokens of prefix and terms are not
   /// suppressed.
   std::vector<ChangedLogit> changed_logits(size_t n) const;
 
   /// Before each step: which tokens each hypothesis may not continue with.
-  void find_banned(int64_t length);
+  void find_banned();
   size_t most_banned() const { return most_banned_; }
   const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
   bool is_banned(const Candidate& candidate) const;
@@ -95,11 +100,11 @@ class SentenceSearch {
   Ids free_to_choose(size_t n, size_t vocabulary) const;
 
   /// The next token has to be the end.
-  bool at_limit(int64_t length) const { return length >= max_length_; }
+  bool at_limit() const { return length_ >= max_length_; }
 
-  /// `candidates` come best first. `first_row`: that of this sentence's first hypothesis in the last step. `attention`:
-  /// the weights of the hypotheses, `source_width` numbers for each; null where there are none.
-  void advance(const std::vector<Candidate>& candidates, int64_t first_row, const float* attention,
+  /// `candidates` come best first. `hypotheses`: those of each sentence in the last step. `attention`: their weights,
+  /// `source_width` numbers for each; null where there are none.
+  void advance(const std::vector<Candidate>& candidates, int64_t hypotheses, const float* attention,
                int64_t source_width);
 
   /// The candidates, given in any order, with which a beam with terms continues, best first: the best of each bank in
@@ -134,21 +139,20 @@ class SentenceSearch {
   void ban_repetition(const Ids& ids, std::vector<int64_t>& tokens) const;
 
   size_t index_;
+  int64_t place_;
   const SearchRequest* request_;
-  int64_t length_ = 0;  // of the live hypotheses
+  const SearchContext* context_;
+  SearchOptions options_;
+  std::optional<Ids> shortlist_;
+  int64_t length_ = 0;
   int64_t max_length_ = 0;
-  SearchOptions options_;  // with this sentence's beam size
-  const Ids* shortlist_;
-  const Ids* excluded_;
-  const std::vector<Ids>* suppressed_;
   size_t term_tokens_ = 0;  // that the translation must contain
   uint64_t key_ = 0;        // of what is drawn
   std::vector<std::vector<int64_t>> banned_;
   size_t most_banned_ = 0;
   std::vector<LiveHypothesis> live_;
-  const std::function<std::string(const Ids&)>* text_of_;
   std::vector<IdHypothesis> finished_;  // best first
-  std::vector<std::string> texts_;      // of these, as far as text_of_ says
+  std::vector<std::string> texts_;      // of these, if SearchContext::text_of tells
   Ids certain_;
 };
 

@@ -306,11 +306,10 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
     if (is_shortlisted) requests.back().shortlist = shortlist_->tokens_for(part.ids);
     if (search.constraint) requests.back().text = part.plain;
   }
-  SearchHooks distinct = hooks;
   // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
-    distinct.text_of = [this](const Ids& ids) { return tokenizer_.target().decode(ids); };
-  auto found = beam_search(*model_, requests, search, distinct, context);
+    context.text_of = [this](const Ids& ids) { return tokenizer_.target().decode(ids); };
+  auto found = beam_search(*model_, requests, search, hooks, context);
   for (size_t i = 0; i < found.size(); ++i) {
     Translation& translation = translations[batch[i]];
     const ForcedTokens forced = parts[batch[i]].forced;

@@ -135,9 +135,9 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     SearchContext context;
     context.excluded = tokenizer.line_breaks();
     const auto text_of_sentence = [&](size_t sentence) { return batch[sentence]; };
-    SearchHooks search_hooks = call_hooks.search_hooks(text_of_sentence, so_far);
+    const SearchHooks search_hooks = call_hooks.search_hooks(text_of_sentence, so_far);
     if (options.search.num_hypotheses > 1 && !options.search.sampling)
-      search_hooks.text_of = [&](const Ids& ids) { return tokenizer.decode(ids); };
+      context.text_of = [&](const Ids& ids) { return tokenizer.decode(ids); };
     auto found = beam_search(*state_->model().model, requests, options.search, search_hooks, context);
     for (size_t i = 0; i < batch.size(); ++i) {
       const size_t text = batch[i];

@@ -86,6 +86,7 @@ TEST(TensorLogits, LeadToTheSameHypotheses) {
     terms.push_back({sources[i], {}, 0, some_terms[i]});
     lists.push_back({sources[i], {}, 0, {}, some_lists[i]});
     complete.push_back({sources[i], whole_targets[i]});
+    complete.back().prefix_is_complete = true;
   }
   for (uint64_t key = 0; key < 5; ++key)
     for (auto [name, options] : ways)
@@ -93,7 +94,6 @@ TEST(TensorLogits, LeadToTheSameHypotheses) {
         if (requests == &terms && (options.sampling || options.alternatives)) continue;  // nothing to search with
         options.max_extra_length = 3;
         SearchContext context;
-        context.prefixes_are_complete = requests == &complete;
         if (name == "repetition penalty") context.suppressed = {{kB}, {kC, kA}};
         const TableModel model(random_table(11000 + key, kWords), kWords);
         const auto expected = beam_search(model, *requests, options, {}, context);

@@ -192,13 +192,12 @@ TEST(RepetitionPenalty, GivesTheBestByPenalizedLogits) {
 TEST(RepetitionPenalty, IsForWhatAPrefixHasButNotForTheLanguage) {
   const Table table = random_table(61, 3);
   SearchRequest request{{kA}, {kB, kC}};
+  request.prefix_is_complete = true;
   SearchOptions options = options_of(1);
   options.repetition_penalty = 3;
-  SearchContext context;
-  context.prefixes_are_complete = true;
   for (const int64_t given : {0, 1}) {
     request.forced_tokens = given;
-    const auto found = beam_search(TableModel(table, 3), {request}, options, {}, context).at(0).at(0);
+    const auto found = beam_search(TableModel(table, 3), {request}, options).at(0).at(0);
     const Distribution last = penalized(table, 3, given)(request.source, request.prefix);
     EXPECT_NEAR(found.token_scores.back(), std::log(last.at(kEnd)), kTolerance) << given;
   }
@@ -253,10 +252,11 @@ TEST(TargetPrefix, MayBeTheWholeTranslationWhoseProbabilityIsThenKnown) {
   const Table table = random_table(7, 5);
   const std::vector<Ids> sources{{kA}, {kA, kB, kC}, {}}, targets{{kB, kC, kD, kE, kA, kA}, {}, {kA}};
   std::vector<SearchRequest> requests;
-  for (size_t i = 0; i < sources.size(); ++i) requests.push_back({sources[i], targets[i]});
-  SearchContext context;
-  context.prefixes_are_complete = true;
-  const auto found = beam_search(TableModel(table, 5), requests, options_of(1), {}, context);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    requests.push_back({sources[i], targets[i]});
+    requests.back().prefix_is_complete = true;
+  }
+  const auto found = beam_search(TableModel(table, 5), requests, options_of(1));
   for (size_t i = 0; i < sources.size(); ++i) {
     EXPECT_EQ(found.at(i).at(0).ids, targets[i]);
     EXPECT_NEAR(found[i][0].log_probability, log_probability(table, sources[i], targets[i]), kTolerance);

@@ -80,10 +80,9 @@ TEST(KnownTokens, GoThroughTheModelTogether) {
 
   requests[1].prefix.resize(100, kA);
   requests[2].prefix.clear();
-  SearchContext context;
-  context.prefixes_are_complete = true;
+  for (SearchRequest& request : requests) request.prefix_is_complete = true;
   CountingModel scored(table);
-  const auto scores = beam_search(scored, requests, options_of(1), {}, context);
+  const auto scores = beam_search(scored, requests, options_of(1));
   // 21 steps of three, then the rest of the one that is left.
   EXPECT_THAT(scored.steps, ElementsAre(21, 64, 16));
   for (size_t i = 0; i < requests.size(); ++i) {

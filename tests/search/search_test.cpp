@@ -452,10 +452,10 @@ TEST(SearchHooks, TellTokensOnlyWhenNoRivalCanChangeThem) {
   EXPECT_EQ(told.front().front(), kB) << "not before the first choice is decided";
 }
 
-TEST(SearchHooks, KeepTheBestOfHypothesesWithTheSameText) {
+TEST(BeamSearch, KeepsTheBestOfHypothesesWithTheSameText) {
   // kB and kC are written alike.
-  SearchHooks hooks;
-  hooks.text_of = [](const Ids& ids) {
+  SearchContext context;
+  context.text_of = [](const Ids& ids) {
     std::string text;
     for (const int64_t id : ids) text += id == kC ? 'b' : static_cast<char>('a' + id - kA);
     return text;
@@ -470,13 +470,13 @@ TEST(SearchHooks, KeepTheBestOfHypothesesWithTheSameText) {
     int skipped = 0;
     for (const auto& hypothesis : all_hypotheses(table, {kA, kB}, 3, 4, 0.6)) {
       if (wanted.size() == 12) break;
-      if (texts.insert(hooks.text_of(hypothesis.ids)).second) {
+      if (texts.insert(context.text_of(hypothesis.ids)).second) {
         wanted.push_back(hypothesis);
       } else {
         ++skipped;
       }
     }
-    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, options, hooks).at(0);
+    const auto found = beam_search(TableModel(table, 3), {SearchRequest{{kA, kB}}}, options, {}, context).at(0);
     ASSERT_EQ(found.size(), wanted.size());
     for (size_t i = 0; i < found.size(); ++i) expect_equal(found[i], wanted[i]);
     fewer += skipped > 0 ? 1 : 0;
