@@ -30,7 +30,7 @@ void check(const std::vector<SearchRequest>& requests, const Ids& excluded, cons
       throw std::invalid_argument("terms that a translation must contain cannot be combined with a constraint");
     if (options.constraint && request.shortlist)
       throw std::invalid_argument("a shortlist cannot be combined with a constraint, which may allow other tokens");
-    refuse_excluded(request.prefix, excluded);
+    if (!request.prefix_is_complete) refuse_excluded(request.prefix, excluded);
     if (!is_search(options) && !request.terms.empty())
       throw std::invalid_argument(
           "only a search can be made to use given terms; neither sampling nor alternatives can");

@@ -33,11 +33,12 @@ struct SourcePart {
   std::string plain;              ///< its own text, in the case in which the model reads it
   Ids ids;                        ///< ids of `plain`, after the pieces that add_languages puts there
   std::vector<ByteSpan> spans{};  ///< bytes of the text, in the case in which it is read, of each token of `plain`
-  Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
-  Ids prefix{};              ///< ids that its translation begins with
-  ForcedTokens forced{};     ///< their numbers in `ids` and `prefix`
-  std::vector<Ids> terms{};  ///< ids that its translation contains; at most kMaxTermTokens tokens
-  size_t begin = 0;          ///< byte of the text, in the case in which it is read, at which `plain` begins
+  Ids tag{};     ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
+  Ids prefix{};  ///< ids that its translation begins with
+  bool prefix_is_complete = false;  ///< they are all of its translation, which is only scored
+  ForcedTokens forced{};            ///< their numbers in `ids` and `prefix`
+  std::vector<Ids> terms{};         ///< ids that its translation contains; at most kMaxTermTokens tokens
+  size_t begin = 0;                 ///< byte of the text, in the case in which it is read, at which `plain` begins
   /// The source's case, which its translation is given. mixed: `plain` is the source, and so is the translation's case.
   TextCase written = TextCase::mixed;
   std::vector<std::string> unknown{};  ///< Translation::unknown of this part

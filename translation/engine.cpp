@@ -5,7 +5,6 @@
 #include <transmute/common/text_file.h>
 #include <transmute/search/batches.h>
 #include <transmute/search/required_terms.h>
-#include <transmute/search/score_targets.h>
 #include <transmute/search/search.h>
 #include <transmute/search/sentence_search.h>
 #include <transmute/text/inline_tags.h>
@@ -137,15 +136,12 @@ void check_demands_fit(const SourceParts& sources, int64_t most_tokens) {
 
 TranslationEngine::TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for)
     : model_(std::move(model.model)),
+      architecture_(model.architecture),
       slow_reason_(std::move(model.slow_reason)),
       most_tokens_(model.most_tokens),
       tokenizer_(std::move(tokenizer)),
       unknown_characters_(tokenizer_.source()),
-      parallel_for_(std::move(parallel_for)) {
-  if (model.architecture == Architecture::decoder_only)
-    throw std::invalid_argument(
-        "a decoder_only model has no source to translate; LanguageModel continues text with it");
-}
+      parallel_for_(std::move(parallel_for)) {}
 
 SearchOptions TranslationEngine::with_head(SearchOptions search) const {
   if (search.alignment_layer != 0 || search.alignment_head != 0) return search;
@@ -155,6 +151,9 @@ SearchOptions TranslationEngine::with_head(SearchOptions search) const {
 }
 
 void TranslationEngine::check_options(const TranslationOptions& given) const {
+  if (architecture_ == Architecture::decoder_only)
+    throw std::invalid_argument(
+        "a decoder_only model has no source to translate; LanguageModel continues text with it");
   check(given);
   check_hypotheses(given.search);  // before search_of makes them more
   SearchOptions search = with_head(search_of(given));
@@ -202,6 +201,7 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
     return given.search.alignments || given.word_alignments || has_tags(text);
   };
   TranslationOptions options = given;
+  options.search = with_head(options.search);
   options.search.alignments |= given.word_alignments;
   const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
   const int64_t room = most_tokens_ - most_language_tokens(tokenizer_.source());
@@ -222,16 +222,25 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   demand_terms(sources, glossary, tokenizer_);
   check_demands_fit(sources, most_tokens_);
   const SourceCase cases(sources, tokenizer_, options.target_language);
-  return translate_parts(sources, options, hooks, [&](const Joined& joined) {
+  const auto complete = [&](const Joined& joined) {
     const size_t text = joined.number;
     joined.translation.sentences = sources.sentences_of(text);
     finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, sources, cases, joined);
-  });
+  };
+  const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
+    // The parts of a text may be decoded in any order, and a letter's case and a tag's place may depend on what
+    // follows.
+    if (sources.counts[text] > 1 || sources.recased.count(text) > 0 || has_tags(text)) return {};
+    return tokenizer_.target().decode(certain);
+  };
+  return translate_parts(sources, options, hooks, complete, so_far);
 }
 
-std::vector<Translation> TranslationEngine::translate_parts(
-    const SourceParts& sources, const TranslationOptions& options, const TranslationHooks& hooks,
-    const std::function<void(const Joined& joined)>& complete) const {
+std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& sources,
+                                                            const TranslationOptions& options,
+                                                            const TranslationHooks& hooks,
+                                                            const std::function<void(const Joined& joined)>& complete,
+                                                            const SoFar& so_far) const {
   const std::vector<SourcePart>& parts = sources.parts;
   std::vector<size_t> lengths;
   std::vector<int64_t> for_terms;
@@ -242,13 +251,6 @@ std::vector<Translation> TranslationEngine::translate_parts(
   const auto batches =
       batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)), for_terms);
   CallHooks call_hooks(hooks, sources.counts);
-  const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
-    // The parts of a text may be decoded in any order, and a letter's case and a tag's place may depend on what
-    // follows.
-    if (sources.counts[text] > 1 || sources.recased.count(text) > 0 || parts[sources.first_of(text)].has_tags)
-      return {};
-    return tokenizer_.target().decode(certain);
-  };
   std::vector<Translation> of_parts(parts.size()), translations(sources.counts.size());
   const auto join = [&](size_t text) {
     Translation& whole = translations[text];
@@ -261,7 +263,7 @@ std::vector<Translation> TranslationEngine::translate_parts(
       if (is_recased) ends.push_back(whole.hypotheses.front().text.size());
     }
     if (whole.hypotheses.empty()) whole.hypotheses.emplace_back();
-    complete({text, ends, whole});
+    if (complete) complete({text, ends, whole});
   };
   for (size_t text = 0; text < translations.size(); ++text)
     if (sources.counts[text] == 0) join(text);
@@ -283,7 +285,7 @@ std::vector<Translation> TranslationEngine::translate_parts(
 void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                                      const TranslationOptions& options, const SearchHooks& hooks,
                                      std::vector<Translation>& translations) const {
-  SearchOptions search = with_head(search_of(options));
+  SearchOptions search = search_of(options);
   SearchContext context;
   context.excluded = tokenizer_.target().line_breaks();
   context.most_tokens = most_tokens_;
@@ -301,10 +303,13 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   for (const size_t number : batch) {
     const SourcePart& part = parts[number];
     search.alignments |= part.has_tags;
-    const size_t forced = tokenizer_.target().is_listed() ? part.prefix.size() : part.forced.target;
-    requests.push_back({part.ids, part.prefix, static_cast<int64_t>(forced), part.terms});
-    if (is_shortlisted) requests.back().shortlist = shortlist_->tokens_for(part.ids);
-    if (search.constraint) requests.back().text = part.plain;
+    const bool is_certain = tokenizer_.target().is_listed() && !part.prefix_is_complete;
+    const size_t forced = is_certain ? part.prefix.size() : part.forced.target;
+    SearchRequest& request = requests.emplace_back();
+    request = {part.ids, part.prefix, static_cast<int64_t>(forced), part.terms};
+    request.prefix_is_complete = part.prefix_is_complete;
+    if (is_shortlisted && !part.prefix_is_complete) request.shortlist = shortlist_->tokens_for(part.ids);
+    if (search.constraint) request.text = part.plain;
   }
   // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
@@ -380,19 +385,19 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
     throw std::invalid_argument(
         fmt::format("the numbers of targets ({}) and sources ({}) differ", targets.size(), sources.size()));
   CallHooks call_hooks(hooks, {});
-  SourceParts pairs;  // each with its target as the prefix
+  SourceParts pairs;
   for (size_t i = 0; i < sources.size(); ++i) {
     call_hooks.check();
     check_utf8(sources[i], "source", i + 1);
     check_utf8(targets[i], "target", i + 1);
     pairs.parts.push_back(whole_source(tokenizer_.source(), sources[i], i));
     pairs.parts.back().prefix = tokenizer_.target().encode(targets[i]);
+    pairs.parts.back().prefix_is_complete = true;
     pairs.counts.push_back(1);
   }
   const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
   add_languages(pairs, languages);
-  std::vector<Ids> source_ids, target_ids;
-  for (SourcePart& pair : pairs.parts) {
+  for (const SourcePart& pair : pairs.parts) {
     const size_t tokens = std::max(pair.ids.size(), pair.prefix.size());
     const char* const longer = pair.ids.size() == tokens ? "source" : "target";
     if (static_cast<int64_t>(tokens) > kMaxWholeTokens)
@@ -402,16 +407,32 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
       throw BadText(pair.text,
                     fmt::format("the {} has {} tokens, but the model has learned positions for {}; split it into lines",
                                 longer, tokens, most_tokens_));
-    source_ids.push_back(std::move(pair.ids));
-    target_ids.push_back(std::move(pair.prefix));
   }
+  return score_parts(pairs, targets, options, hooks);
+}
+
+std::vector<Hypothesis> TranslationEngine::score_parts(const SourceParts& sources,
+                                                       const std::vector<std::string>& texts,
+                                                       const TranslationOptions& options,
+                                                       const TranslationHooks& hooks) const {
+  const SearchOptions given = with_head(options.search);
+  TranslationOptions scoring;
+  scoring.search.beam_size = 1;
+  scoring.search.max_extra_length = 0;
+  scoring.search.length_alpha = given.length_alpha;
+  scoring.search.length_penalty = given.length_penalty;
+  scoring.search.alignments = given.alignments;
+  scoring.search.alignment_layer = given.alignment_layer;
+  scoring.search.alignment_head = given.alignment_head;
+  scoring.batch_size = options.batch_size;
+  scoring.batch_tokens = options.batch_tokens;
+  scoring.guard = Guard::off;
+  TranslationHooks stop;
+  stop.should_stop = hooks.should_stop;
   std::vector<Hypothesis> scored;
-  for (IdHypothesis& found :
-       score_targets(*model_, source_ids, target_ids, with_head(options.search), options.batch_size,
-                     options.batch_tokens, parallel_for_, languages.target.size(), call_hooks.should_stop())) {
-    const size_t i = scored.size();
-    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), pairs.parts[i].forced));
-    scored.back().text = targets[i];
+  for (Translation& found : translate_parts(sources, scoring, stop, {}, {})) {
+    scored.push_back(std::move(found.hypotheses.front()));
+    scored.back().text = texts[scored.size() - 1];
   }
   return scored;
 }

@@ -30,14 +30,15 @@ class TaggedText;
 
 /// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
 /// results back into input order. Translator is this with a model from files; validation uses it on the weights being
-/// trained.
+/// trained. LanguageModel has the batches and the search from it.
 class TranslationEngine {
  public:
   /// `parallel_for` runs the batches.
-  /// @throws std::invalid_argument for a decoder-only network
   TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for);
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
+  /// The most tokens of a source or a target.
+  int64_t most_tokens() const { return most_tokens_; }
 
   /// From now on translations are made of what a source's shortlist has; null: of the whole vocabulary.
   void use(std::shared_ptr<const Shortlist> shortlist) {
@@ -80,7 +81,7 @@ class TranslationEngine {
   void rerank_with(std::unique_ptr<const TranslationEngine> reverse) { reverse_ = std::move(reverse); }
 
   /// @throws std::invalid_argument if an option is out of range, excludes another, or asks for what the model does not
-  /// have.
+  /// have; for a decoder-only network.
   void check_options(const TranslationOptions& options) const;
 
   /// One result per text, in order. As many calls at once as `parallel_for` allows.
@@ -96,6 +97,26 @@ class TranslationEngine {
   /// Why LibTorch's operations run the model on the CPU, several times slower; empty where they do not.
   const std::string& slow_reason() const { return slow_reason_; }
 
+  /// A text whose parts are translated and joined.
+  struct Joined {
+    size_t number;
+    const std::vector<size_t>& ends;  ///< of the parts' translations, of a text that SourceCase restores
+    Translation& translation;
+  };
+  /// The text of a translation that begins with these tokens, for on_text; nothing if it is not known yet.
+  using SoFar = std::function<std::optional<std::string>(size_t text, const Ids& certain)>;
+
+  /// One translation for each text. `complete` is called for each as soon as its parts are joined.
+  std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
+                                           const TranslationHooks& hooks,
+                                           const std::function<void(const Joined& joined)>& complete,
+                                           const SoFar& so_far) const;
+
+  /// The probabilities of the parts' prefixes, each all of a text's translation: a hypothesis with the text of the same
+  /// number. Texts without parts have probability 1. Of the search options, length penalty and alignments count.
+  std::vector<Hypothesis> score_parts(const SourceParts& sources, const std::vector<std::string>& texts,
+                                      const TranslationOptions& options, const TranslationHooks& hooks) const;
+
  private:
   // `tagged`: the texts with their tags; empty where tags are not taken out.
   std::vector<Translation> translate_plain(const std::vector<std::string>& texts, const TranslationOptions& options,
@@ -106,16 +127,6 @@ class TranslationEngine {
   // The text with its tags and protected spans, but for those that `prefix` has or a term of `glossary` overlaps.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,
                          const Glossary& glossary) const;
-  // A text whose parts are translated and joined.
-  struct Joined {
-    size_t number;
-    const std::vector<size_t>& ends;  // of the parts' translations, of a text that SourceCase restores
-    Translation& translation;
-  };
-  // One translation for each text. `complete` is called for each as soon as its parts are joined.
-  std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
-                                           const TranslationHooks& hooks,
-                                           const std::function<void(const Joined& joined)>& complete) const;
   // With the head for alignments that the options leave open.
   SearchOptions with_head(SearchOptions search) const;
   bool splits_sentences(const TranslationOptions& options) const;
@@ -134,10 +145,6 @@ class TranslationEngine {
                    CallHooks& call_hooks, std::vector<Translation>& translations) const;
   void guard_batch(const SourceParts& sources, const std::vector<size_t>& batch, const TranslationOptions& options,
                    CallHooks& call_hooks, std::vector<Translation>& translations) const;
-  // The cross-attention of a translation of each part.
-  std::vector<std::vector<std::vector<float>>> attention_of(const std::vector<SourcePart>& parts,
-                                                            const std::vector<std::string>& targets,
-                                                            const TranslationOptions& options) const;
   // Fills Hypothesis::confidence and Hypothesis::words of a part's translation.
   void rate(Translation& translation) const;
   // The most tokens that score() takes of a source or a target.
@@ -148,8 +155,9 @@ class TranslationEngine {
   void rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch, const TranslationOptions& options,
               std::vector<Translation>& translations) const;
   std::shared_ptr<const StepModel> model_;
+  Architecture architecture_;
   std::string slow_reason_;
-  int64_t most_tokens_;  // of a source and of a target
+  int64_t most_tokens_;
   Tokenizer tokenizer_;
   Expectations expected_;
   SentenceSplitter splitter_;  // of the training text's language

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/search/score_targets.h>
 #include <transmute/text/checks/coverage.h>
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/engine.h>
@@ -26,10 +25,7 @@ void TranslationEngine::guard_batch(const SourceParts& sources, const std::vecto
     search_batch(parts, all, changed, call_hooks.search_hooks(text_of, nothing), found);
     return found;
   };
-  const auto align = [&](const std::vector<SourcePart>& parts, const std::vector<std::string>& targets) {
-    return attention_of(parts, targets, options);
-  };
-  const TranslationGuard guard({tokenizer_, expected_, splitter_for(options), align, search_parts}, options);
+  const TranslationGuard guard({tokenizer_, expected_, splitter_for(options), most_tokens_, search_parts}, options);
   std::vector<GuardedPart> parts;
   for (const size_t part : batch) {
     // The part of a text that a hook has seen cannot change any more. It sees nothing of a text in several parts.
@@ -37,29 +33,6 @@ void TranslationEngine::guard_batch(const SourceParts& sources, const std::vecto
     parts.push_back({sources.parts[part], translations[part], !is_streamed});
   }
   guard.check(parts);
-}
-
-std::vector<Attention> TranslationEngine::attention_of(const std::vector<SourcePart>& parts,
-                                                       const std::vector<std::string>& targets,
-                                                       const TranslationOptions& options) const {
-  std::vector<Ids> source_ids, target_ids;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    source_ids.push_back(parts[i].ids);
-    Ids& ids = target_ids.emplace_back(parts[i].prefix.begin(),
-                                       parts[i].prefix.begin() + static_cast<int64_t>(parts[i].forced.target));
-    const Ids own = tokenizer_.target().encode(targets[i]);
-    ids.insert(ids.end(), own.begin(), own.end());
-    if (static_cast<int64_t>(ids.size()) > most_tokens_) ids.resize(static_cast<size_t>(most_tokens_));
-  }
-  SearchOptions search;
-  search.alignments = true;
-  std::vector<Attention> attention;
-  for (IdHypothesis& found :
-       score_targets(*model_, source_ids, target_ids, search, options.batch_size, options.batch_tokens, one_by_one)) {
-    const ForcedTokens forced = parts[attention.size()].forced;
-    attention.push_back(to_hypothesis(std::move(found), tokenizer_.target(), forced).alignment);
-  }
-  return attention;
 }
 
 void TranslationEngine::rate(Translation& translation) const {
@@ -86,7 +59,8 @@ void TranslationEngine::judge_batch(const SourceParts& sources, const std::vecto
                                     std::vector<Translation>& translations) const {
   if (options.guard != Guard::off && !options.search.constraint)
     guard_batch(sources, batch, options, call_hooks, translations);
-  for (const size_t part : batch) rate(translations[part]);
+  for (const size_t part : batch)
+    if (!sources.parts[part].prefix_is_complete) rate(translations[part]);
 }
 
 }  // namespace v0

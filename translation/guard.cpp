@@ -122,19 +122,29 @@ void TranslationGuard::check(const std::vector<GuardedPart>& parts) const {
 
 void TranslationGuard::warn_of_omissions(const std::vector<GuardedPart>& parts) const {
   std::vector<GuardedPart> doubtful;
-  std::vector<SourcePart> sources;
-  std::vector<std::string> targets;
+  std::vector<SourcePart> given;  // the same, with their translations
   for (const GuardedPart& part : parts) {
     if (!is_doubtful(part.source, part.translation)) continue;
     doubtful.push_back(part);
-    sources.push_back(part.source);
-    targets.push_back(part.translation.hypotheses.front().text);
+    SourcePart& source = given.emplace_back(part.source);
+    const Ids own = model_.tokenizer.target().encode(part.translation.hypotheses.front().text);
+    source.prefix.resize(source.forced.target);
+    source.prefix.insert(source.prefix.end(), own.begin(), own.end());
+    if (static_cast<int64_t>(source.prefix.size()) > model_.most_tokens)
+      source.prefix.resize(static_cast<size_t>(model_.most_tokens));
+    source.prefix_is_complete = true;
+    source.terms.clear();
   }
   if (doubtful.empty()) return;
-  const std::vector<Attention> attention = model_.align(sources, targets);
-  for (size_t i = 0; i < doubtful.size(); ++i)
-    for (TranslationWarning& warning : omissions(doubtful[i].source, doubtful[i].translation, attention[i]))
-      doubtful[i].translation.warnings.push_back(std::move(warning));
+  TranslationOptions aligned;
+  aligned.search.alignments = true;
+  const std::vector<Translation> found = model_.search(given, aligned);
+  for (size_t i = 0; i < doubtful.size(); ++i) {
+    auto& [source, translation, may_change] = doubtful[i];
+    if (is_abandoned(found[i])) continue;
+    for (TranslationWarning& warning : omissions(source, translation, found[i].hypotheses.front().alignment))
+      translation.warnings.push_back(std::move(warning));
+  }
 }
 
 void TranslationGuard::judge(const SourcePart& part, Translation& translation) const {

@@ -33,9 +33,7 @@ class TranslationGuard {
     const Tokenizer& tokenizer;
     const Expectations& expected;
     SentenceSplitter splitter;
-    /// The attention of given translations of parts.
-    std::function<std::vector<Attention>(const std::vector<SourcePart>& parts, const std::vector<std::string>& targets)>
-        align;
+    int64_t most_tokens;  ///< of a source or a target
     /// Translates parts.
     std::function<std::vector<Translation>(const std::vector<SourcePart>& parts, const TranslationOptions& options)>
         search;

@@ -38,18 +38,20 @@ class Guarded : public ::testing::Test {
 
   // The guard's version of `found`.
   Translation check(Translation found, bool may_change = true) {
-    const auto align = [&](const std::vector<SourcePart>& parts, const std::vector<std::string>&) {
-      return std::vector<Attention>(parts.size(), attention);
-    };
     const auto search = [&](const std::vector<SourcePart>& parts, const TranslationOptions& changed) {
-      searches.push_back(changed.search);
       std::vector<Translation> results;
+      if (parts.front().prefix_is_complete) {
+        results.resize(parts.size(), found);
+        for (Translation& result : results) result.hypotheses[0].alignment = attention;
+        return results;
+      }
+      searches.push_back(changed.search);
       for (size_t i = 0; i < parts.size(); ++i)
         results.push_back(parts.size() == 1 ? whole : pieces.at(std::min(i, pieces.size() - 1)));
       piece_counts.push_back(parts.size());
       return results;
     };
-    const TranslationGuard guard({tokenizer, expected, SentenceSplitter("en"), align, search}, options);
+    const TranslationGuard guard({tokenizer, expected, SentenceSplitter("en"), kMaxWholeTokens, search}, options);
     const SourcePart part = whole_source(tokenizer.source(), kText, 0);
     guard.check({{part, found, may_change}});
     return found;

@@ -382,9 +382,9 @@ TEST_F(TinyLanguageModel, IsNoTranslatorNorATranslatorALanguageModel) {
               AllOf(StartsWith(translator), HasSubstr("is a translation model"), HasSubstr("translate")));
 }
 
-TEST_F(TinyLanguageModel, IsRefusedByTheTranslationEngine) {
+TEST_F(TinyLanguageModel, DoesNotTranslateInTheEngine) {
   saved(tiny_language_model_options());
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { testing::engine_of(transformer, tokenizer); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { testing::engine_of(transformer, tokenizer).translate({}, {}); }),
               HasSubstr("no source to translate"));
 }
 

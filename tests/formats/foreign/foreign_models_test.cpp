@@ -10,7 +10,6 @@
 #include <transmute/device/step_models.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/search/score_targets.h>
 #include <transmute/search/search.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
@@ -125,21 +124,21 @@ TEST(ForeignModels, GiveTokensTheSameProbabilities) {
   for (const std::string& folder : model_folders()) {
     SCOPED_TRACE(folder);
     const Foreign foreign(folder);
-    std::vector<Ids> sources, targets;
+    std::vector<SearchRequest> requests;
     for (const Json& line : foreign.expected["lines"]) {
-      sources.push_back(foreign.source_ids(line["source"]));
-      targets.push_back(foreign.target_ids(line["greedy"]["pieces"]));
+      requests.push_back({foreign.source_ids(line["source"]), foreign.target_ids(line["greedy"]["pieces"])});
+      requests.back().prefix_is_complete = true;
     }
-    const auto scored = score_targets(*foreign.ready.model, sources, targets, {}, 8, 4096, one_by_one);
+    const auto scored = beam_search(*foreign.ready.model, requests, {});
     for (size_t i = 0; i < scored.size(); ++i) {
+      const IdHypothesis& found = scored[i].front();
       const Json& wanted = foreign.expected["lines"][i]["greedy_log_probabilities"];
       double sum = 0;
-      for (size_t t = 0; t < targets[i].size(); ++t) {
-        EXPECT_NEAR(scored[i].token_scores.at(t), wanted[t].get<double>(), kTolerance)
-            << "line " << i << ", token " << t;
-        sum += scored[i].token_scores[t];
+      for (size_t t = 0; t < found.ids.size(); ++t) {
+        EXPECT_NEAR(found.token_scores.at(t), wanted[t].get<double>(), kTolerance) << "line " << i << ", token " << t;
+        sum += found.token_scores[t];
       }
-      EXPECT_NEAR(scored[i].log_probability - sum, wanted.back().get<double>(), kTolerance) << "line " << i << ", end";
+      EXPECT_NEAR(found.log_probability - sum, wanted.back().get<double>(), kTolerance) << "line " << i << ", end";
     }
   }
 }

@@ -8,7 +8,7 @@
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/foreign/marian_files.h>
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/search/score_targets.h>
+#include <transmute/search/search.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/loaded_modules.h>
@@ -356,16 +356,17 @@ TEST_F(ModelsByMarian, ScoreAsMarianDoes) {
     SCOPED_TRACE(folder);
     const LoadedModel model = load_model(folder);
     const ReadyModel ready = make_step_model(modules_of(model), torch::kCPU, Precision::float32);
-    std::vector<Ids> sources, targets;
-    for (const std::string& line : lines_of(folder + "/source.txt"))
-      sources.push_back(model.tokenizer.source().encode(line));
-    for (const std::string& line : lines_of(folder + "/target.txt"))
-      targets.push_back(model.tokenizer.target().encode(line));
-    const auto wanted = lines_of(folder + "/scores.txt");
-    const auto found = score_targets(*ready.model, sources, targets, {}, 64, 4096, one_by_one);
+    const auto targets = lines_of(folder + "/target.txt"), wanted = lines_of(folder + "/scores.txt");
+    std::vector<SearchRequest> requests;
+    for (const std::string& line : lines_of(folder + "/source.txt")) {
+      const std::string& target = targets.at(requests.size());
+      requests.push_back({model.tokenizer.source().encode(line), model.tokenizer.target().encode(target)});
+      requests.back().prefix_is_complete = true;
+    }
+    const auto found = beam_search(*ready.model, requests, {});
     ASSERT_EQ(found.size(), wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i)
-      EXPECT_NEAR(found[i].log_probability, std::stod(wanted[i]), 1e-3) << "line " << i;
+      EXPECT_NEAR(found[i].front().log_probability, std::stod(wanted[i]), 1e-3) << "line " << i;
   }
 }
 
