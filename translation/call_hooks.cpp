@@ -62,7 +62,7 @@ SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_
         return is_unwanted_[text];
       });
     };
-  if (hooks_.on_text)
+  if (hooks_.on_text && so_far)
     search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](size_t sentence,
                                                                                         const Ids& certain) {
       const size_t text = text_of(sentence);

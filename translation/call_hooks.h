@@ -30,8 +30,8 @@ class CallHooks {
   void check();
 
   /// The hooks of one batch's search. `text_of` gives the text of a sentence, and `so_far` what can be said of a text
-  /// whose translation begins with `certain`, if anything. They throw Cancelled, or what a hook threw, once the call
-  /// has ended by that.
+  /// whose translation begins with `certain`, if anything; empty: nothing. They throw Cancelled, or what a hook threw,
+  /// once the call has ended by that.
   SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of,
                            std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far);
 

@@ -268,12 +268,16 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& s
   for (size_t text = 0; text < translations.size(); ++text)
     if (sources.counts[text] == 0) join(text);
   parallel_for_(batches.size(), [&](size_t b) {
-    const std::vector<size_t>& batch = batches[b];
-    const auto text_of = [&](size_t sentence) { return parts[batch[sentence]].text; };
-    search_batch(parts, batch, options, call_hooks.search_hooks(text_of, so_far), of_parts);
-    judge_batch(sources, batch, options, call_hooks, of_parts);
-    for (const size_t part : batch) {
-      const size_t text = parts[part].text;
+    std::vector<TranslatedPart> batch;
+    for (const size_t part : batches[b]) {
+      // The part of a text that a hook has seen cannot change any more. It sees nothing of a text in several parts.
+      const bool is_streamed = call_hooks.streams() && sources.counts[parts[part].text] == 1;
+      batch.push_back({parts[part], of_parts[part], !is_streamed});
+    }
+    search_batch(batch, options, call_hooks, so_far);
+    judge_batch(batch, options, call_hooks);
+    for (const TranslatedPart& part : batch) {
+      const size_t text = part.source.text;
       if (!call_hooks.part_done(text)) continue;
       join(text);
       call_hooks.text_done(text, translations[text].hypotheses.front().text);
@@ -282,9 +286,8 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& s
   return translations;
 }
 
-void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
-                                     const TranslationOptions& options, const SearchHooks& hooks,
-                                     std::vector<Translation>& translations) const {
+void TranslationEngine::search_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options,
+                                     CallHooks& call_hooks, const SoFar& so_far) const {
   SearchOptions search = search_of(options);
   SearchContext context;
   context.excluded = tokenizer_.target().line_breaks();
@@ -300,8 +303,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   };
   const bool is_shortlisted = shortlist_ && (shortlist_is_asked_for_ || (!search.constraint && !search.sampling));
   std::vector<SearchRequest> requests;
-  for (const size_t number : batch) {
-    const SourcePart& part = parts[number];
+  for (const auto& [part, translation, may_change] : batch) {
     search.alignments |= part.has_tags;
     const bool is_certain = tokenizer_.target().is_listed() && !part.prefix_is_complete;
     const size_t forced = is_certain ? part.prefix.size() : part.forced.target;
@@ -314,42 +316,41 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
     context.text_of = [this](const Ids& ids) { return tokenizer_.target().decode(ids); };
-  auto found = beam_search(*model_, requests, search, hooks, context);
+  const auto text_of = [&](size_t sentence) { return batch[sentence].source.text; };
+  auto found = beam_search(*model_, requests, search, call_hooks.search_hooks(text_of, so_far), context);
   for (size_t i = 0; i < found.size(); ++i) {
-    Translation& translation = translations[batch[i]];
-    const ForcedTokens forced = parts[batch[i]].forced;
+    const auto& [part, translation, may_change] = batch[i];
     for (auto& hypothesis : found[i])
-      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target(), forced));
+      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target(), part.forced));
     if (options.mbr.candidates > 0)
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));
-    translation.unknown = parts[batch[i]].unknown;
-    for (size_t token = forced.source; token < requests[i].source.size(); ++token)
-      translation.source_tokens.push_back(tokenizer_.source().piece(requests[i].source[token]));
+    translation.unknown = part.unknown;
+    for (size_t token = part.forced.source; token < part.ids.size(); ++token)
+      translation.source_tokens.push_back(tokenizer_.source().piece(part.ids[token]));
   }
-  if (options.rerank.candidates > 0) rerank(parts, batch, options, translations);
+  if (options.rerank.candidates > 0) rerank(batch, options);
 }
 
-void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
-                               const TranslationOptions& options, std::vector<Translation>& translations) const {
+void TranslationEngine::rerank(const std::vector<TranslatedPart>& batch, const TranslationOptions& options) const {
   const TranslationOptions reverse = reversed(options, reverse_->tokenizer());
   const LanguageTokens languages = language_tokens(languages_of(reverse), reverse_->tokenizer());
   std::vector<std::string> candidates, sources;
   std::vector<Hypothesis*> scored;
-  for (const size_t part : batch) {
+  for (const auto& [part, translation, may_change] : batch) {
     const size_t before = scored.size();
-    for (Hypothesis& hypothesis : translations[part].hypotheses) {
-      if (!reverse_->can_score(hypothesis.text, parts[part].plain, languages)) {
+    for (Hypothesis& hypothesis : translation.hypotheses) {
+      if (!reverse_->can_score(hypothesis.text, part.plain, languages)) {
         hypothesis.reverse_log_probability = search::kNever;
         if (options.rerank.weight > 0) hypothesis.score = search::kNever;
         continue;
       }
       candidates.push_back(hypothesis.text);
-      sources.push_back(parts[part].plain);
+      sources.push_back(part.plain);
       scored.push_back(&hypothesis);
     }
     if (scored.size() == before)
-      throw BadText(parts[part].text,
+      throw BadText(part.text,
                     fmt::format("it cannot be reranked: it or each of its translations has more than the {} tokens "
                                 "that the reverse model takes; set a lower limit of source tokens, or split it into "
                                 "shorter lines or paragraphs",
@@ -360,8 +361,8 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
     scored[i]->reverse_log_probability = found[i].log_probability;
     if (options.rerank.weight > 0) scored[i]->score += options.rerank.weight * found[i].score;
   }
-  for (const size_t part : batch) {
-    std::vector<Hypothesis>& hypotheses = translations[part].hypotheses;
+  for (const TranslatedPart& part : batch) {
+    std::vector<Hypothesis>& hypotheses = part.translation.hypotheses;
     std::stable_sort(hypotheses.begin(), hypotheses.end(),
                      [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
     const auto kept = static_cast<size_t>(options.search.num_hypotheses);

@@ -27,6 +27,7 @@ inline namespace v0 {
 class CallHooks;
 class SourceCase;
 class TaggedText;
+struct TranslatedPart;
 
 /// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
 /// results back into input order. Translator is this with a model from files; validation uses it on the weights being
@@ -136,15 +137,12 @@ class TranslationEngine {
   // back.
   void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
                    const SourceParts& sources, const SourceCase& cases, const Joined& joined) const;
-  // Puts the translations of a batch of parts into their places.
-  void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
-                    const TranslationOptions& options, const SearchHooks& hooks,
-                    std::vector<Translation>& translations) const;
+  // Fills the translations of a batch of parts.
+  void search_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options, CallHooks& call_hooks,
+                    const SoFar& so_far) const;
   // Checks the translations of a batch of parts (TranslationOptions::guard) and rates them.
-  void judge_batch(const SourceParts& sources, const std::vector<size_t>& batch, const TranslationOptions& options,
-                   CallHooks& call_hooks, std::vector<Translation>& translations) const;
-  void guard_batch(const SourceParts& sources, const std::vector<size_t>& batch, const TranslationOptions& options,
-                   CallHooks& call_hooks, std::vector<Translation>& translations) const;
+  void judge_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options,
+                   CallHooks& call_hooks) const;
   // Fills Hypothesis::confidence and Hypothesis::words of a part's translation.
   void rate(Translation& translation) const;
   // The most tokens that score() takes of a source or a target.
@@ -152,8 +150,8 @@ class TranslationEngine {
   bool can_score(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
   // Puts the candidates of a batch of parts into the order that the reverse model gives them. Those that are too long
   // for it come last.
-  void rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch, const TranslationOptions& options,
-              std::vector<Translation>& translations) const;
+  void rerank(const std::vector<TranslatedPart>& batch, const TranslationOptions& options) const;
+
   std::shared_ptr<const StepModel> model_;
   Architecture architecture_;
   std::string slow_reason_;

@@ -13,26 +13,19 @@
 namespace transmute {
 inline namespace v0 {
 
-void TranslationEngine::guard_batch(const SourceParts& sources, const std::vector<size_t>& batch,
-                                    const TranslationOptions& options, CallHooks& call_hooks,
-                                    std::vector<Translation>& translations) const {
+void TranslationEngine::judge_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options,
+                                    CallHooks& call_hooks) const {
   const auto search_parts = [&](const std::vector<SourcePart>& parts, const TranslationOptions& changed) {
-    std::vector<size_t> all(parts.size());
-    std::iota(all.begin(), all.end(), size_t{0});
     std::vector<Translation> found(parts.size());
-    const auto text_of = [&](size_t sentence) { return parts[sentence].text; };
-    const auto nothing = [](size_t, const Ids&) -> std::optional<std::string> { return {}; };
-    search_batch(parts, all, changed, call_hooks.search_hooks(text_of, nothing), found);
+    std::vector<TranslatedPart> searched;
+    for (size_t i = 0; i < parts.size(); ++i) searched.push_back({parts[i], found[i]});
+    search_batch(searched, changed, call_hooks, nullptr);
     return found;
   };
-  const TranslationGuard guard({tokenizer_, expected_, splitter_for(options), most_tokens_, search_parts}, options);
-  std::vector<GuardedPart> parts;
-  for (const size_t part : batch) {
-    // The part of a text that a hook has seen cannot change any more. It sees nothing of a text in several parts.
-    const bool is_streamed = call_hooks.streams() && sources.counts[sources.parts[part].text] == 1;
-    parts.push_back({sources.parts[part], translations[part], !is_streamed});
-  }
-  guard.check(parts);
+  if (options.guard != Guard::off && !options.search.constraint)
+    TranslationGuard({tokenizer_, expected_, splitter_for(options), most_tokens_, search_parts}, options).check(batch);
+  for (const TranslatedPart& part : batch)
+    if (!part.source.prefix_is_complete) rate(part.translation);
 }
 
 void TranslationEngine::rate(Translation& translation) const {
@@ -52,15 +45,6 @@ void TranslationEngine::rate(Translation& translation) const {
           {{begin, end_of_word}, logistic(curve_->word, word_features(hypothesis.token_scores, word))});
     }
   }
-}
-
-void TranslationEngine::judge_batch(const SourceParts& sources, const std::vector<size_t>& batch,
-                                    const TranslationOptions& options, CallHooks& call_hooks,
-                                    std::vector<Translation>& translations) const {
-  if (options.guard != Guard::off && !options.search.constraint)
-    guard_batch(sources, batch, options, call_hooks, translations);
-  for (const size_t part : batch)
-    if (!sources.parts[part].prefix_is_complete) rate(translations[part]);
 }
 
 }  // namespace v0

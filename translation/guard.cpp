@@ -106,24 +106,24 @@ Warnings TranslationGuard::omissions(const SourcePart& part, const Translation& 
   return {{WarningKind::omission, source, target, fmt::format("\"{}\" may not be translated", words)}};
 }
 
-void TranslationGuard::check(const std::vector<GuardedPart>& parts) const {
-  std::vector<GuardedPart> complete;
-  for (const GuardedPart& part : parts)
+void TranslationGuard::check(const std::vector<TranslatedPart>& parts) const {
+  std::vector<TranslatedPart> complete;
+  for (const TranslatedPart& part : parts)
     if (!is_abandoned(part.translation)) complete.push_back(part);
-  for (const GuardedPart& part : complete) part.translation.warnings = cheap_warnings(part.source, part.translation);
+  for (const TranslatedPart& part : complete) part.translation.warnings = cheap_warnings(part.source, part.translation);
   warn_of_omissions(complete);
   if (may_choose(options_)) retry(complete);
-  for (const GuardedPart& part : complete)
+  for (const TranslatedPart& part : complete)
     for (TranslationWarning& warning : part.translation.warnings) {
       warning.source.first += part.source.begin;
       warning.source.second += part.source.begin;
     }
 }
 
-void TranslationGuard::warn_of_omissions(const std::vector<GuardedPart>& parts) const {
-  std::vector<GuardedPart> doubtful;
+void TranslationGuard::warn_of_omissions(const std::vector<TranslatedPart>& parts) const {
+  std::vector<TranslatedPart> doubtful;
   std::vector<SourcePart> given;  // the same, with their translations
-  for (const GuardedPart& part : parts) {
+  for (const TranslatedPart& part : parts) {
     if (!is_doubtful(part.source, part.translation)) continue;
     doubtful.push_back(part);
     SourcePart& source = given.emplace_back(part.source);
@@ -169,7 +169,7 @@ std::vector<Ids> TranslationGuard::sentences_of(const Ids& ids, const std::vecto
   return cut;
 }
 
-void TranslationGuard::retry(const std::vector<GuardedPart>& parts) const {
+void TranslationGuard::retry(const std::vector<TranslatedPart>& parts) const {
   // A quarter of a batch, in some pieces or with twice the hypotheses, takes no more memory than a whole one.
   const auto together = static_cast<size_t>(std::max<int64_t>(1, options_.batch_size / 4));
   constexpr int64_t kRepeated = 3;  // tokens

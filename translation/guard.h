@@ -6,6 +6,7 @@
 #include <transmute/text/source_parts.h>
 #include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/join_parts.h>
 
 #include <functional>
 #include <string>
@@ -17,13 +18,6 @@ inline namespace v0 {
 
 /// The cross-attention of a translation: a row for each target token, a column for each source token.
 using Attention = std::vector<std::vector<float>>;
-
-/// A part of a text with its translation, which the guard may replace if `may_change`.
-struct GuardedPart {
-  const SourcePart& source;
-  Translation& translation;
-  bool may_change;
-};
 
 /// Checks the translations of the parts of texts, and looks for better ones (TranslationOptions::guard).
 class TranslationGuard {
@@ -44,7 +38,7 @@ class TranslationGuard {
 
   /// Fills the warnings of the translations. Source places are those in the whole text, target places those in the
   /// part's translation.
-  void check(const std::vector<GuardedPart>& parts) const;
+  void check(const std::vector<TranslatedPart>& parts) const;
 
  private:
   // The warnings that are found without attention.
@@ -55,7 +49,7 @@ class TranslationGuard {
   double length_deviation(const SourcePart& part, const Translation& translation) const;
   // True if it is worth computing the attention.
   bool is_doubtful(const SourcePart& part, const Translation& translation) const;
-  void warn_of_omissions(const std::vector<GuardedPart>& parts) const;
+  void warn_of_omissions(const std::vector<TranslatedPart>& parts) const;
   // Judges a translation with its alignment.
   void judge(const SourcePart& part, Translation& translation) const;
   // A part whose translation looks wrong.
@@ -68,7 +62,7 @@ class TranslationGuard {
     Ids ids;                          // the same, without those that are forced
   };
   // Looks for better translations of the parts that have warnings.
-  void retry(const std::vector<GuardedPart>& parts) const;
+  void retry(const std::vector<TranslatedPart>& parts) const;
   // One after the other while a translation has warnings: by sentences, by a wider search, in shorter pieces.
   void search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const;
   // Translates the pieces into which each part is cut; one that has none is left out.

@@ -9,6 +9,13 @@
 namespace transmute {
 inline namespace v0 {
 
+/// A part of a text with its translation, which the guard may replace if `may_change`.
+struct TranslatedPart {
+  const SourcePart& source;
+  Translation& translation;
+  bool may_change = true;
+};
+
 /// The hypothesis that search found, as text, without the forced tokens.
 Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, ForcedTokens forced = {});
 
