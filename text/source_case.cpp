@@ -3,6 +3,7 @@
 
 #include <transmute/text/readable_case.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace transmute {
@@ -21,14 +22,15 @@ bool has_turkish_pieces(const SubwordModel& vocabulary) {
 
 }  // namespace
 
-SourceCase::SourceCase(const SourceParts& sources, const Tokenizer& tokenizer, std::string target_language)
+SourceCase::SourceCase(const SourceTexts& sources, const Tokenizer& tokenizer, std::string target_language)
     : sources_(sources), tokenizer_(tokenizer), target_language_(std::move(target_language)) {
-  if (!sources.recased.empty() && target_language_.empty()) writes_turkish_ = has_turkish_pieces(tokenizer.target());
+  const auto is_recased = [](const SourceText& text) { return text.recased.has_value(); };
+  if (target_language_.empty() && std::any_of(sources.begin(), sources.end(), is_recased))
+    writes_turkish_ = has_turkish_pieces(tokenizer.target());
 }
 
 const RecasedText* SourceCase::read(size_t text) const {
-  const auto found = sources_.recased.find(text);
-  return found == sources_.recased.end() ? nullptr : &found->second;
+  return sources_[text].recased ? &*sources_[text].recased : nullptr;
 }
 
 // A vocabulary of both languages shows that one of them is Turkish, which is then not that of the source.
@@ -59,7 +61,7 @@ RecasedText SourceCase::restore(size_t text, const std::vector<size_t>& ends, co
   RecasedText restored;
   size_t begin = 0;
   for (size_t i = 0; i < ends.size(); begin = ends[i++]) {
-    const SourcePart& part = sources_.parts[sources_.first_of(text) + i];
+    const SourcePart& part = sources_[text].parts[i];
     const bool is_last = i + 1 == ends.size();  // also of hypotheses other than the best
     const std::string of_part = translation.substr(begin, is_last ? std::string::npos : ends[i] - begin);
     if (part.written == TextCase::mixed) {

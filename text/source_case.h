@@ -15,7 +15,7 @@ class SourceCase {
  public:
   /// @param sources,tokenizer must live as long
   /// @param target_language TranslationOptions::target_language
-  SourceCase(const SourceParts& sources, const Tokenizer& tokenizer, std::string target_language);
+  SourceCase(const SourceTexts& sources, const Tokenizer& tokenizer, std::string target_language);
 
   /// The text as the model read it; null if that is the text as it was written.
   const RecasedText* read(size_t text) const;
@@ -28,7 +28,7 @@ class SourceCase {
   std::string language_of(const SourcePart& part) const;
   std::vector<std::pair<size_t, size_t>> demanded_in(const SourcePart& part, const std::string& translation) const;
 
-  const SourceParts& sources_;
+  const SourceTexts& sources_;
   const Tokenizer& tokenizer_;
   std::string target_language_;
   bool writes_turkish_ = false;  // the vocabulary, as far as it shows

@@ -136,27 +136,21 @@ RecasedText recased_text(const std::string& text, const std::vector<Sentence>& s
   return whole;
 }
 
-// One text.
-struct EncodedText {
-  std::vector<SourcePart> parts;
-  std::optional<RecasedText> recased{};  // where any of it is read in another case
-};
-
 // A prefix of several sentences translates several of the text, and it is not known where they end.
 bool stays_whole(size_t text, const TranslationOptions& options) {
   if (options.split_sentences == SentenceSplitting::always || options.target_prefixes.empty()) return false;
   return SentenceSplitter(options.target_language).spans(options.target_prefixes[text]).size() > 1;
 }
 
-EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                   const TranslationOptions& options, const Glossary& glossary, const SentencesOf& sentences_of) {
+SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
+                  const TranslationOptions& options, const Glossary& glossary, const SentencesOf& sentences_of) {
   check_utf8(text, "text", number + 1);
   std::vector<Sentence> sentences;
   if (sentences_of && !stays_whole(number, options))
     for (const auto& span : sentences_of(number)) sentences.push_back({span});
   if (sentences.size() <= 1) sentences = {{{0, text.size()}}};
   const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
-  EncodedText encoded;
+  SourceText encoded;
   bool is_recased = false;
   Ids tag;                              // for all sentences that follow it
   size_t end_before = 0, read_end = 0;  // end of the sentence before, and of what is read of it
@@ -215,29 +209,22 @@ std::string leading_tag(const SubwordModel& tokenizer, const std::string& text) 
   return tag.empty() ? "" : tokenizer.piece(tag.front());
 }
 
-int SourceParts::sentences_of(size_t text) const {
-  int sentences = 0;
-  for (size_t part = first_of(text); part < parts.size() && parts[part].text == text; ++part)
-    sentences += parts[part].begins_sentence ? 1 : 0;
-  return std::max(sentences, 1);
+int SourceText::sentences() const {
+  const auto begun =
+      std::count_if(parts.begin(), parts.end(), [](const SourcePart& part) { return part.begins_sentence; });
+  return std::max(static_cast<int>(begun), 1);
 }
 
-std::vector<ByteSpan> SourceParts::spans_of(size_t text) const {
+std::vector<ByteSpan> SourceText::spans() const {
   std::vector<ByteSpan> spans;
-  for (size_t part = first_of(text); part < parts.size() && parts[part].text == text; ++part)
-    spans.insert(spans.end(), parts[part].spans.begin(), parts[part].spans.end());
+  for (const SourcePart& part : parts) spans.insert(spans.end(), part.spans.begin(), part.spans.end());
   return spans;
 }
 
-size_t SourceParts::first_of(size_t text) const {
-  const auto before = [](const SourcePart& part, size_t sought) { return part.text < sought; };
-  return static_cast<size_t>(std::lower_bound(parts.begin(), parts.end(), text, before) - parts.begin());
-}
-
-SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
+SourceTexts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
                          const SentencesOf& sentences_of) {
-  std::vector<EncodedText> encoded(texts.size());
+  SourceTexts encoded(texts.size());
   constexpr size_t kTextsAtOnce = 64;
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_some = [&](size_t some) {
@@ -250,33 +237,21 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
   } else {
     parallel_for((texts.size() + kTextsAtOnce - 1) / kTextsAtOnce, encode_some);
   }
-  SourceParts sources;
-  for (EncodedText& of_text : encoded) {
-    std::move(of_text.parts.begin(), of_text.parts.end(), std::back_inserter(sources.parts));
-    const size_t number = sources.counts.size();
-    sources.counts.push_back(of_text.parts.size());
-    if (of_text.recased) sources.recased.emplace(number, std::move(*of_text.recased));
-  }
-  return sources;
+  return encoded;
 }
 
-void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer,
-                     const std::string& language) {
-  for (size_t text = 0; text < prefixes.size(); ++text) {
-    if (sources.counts[text] == 0) continue;
-    check_utf8(prefixes[text], "target prefix", text + 1);
-    SourcePart& part = sources.parts[sources.first_of(text)];
-    const std::string recased = recased_prefix(tokenizer, prefixes[text], part.written, language);
-    part.prefix_is_recased = recased != prefixes[text];
-    if (!can_write(tokenizer, recased))
-      throw BadText(text, fmt::format("its target prefix \"{}\" has characters that the model's vocabulary lacks",
-                                      prefixes[text]));
-    Ids prefix = tokenizer.encode(recased);
-    if (static_cast<int64_t>(prefix.size()) > kMaxWholeTokens)
-      throw BadText(text, fmt::format("its target prefix has {} tokens, more than {}; shorten it", prefix.size(),
-                                      kMaxWholeTokens));
-    part.prefix = std::move(prefix);
-  }
+void demand_prefix(SourcePart& part, const std::string& prefix, const SubwordModel& tokenizer,
+                   const std::string& language) {
+  check_utf8(prefix, "target prefix", part.text + 1);
+  const std::string recased = recased_prefix(tokenizer, prefix, part.written, language);
+  part.prefix_is_recased = recased != prefix;
+  if (!can_write(tokenizer, recased))
+    throw BadText(part.text,
+                  fmt::format("its target prefix \"{}\" has characters that the model's vocabulary lacks", prefix));
+  part.prefix = tokenizer.encode(recased);
+  if (static_cast<int64_t>(part.prefix.size()) > kMaxWholeTokens)
+    throw BadText(part.text, fmt::format("its target prefix has {} tokens, more than {}; shorten it",
+                                         part.prefix.size(), kMaxWholeTokens));
 }
 
 LanguageTokens language_tokens(const LanguageNames& names, const Tokenizer& tokenizer) {
@@ -310,32 +285,28 @@ Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer) {
   return {tokenizer.source().language(names.source)};
 }
 
-void add_languages(SourceParts& sources, const LanguageTokens& languages) {
-  for (SourcePart& part : sources.parts) {
-    const Ids& before = part.tag.empty() ? languages.source : part.tag;
-    part.ids.insert(part.ids.begin(), before.begin(), before.end());
-    part.forced.source = before.size();
-    part.prefix.insert(part.prefix.begin(), languages.target.begin(), languages.target.end());
-    part.forced.target = languages.target.size();
-  }
+void add_languages(SourcePart& part, const LanguageTokens& languages) {
+  const Ids& before = part.tag.empty() ? languages.source : part.tag;
+  part.ids.insert(part.ids.begin(), before.begin(), before.end());
+  part.forced.source = before.size();
+  part.prefix.insert(part.prefix.begin(), languages.target.begin(), languages.target.end());
+  part.forced.target = languages.target.size();
 }
 
-void demand_terms(SourceParts& sources, const Glossary& glossary, const Tokenizer& tokenizer) {
-  for (SourcePart& part : sources.parts) {
-    size_t tokens = 0;
-    for (const std::string& term : glossary.terms_for(part.plain)) {
-      check_utf8(term, "the glossary's term");
-      if (!can_write(tokenizer.target(), term))
-        throw std::invalid_argument(
-            fmt::format("the glossary's term \"{}\" has characters that the model's vocabulary lacks", term));
-      part.terms.push_back(tokenizer.target().encode(term));
-      tokens += part.terms.back().size();
-    }
-    if (tokens > kMaxTermTokens)
-      throw BadText(part.text, fmt::format("the glossary demands terms of {} tokens of one translation, more than {}; "
-                                           "shorten its entries, or split the text into shorter lines or paragraphs",
-                                           tokens, kMaxTermTokens));
+void demand_terms(SourcePart& part, const Glossary& glossary, const Tokenizer& tokenizer) {
+  size_t tokens = 0;
+  for (const std::string& term : glossary.terms_for(part.plain)) {
+    check_utf8(term, "the glossary's term");
+    if (!can_write(tokenizer.target(), term))
+      throw std::invalid_argument(
+          fmt::format("the glossary's term \"{}\" has characters that the model's vocabulary lacks", term));
+    part.terms.push_back(tokenizer.target().encode(term));
+    tokens += part.terms.back().size();
   }
+  if (tokens > kMaxTermTokens)
+    throw BadText(part.text, fmt::format("the glossary demands terms of {} tokens of one translation, more than {}; "
+                                         "shorten its entries, or split the text into shorter lines or paragraphs",
+                                         tokens, kMaxTermTokens));
 }
 
 }  // namespace v0

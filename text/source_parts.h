@@ -9,7 +9,7 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,19 +48,19 @@ struct SourcePart {
   bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
 
-/// Texts as parts, in their order. Texts without content have none.
-struct SourceParts {
+/// A text in parts; one without content has none.
+struct SourceText {
   std::vector<SourcePart> parts;
-  std::vector<size_t> counts;               ///< number of parts of each text
-  std::map<size_t, RecasedText> recased{};  ///< the texts with sentences that are read in another case
+  std::optional<RecasedText> recased{};  ///< the text as it is read, if any of it is read in another case
 
-  /// The number of the text's first part.
-  size_t first_of(size_t text) const;
-  /// The number of the text's sentences.
-  int sentences_of(size_t text) const;
+  /// The number of its sentences.
+  int sentences() const;
   /// The bytes of the text, in the case in which it is read, that each of its tokens covers.
-  std::vector<ByteSpan> spans_of(size_t text) const;
+  std::vector<ByteSpan> spans() const;
 };
+
+/// The texts of a call, in order.
+using SourceTexts = std::vector<SourceText>;
 
 /// A text's own tokens, without a tag that names its language.
 struct SegmentedSource {
@@ -84,16 +84,16 @@ using SentencesOf = std::function<std::vector<ByteSpan>(size_t text)>;
 /// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
 /// @param sentences_of finds the sentences that become parts; null: each text is one
 /// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
-SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
+SourceTexts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
                          const SentencesOf& sentences_of = nullptr);
 
-/// Makes the translation of each text begin with the prefix of the same number.
-/// @param language of the prefixes, see case_locale
-/// @throws std::invalid_argument where a prefix is not UTF-8; BadText where it is too long or has characters that the
+/// Makes the translation of a text, whose first part this is, begin with the prefix.
+/// @param language of the prefix, see case_locale
+/// @throws std::invalid_argument where it is not UTF-8; BadText where it is too long or has characters that the
 /// tokenizer does not know.
-void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer,
-                     const std::string& language = "");
+void demand_prefix(SourcePart& part, const std::string& prefix, const SubwordModel& tokenizer,
+                   const std::string& language = "");
 
 /// The languages of a text and its translation, by the model's own names; see TranslationOptions.
 struct LanguageNames {
@@ -120,13 +120,13 @@ LanguageTokens language_tokens(const LanguageNames& names, const Tokenizer& toke
 /// @throws as language_tokens; std::invalid_argument where a target language is named that the encoder is not told.
 Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer);
 
-/// Puts them in front of each part and its prefix; of the source's, a text with a tag keeps its own.
-void add_languages(SourceParts& sources, const LanguageTokens& languages);
+/// Puts them in front of a part and its prefix; of the source's, a text with a tag keeps its own.
+void add_languages(SourcePart& part, const LanguageTokens& languages);
 
-/// Demands the glossary's target terms where the parts have the source terms.
+/// Demands the glossary's target terms where the part has the source terms.
 /// @throws std::invalid_argument where a term is not UTF-8 or has characters that the tokenizer does not know; BadText
-/// where the terms of a text are too long together.
-void demand_terms(SourceParts& sources, const Glossary& glossary, const Tokenizer& tokenizer);
+/// where the terms of a part are too long together.
+void demand_terms(SourcePart& part, const Glossary& glossary, const Tokenizer& tokenizer);
 
 }  // namespace v0
 }  // namespace transmute

@@ -35,8 +35,6 @@ class CallHooks {
   SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of,
                            std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far);
 
-  /// True if a hook sees translations while they grow.
-  bool streams() const { return static_cast<bool>(hooks_.on_text); }
   /// A part of the text is done. Returns whether it was the last one: then this thread sees all of them.
   bool part_done(size_t text);
   /// The text is done, and `whole` is its translation.

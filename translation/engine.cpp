@@ -108,28 +108,23 @@ TranslationOptions reversed(const TranslationOptions& options, const Tokenizer& 
 }
 
 // An alignment has a number for each pair of tokens.
-void check_can_be_aligned(const SourceParts& sources, const std::function<bool(size_t text)>& is_aligned) {
-  for (size_t part = 0, of_text = 0; part < sources.parts.size(); ++part) {
-    const size_t text = sources.parts[part].text;
-    const bool begins = part == 0 || sources.parts[part - 1].text != text;
-    of_text = (begins ? 0 : of_text) + sources.parts[part].ids.size();
-    if (is_aligned(text) && of_text > static_cast<size_t>(kMaxWholeTokens))
-      throw BadText(text, fmt::format("it has {} tokens or more; an alignment takes at most {}: split it into shorter "
-                                      "lines or paragraphs",
-                                      of_text, kMaxWholeTokens));
-  }
+void check_can_be_aligned(const SourceText& text) {
+  size_t tokens = 0;
+  for (const SourcePart& part : text.parts)
+    if (tokens += part.ids.size(); tokens > static_cast<size_t>(kMaxWholeTokens))
+      throw BadText(part.text, fmt::format("it has {} tokens or more; an alignment takes at most {}: split it into "
+                                           "shorter lines or paragraphs",
+                                           tokens, kMaxWholeTokens));
 }
 
 // A prefix and terms may exceed every other limit of a translation's length, but not the learned positions.
-void check_demands_fit(const SourceParts& sources, int64_t most_tokens) {
-  for (const SourcePart& part : sources.parts) {
-    size_t demanded = part.prefix.size();
-    for (const Ids& term : part.terms) demanded += term.size();
-    if (static_cast<int64_t>(demanded) > most_tokens)
-      throw BadText(part.text, fmt::format("its translation must have {} tokens for its prefix and terms, but the "
-                                           "model has learned positions for {}; shorten them",
-                                           demanded, most_tokens));
-  }
+void check_demands_fit(const SourcePart& part, int64_t most_tokens) {
+  size_t demanded = part.prefix.size();
+  for (const Ids& term : part.terms) demanded += term.size();
+  if (static_cast<int64_t>(demanded) > most_tokens)
+    throw BadText(part.text, fmt::format("its translation must have {} tokens for its prefix and terms, but the "
+                                         "model has learned positions for {}; shorten them",
+                                         demanded, most_tokens));
 }
 
 }  // namespace
@@ -197,9 +192,6 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
                                                             const TranslationHooks& hooks,
                                                             const std::vector<TaggedText>& tagged) const {
   const auto has_tags = [&](size_t text) { return !tagged.empty() && tagged[text].has_tags(); };
-  const auto is_aligned = [&](size_t text) {
-    return given.search.alignments || given.word_alignments || has_tags(text);
-  };
   TranslationOptions options = given;
   options.search = with_head(options.search);
   options.search.alignments |= given.word_alignments;
@@ -213,67 +205,78 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   const SentencesOf sentences_of = [&](size_t text) {
     return splitter.spans(texts[text], glossary, tagged.empty() ? std::vector<size_t>{} : tagged[text].line_ends());
   };
-  SourceParts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_,
+  SourceTexts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_,
                                      splits_sentences(given) ? sentences_of : nullptr);
-  for (SourcePart& part : sources.parts) part.has_tags = has_tags(part.text);
-  check_can_be_aligned(sources, is_aligned);
-  demand_prefixes(sources, options.target_prefixes, tokenizer_.target(), options.target_language);
-  add_languages(sources, languages);
-  demand_terms(sources, glossary, tokenizer_);
-  check_demands_fit(sources, most_tokens_);
+  for (size_t text = 0; text < sources.size(); ++text) {
+    std::vector<SourcePart>& parts = sources[text].parts;
+    if (options.search.alignments || has_tags(text)) check_can_be_aligned(sources[text]);
+    if (!options.target_prefixes.empty() && !parts.empty())
+      demand_prefix(parts.front(), options.target_prefixes[text], tokenizer_.target(), options.target_language);
+    for (SourcePart& part : parts) {
+      part.has_tags = has_tags(text);
+      add_languages(part, languages);
+      demand_terms(part, glossary, tokenizer_);
+      check_demands_fit(part, most_tokens_);
+    }
+  }
   const SourceCase cases(sources, tokenizer_, options.target_language);
   const auto complete = [&](const Joined& joined) {
     const size_t text = joined.number;
-    joined.translation.sentences = sources.sentences_of(text);
+    joined.translation.sentences = sources[text].sentences();
     finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, sources, cases, joined);
   };
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
     // The parts of a text may be decoded in any order, and a letter's case and a tag's place may depend on what
     // follows.
-    if (sources.counts[text] > 1 || sources.recased.count(text) > 0 || has_tags(text)) return {};
+    if (sources[text].parts.size() > 1 || sources[text].recased || has_tags(text)) return {};
     return tokenizer_.target().decode(certain);
   };
   return translate_parts(sources, options, hooks, complete, so_far);
 }
 
-std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& sources,
+std::vector<Translation> TranslationEngine::translate_parts(const SourceTexts& sources,
                                                             const TranslationOptions& options,
                                                             const TranslationHooks& hooks,
                                                             const std::function<void(const Joined& joined)>& complete,
                                                             const SoFar& so_far) const {
-  const std::vector<SourcePart>& parts = sources.parts;
-  std::vector<size_t> lengths;
+  std::vector<Translation> translations(sources.size());
+  std::vector<std::vector<Translation>> of_parts(sources.size());
+  std::vector<TranslatedPart> parts;
+  std::vector<size_t> counts, lengths;
   std::vector<int64_t> for_terms;
-  for (const SourcePart& part : parts) {
-    lengths.push_back(std::max(part.ids.size(), part.prefix.size()));
-    for_terms.push_back(search::hypotheses_for_terms(part.terms));
+  for (size_t text = 0; text < sources.size(); ++text) {
+    counts.push_back(sources[text].parts.size());
+    of_parts[text].resize(counts.back());
+    for (size_t i = 0; i < counts.back(); ++i) {
+      const SourcePart& part = sources[text].parts[i];
+      // The part of a text that a hook has seen cannot change any more. It sees nothing of a text in several parts.
+      parts.push_back({part, of_parts[text][i], !hooks.on_text || counts.back() > 1});
+      lengths.push_back(std::max(part.ids.size(), part.prefix.size()));
+      for_terms.push_back(search::hypotheses_for_terms(part.terms));
+    }
   }
   const auto batches =
       batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)), for_terms);
-  CallHooks call_hooks(hooks, sources.counts);
-  std::vector<Translation> of_parts(parts.size()), translations(sources.counts.size());
+  CallHooks call_hooks(hooks, counts);
   const auto join = [&](size_t text) {
     Translation& whole = translations[text];
-    const bool is_recased = sources.recased.count(text) > 0;
+    const bool is_recased = sources[text].recased.has_value();
     std::vector<size_t> ends;
-    for (size_t part = sources.first_of(text); part < parts.size() && parts[part].text == text; ++part) {
+    for (size_t i = 0; i < counts[text]; ++i) {
+      Translation& part = of_parts[text][i];
       // Other combinations would have other ends, of which each has its own case.
-      if (is_recased && sources.counts[text] > 1) of_parts[part].hypotheses.resize(1);
-      append_translation(whole, std::exchange(of_parts[part], {}), parts[part].gap, joined_results(options.search));
+      if (is_recased && counts[text] > 1) part.hypotheses.resize(1);
+      append_translation(whole, std::exchange(part, {}), sources[text].parts[i].gap, joined_results(options.search));
       if (is_recased) ends.push_back(whole.hypotheses.front().text.size());
     }
     if (whole.hypotheses.empty()) whole.hypotheses.emplace_back();
     if (complete) complete({text, ends, whole});
   };
-  for (size_t text = 0; text < translations.size(); ++text)
-    if (sources.counts[text] == 0) join(text);
+  for (size_t text = 0; text < sources.size(); ++text)
+    if (counts[text] == 0) join(text);
   parallel_for_(batches.size(), [&](size_t b) {
     std::vector<TranslatedPart> batch;
-    for (const size_t part : batches[b]) {
-      // The part of a text that a hook has seen cannot change any more. It sees nothing of a text in several parts.
-      const bool is_streamed = call_hooks.streams() && sources.counts[parts[part].text] == 1;
-      batch.push_back({parts[part], of_parts[part], !is_streamed});
-    }
+    for (const size_t part : batches[b]) batch.push_back(parts[part]);
     search_batch(batch, options, call_hooks, so_far);
     judge_batch(batch, options, call_hooks);
     for (const TranslatedPart& part : batch) {
@@ -385,20 +388,17 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   if (sources.size() != targets.size())
     throw std::invalid_argument(
         fmt::format("the numbers of targets ({}) and sources ({}) differ", targets.size(), sources.size()));
+  const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
   CallHooks call_hooks(hooks, {});
-  SourceParts pairs;
+  SourceTexts pairs;
   for (size_t i = 0; i < sources.size(); ++i) {
     call_hooks.check();
     check_utf8(sources[i], "source", i + 1);
     check_utf8(targets[i], "target", i + 1);
-    pairs.parts.push_back(whole_source(tokenizer_.source(), sources[i], i));
-    pairs.parts.back().prefix = tokenizer_.target().encode(targets[i]);
-    pairs.parts.back().prefix_is_complete = true;
-    pairs.counts.push_back(1);
-  }
-  const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
-  add_languages(pairs, languages);
-  for (const SourcePart& pair : pairs.parts) {
+    SourcePart& pair = pairs.emplace_back().parts.emplace_back(whole_source(tokenizer_.source(), sources[i], i));
+    pair.prefix = tokenizer_.target().encode(targets[i]);
+    pair.prefix_is_complete = true;
+    add_languages(pair, languages);
     const size_t tokens = std::max(pair.ids.size(), pair.prefix.size());
     const char* const longer = pair.ids.size() == tokens ? "source" : "target";
     if (static_cast<int64_t>(tokens) > kMaxWholeTokens)
@@ -412,7 +412,7 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   return score_parts(pairs, targets, options, hooks);
 }
 
-std::vector<Hypothesis> TranslationEngine::score_parts(const SourceParts& sources,
+std::vector<Hypothesis> TranslationEngine::score_parts(const SourceTexts& sources,
                                                        const std::vector<std::string>& texts,
                                                        const TranslationOptions& options,
                                                        const TranslationHooks& hooks) const {

@@ -108,14 +108,14 @@ class TranslationEngine {
   using SoFar = std::function<std::optional<std::string>(size_t text, const Ids& certain)>;
 
   /// One translation for each text. `complete` is called for each as soon as its parts are joined.
-  std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
+  std::vector<Translation> translate_parts(const SourceTexts& sources, const TranslationOptions& options,
                                            const TranslationHooks& hooks,
                                            const std::function<void(const Joined& joined)>& complete,
                                            const SoFar& so_far) const;
 
   /// The probabilities of the parts' prefixes, each all of a text's translation: a hypothesis with the text of the same
   /// number. Texts without parts have probability 1. Of the search options, length penalty and alignments count.
-  std::vector<Hypothesis> score_parts(const SourceParts& sources, const std::vector<std::string>& texts,
+  std::vector<Hypothesis> score_parts(const SourceTexts& sources, const std::vector<std::string>& texts,
                                       const TranslationOptions& options, const TranslationHooks& hooks) const;
 
  private:
@@ -136,7 +136,7 @@ class TranslationEngine {
   // they do not ask for, which grow with the square of the text's length. `tagged`: null where there are no tags to put
   // back.
   void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
-                   const SourceParts& sources, const SourceCase& cases, const Joined& joined) const;
+                   const SourceTexts& sources, const SourceCase& cases, const Joined& joined) const;
   // Fills the translations of a batch of parts.
   void search_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options, CallHooks& call_hooks,
                     const SoFar& so_far) const;

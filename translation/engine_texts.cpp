@@ -70,12 +70,12 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
 }
 
 void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
-                                    const TranslationOptions& options, const SourceParts& sources,
+                                    const TranslationOptions& options, const SourceTexts& sources,
                                     const SourceCase& cases, const Joined& joined) const {
   const RecasedText* const read = cases.read(joined.number);
   const bool has_tags = tagged != nullptr && tagged->has_tags();
   std::vector<ByteSpan> spans;
-  if (has_tags || options.word_alignments) spans = sources.spans_of(joined.number);
+  if (has_tags || options.word_alignments) spans = sources[joined.number].spans();
   std::vector<size_t> words;
   if (options.word_alignments) words = words_of_spans(spans, read != nullptr ? read->text : text);
   if (read != nullptr)

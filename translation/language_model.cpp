@@ -20,20 +20,22 @@ inline namespace v0 {
 namespace {
 
 // The texts, each beginning with itself.
-SourceParts encode_all(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
+SourceTexts encode_all(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                        const TranslationHooks& hooks) {
   CallHooks call_hooks(hooks, {});
-  SourceParts sources;
+  SourceTexts sources;
   for (size_t i = 0; i < texts.size(); ++i) {
     call_hooks.check();
     check_utf8(texts[i], "text", i + 1);
-    SourcePart& part = sources.parts.emplace_back();
-    part.text = i;
-    part.plain = texts[i];
-    part.ids = part.prefix = tokenizer.encode(texts[i]);
-    sources.counts.push_back(1);
+    SourcePart part{i, texts[i], tokenizer.encode(texts[i])};
+    part.prefix = part.ids;
+    sources.push_back({{std::move(part)}});
   }
   return sources;
+}
+
+const Ids& own(const SourceText& text) {
+  return text.parts.front().ids;
 }
 
 TranslationOptions checked(const GenerationOptions& options) {
@@ -85,11 +87,11 @@ struct LanguageModel::State {
       throw std::invalid_argument(fmt::format("a text cannot get {} more tokens: {}; ask for fewer", added, limit()));
   }
 
-  void check_lengths(const SourceParts& texts, int64_t added) const {
+  void check_lengths(const SourceTexts& texts, int64_t added) const {
     const std::string more = added > 0 ? fmt::format(" and is to get {} more", added) : "";
-    for (const SourcePart& part : texts.parts)
-      if (const auto length = static_cast<int64_t>(part.ids.size()); length > most_tokens() - added)
-        throw BadText(part.text, fmt::format("it has {} tokens{}; {}", length, more, limit()));
+    for (size_t i = 0; i < texts.size(); ++i)
+      if (const auto length = static_cast<int64_t>(own(texts[i]).size()); length > most_tokens() - added)
+        throw BadText(i, fmt::format("it has {} tokens{}; {}", length, more, limit()));
   }
 
   mutable ThreadPool threads;
@@ -122,20 +124,20 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
                                                        const GenerationOptions& options,
                                                        const TranslationHooks& hooks) const {
   const SubwordModel& tokenizer = state_->tokenizer();
-  const SourceParts sources = encode_all(tokenizer, prompts, hooks);
+  const SourceTexts sources = encode_all(tokenizer, prompts, hooks);
   const TranslationOptions ours = checked(options);
   check_search_options(options.search);
   state_->check_added(options.search.max_extra_length);
   state_->check_lengths(sources, options.search.max_extra_length);
   const auto whole = [&](size_t text, const std::string& decoded) {
-    return continued(prompts[text], tokenizer.decode(sources.parts[text].ids), decoded);
+    return continued(prompts[text], tokenizer.decode(own(sources[text])), decoded);
   };
   const auto complete = [&](const TranslationEngine::Joined& joined) {
     for (Hypothesis& hypothesis : joined.translation.hypotheses)
       hypothesis.text = whole(joined.number, hypothesis.text);
   };
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
-    if (certain.size() <= sources.parts[text].ids.size()) return {};  // still the prompt
+    if (certain.size() <= own(sources[text]).size()) return {};  // still the prompt
     return whole(text, tokenizer.decode(certain));
   };
   return state_->engine.translate_parts(sources, ours, hooks, complete, so_far);
@@ -144,15 +146,13 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
 std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string>& texts,
                                                    const GenerationOptions& options,
                                                    const TranslationHooks& hooks) const {
-  SourceParts sources = encode_all(state_->tokenizer(), texts, hooks);
+  SourceTexts sources = encode_all(state_->tokenizer(), texts, hooks);
   const TranslationOptions ours = checked(options);
   state_->check_lengths(sources, 0);
-  const auto is_empty = [&](const SourcePart& part) {
-    if (part.ids.empty()) sources.counts[part.text] = 0;
-    return part.ids.empty();
-  };
-  sources.parts.erase(std::remove_if(sources.parts.begin(), sources.parts.end(), is_empty), sources.parts.end());
-  for (SourcePart& part : sources.parts) part.prefix_is_complete = true;
+  for (SourceText& source : sources) {
+    source.parts.front().prefix_is_complete = true;
+    if (own(source).empty()) source.parts.clear();
+  }
   return state_->engine.score_parts(sources, texts, ours, hooks);
 }
 
