@@ -172,48 +172,37 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
         fmt::format("{} cannot be combined with on_text: the translation is chosen only at the end",
                     given.mbr.candidates > 0 ? "mbr" : "rerank"));
   if (given.inline_tags && hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
-  const Glossary glossary(given.glossary);
-  if (!given.inline_tags && !protects(given)) return translate_plain(texts, given, glossary, hooks, {});
-  std::vector<TaggedText> tagged;
-  std::vector<std::string> plain;
-  bool has_tags = false;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    check_utf8(texts[i], "text", i + 1);
-    const std::string prefix = i < given.target_prefixes.size() ? given.target_prefixes[i] : "";
-    plain.push_back(tagged.emplace_back(tagged_text(texts[i], prefix, given, glossary)).plain());
-    has_tags = has_tags || tagged.back().has_tags();
-  }
-  return has_tags ? translate_plain(plain, given, glossary, hooks, tagged)
-                  : translate_plain(texts, given, glossary, hooks, {});
-}
-
-std::vector<Translation> TranslationEngine::translate_plain(const std::vector<std::string>& texts,
-                                                            const TranslationOptions& given, const Glossary& glossary,
-                                                            const TranslationHooks& hooks,
-                                                            const std::vector<TaggedText>& tagged) const {
-  const auto has_tags = [&](size_t text) { return !tagged.empty() && tagged[text].has_tags(); };
   TranslationOptions options = given;
   options.search = with_head(options.search);
   options.search.alignments |= given.word_alignments;
   const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
   const int64_t room = most_tokens_ - most_language_tokens(tokenizer_.source());
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
-  if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
-    throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
-                                            options.target_prefixes.size(), texts.size()));
+  const std::vector<std::string>& prefixes = options.target_prefixes;
+  if (!prefixes.empty() && prefixes.size() != texts.size())
+    throw std::invalid_argument(
+        fmt::format("the numbers of target prefixes ({}) and texts ({}) differ", prefixes.size(), texts.size()));
+  const Glossary glossary(given.glossary);
+  std::vector<TaggedText> tagged;
+  std::vector<std::string> plain;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    check_utf8(texts[i], "text", i + 1);
+    tagged.push_back(tagged_text(texts[i], prefixes.empty() ? "" : prefixes[i], given, glossary));
+    plain.push_back(tagged.back().plain());
+  }
   const SentenceSplitter splitter = splitter_for(given);
   const SentencesOf sentences_of = [&](size_t text) {
-    return splitter.spans(texts[text], glossary, tagged.empty() ? std::vector<size_t>{} : tagged[text].line_ends());
+    return splitter.spans(plain[text], glossary, tagged[text].line_ends());
   };
-  SourceTexts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_,
+  SourceTexts sources = encode_texts(tokenizer_.source(), plain, options, glossary, parallel_for_,
                                      splits_sentences(given) ? sentences_of : nullptr);
   for (size_t text = 0; text < sources.size(); ++text) {
     std::vector<SourcePart>& parts = sources[text].parts;
-    if (options.search.alignments || has_tags(text)) check_can_be_aligned(sources[text]);
-    if (!options.target_prefixes.empty() && !parts.empty())
-      demand_prefix(parts.front(), options.target_prefixes[text], tokenizer_.target(), options.target_language);
+    if (options.search.alignments || tagged[text].has_tags()) check_can_be_aligned(sources[text]);
+    if (!prefixes.empty() && !parts.empty())
+      demand_prefix(parts.front(), prefixes[text], tokenizer_.target(), options.target_language);
     for (SourcePart& part : parts) {
-      part.has_tags = has_tags(text);
+      part.has_tags = tagged[text].has_tags();
       add_languages(part, languages);
       demand_terms(part, glossary, tokenizer_);
       check_demands_fit(part, most_tokens_);
@@ -221,14 +210,13 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   }
   const SourceCase cases(sources, tokenizer_, options.target_language);
   const auto complete = [&](const Joined& joined) {
-    const size_t text = joined.number;
-    joined.translation.sentences = sources[text].sentences();
-    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, sources, cases, joined);
+    joined.translation.sentences = sources[joined.number].sentences();
+    finish_text(tagged[joined.number], given, sources, cases, joined);
   };
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
     // The parts of a text may be decoded in any order, and a letter's case and a tag's place may depend on what
     // follows.
-    if (sources[text].parts.size() > 1 || sources[text].recased || has_tags(text)) return {};
+    if (sources[text].parts.size() > 1 || sources[text].recased || tagged[text].has_tags()) return {};
     return tokenizer_.target().decode(certain);
   };
   return translate_parts(sources, options, hooks, complete, so_far);

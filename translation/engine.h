@@ -119,13 +119,8 @@ class TranslationEngine {
                                       const TranslationOptions& options, const TranslationHooks& hooks) const;
 
  private:
-  // `tagged`: the texts with their tags; empty where tags are not taken out.
-  std::vector<Translation> translate_plain(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                           const Glossary& glossary, const TranslationHooks& hooks,
-                                           const std::vector<TaggedText>& tagged) const;
-  // True if the options take protected spans out of texts.
-  static bool protects(const TranslationOptions& options);
-  // The text with its tags and protected spans, but for those that `prefix` has or a term of `glossary` overlaps.
+  // The text with the tags and protected spans that the options take out, but for spans that `prefix` has or a term of
+  // `glossary` overlaps.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,
                          const Glossary& glossary) const;
   // With the head for alignments that the options leave open.
@@ -133,10 +128,9 @@ class TranslationEngine {
   bool splits_sentences(const TranslationOptions& options) const;
   SentenceSplitter splitter_for(const TranslationOptions& options) const;
   // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that
-  // they do not ask for, which grow with the square of the text's length. `tagged`: null where there are no tags to put
-  // back.
-  void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
-                   const SourceTexts& sources, const SourceCase& cases, const Joined& joined) const;
+  // they do not ask for, which grow with the square of the text's length.
+  void finish_text(const TaggedText& tagged, const TranslationOptions& options, const SourceTexts& sources,
+                   const SourceCase& cases, const Joined& joined) const;
   // Fills the translations of a batch of parts.
   void search_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options, CallHooks& call_hooks,
                     const SoFar& so_far) const;

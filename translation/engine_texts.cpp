@@ -38,16 +38,13 @@ void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<B
 
 }  // namespace
 
-bool TranslationEngine::protects(const TranslationOptions& options) {
-  return options.protect != Protection::none && !options.search.constraint;
-}
-
 TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
                                           const TranslationOptions& options, const Glossary& glossary) const {
   const auto unprotected = [&] {
     return TaggedText(text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{});
   };
-  if (!protects(options) || text.size() > static_cast<size_t>(kMaxWholeTokens)) return unprotected();
+  const bool protects = options.protect != Protection::none && !options.search.constraint;
+  if (!protects || text.size() > static_cast<size_t>(kMaxWholeTokens)) return unprotected();
   std::optional<std::vector<TermMatch>> terms;  // most texts have no spans, and then nobody asks
   std::vector<std::string> unknown;
   const auto is_protected = [&](const ProtectedSpan& span) {
@@ -69,15 +66,14 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
   return is_blank && !prefix.empty() ? unprotected() : tagged;
 }
 
-void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
-                                    const TranslationOptions& options, const SourceTexts& sources,
-                                    const SourceCase& cases, const Joined& joined) const {
+void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationOptions& options,
+                                    const SourceTexts& sources, const SourceCase& cases, const Joined& joined) const {
   const RecasedText* const read = cases.read(joined.number);
-  const bool has_tags = tagged != nullptr && tagged->has_tags();
+  const bool has_tags = tagged.has_tags();
   std::vector<ByteSpan> spans;
   if (has_tags || options.word_alignments) spans = sources[joined.number].spans();
   std::vector<size_t> words;
-  if (options.word_alignments) words = words_of_spans(spans, read != nullptr ? read->text : text);
+  if (options.word_alignments) words = words_of_spans(spans, read != nullptr ? read->text : tagged.plain());
   if (read != nullptr)
     for (ByteSpan& span : spans) span = read->before(span);
   Translation& translation = joined.translation;
@@ -94,21 +90,21 @@ void TranslationEngine::finish_text(const std::string& text, const TaggedText* t
       restore_case(cases.restore(joined.number, joined.ends, hypothesis.text), *read, tokens, hypothesis, warnings);
     if (has_tags) {
       const auto balanced = balanced_alignment(hypothesis.alignment);
-      TaggedTranslation restored = tagged->place({hypothesis.text, spans, tokens, balanced});
+      TaggedTranslation restored = tagged.place({hypothesis.text, spans, tokens, balanced});
       for (TranslationWarning& warning : warnings) {
-        warning.source = span_in(tagged->source().places, warning.source);
+        warning.source = span_in(tagged.source().places, warning.source);
         warning.target = span_in(restored.places, warning.target);
       }
       for (WordConfidence& word : hypothesis.words) word.place = span_in(restored.places, word.place);
       if (hypothesis.word_alignment && !options.inline_tags)
         hypothesis.word_alignment =
-            links_with_spans(*hypothesis.word_alignment, tagged->source(), hypothesis.text, restored);
+            links_with_spans(*hypothesis.word_alignment, tagged.source(), hypothesis.text, restored);
       hypothesis.text = std::move(restored.text);
     }
     if (!options.search.alignments) hypothesis.alignment.clear();
   }
   if (has_tags)
-    for (const std::string& unknown : tagged->unknown()) add_unknown(translation.unknown, unknown);
+    for (const std::string& unknown : tagged.unknown()) add_unknown(translation.unknown, unknown);
 }
 
 }  // namespace v0
