@@ -213,7 +213,7 @@ struct Engine {
 
 void measure(const Arguments& arguments, const Subject& subject, const Engine& engine, transmute::ThreadPool& pool) {
   const transmute::InferenceModel* inference = engine.inference;
-  const transmute::FixedLength fixed(engine.model, subject.fixed_length);
+  const transmute::testing::WatchedModel fixed = transmute::of_fixed_length(engine.model, subject.fixed_length);
   const transmute::StepModel& used =
       subject.fixed_length > 0 ? static_cast<const transmute::StepModel&>(fixed) : engine.model;
   const transmute::Work work = transmute::work_of(subject.options);

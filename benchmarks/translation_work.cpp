@@ -13,36 +13,6 @@
 
 namespace transmute {
 
-namespace {
-
-class FixedLengthBatch : public DecodingBatch {
- public:
-  FixedLengthBatch(std::unique_ptr<DecodingBatch> batch, int64_t length) : batch_(std::move(batch)), length_(length) {}
-  NextToken step(const Ids& ids, int64_t positions) override {
-    NextToken next = batch_->step(ids, positions);
-    // Each hypothesis ends at the length wanted, and not before.
-    const float end = steps_++ < length_ ? -1e9F : 1e9F;
-    if (const auto* on_device = dynamic_cast<const TensorLogits*>(next.on_device.get())) {
-      on_device->tensor().select(2, special_ids::kEnd).fill_(end);
-    } else {
-      auto* logits = const_cast<float*>(next.logits);  // the batch's own, which it fills anew in each step
-      for (size_t row = 0; row < ids.size(); ++row)
-        logits[row * static_cast<size_t>(next.columns) + special_ids::kEnd] = end;
-    }
-    return next;
-  }
-  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
-    batch_->select(sentences, parents);
-  }
-
- private:
-  std::unique_ptr<DecodingBatch> batch_;
-  int64_t length_;
-  int64_t steps_ = 0;
-};
-
-}  // namespace
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -101,9 +71,18 @@ double measure_roof(const TransformerOptions& o, Precision precision, int thread
   return sum;
 }
 
-std::unique_ptr<DecodingBatch> FixedLength::start(const std::vector<Ids>& sources, AttentionChoice attention,
-                                                  const std::vector<Ids>& shortlists) const {
-  return std::make_unique<FixedLengthBatch>(model_.start(sources, attention, shortlists), length_);
+testing::WatchedModel of_fixed_length(const StepModel& model, int64_t length) {
+  return {model, [length](NextToken& next, const testing::WatchedModel::Step& step) {
+            // Each hypothesis ends at the length wanted, and not before.
+            const float end = step.length < length ? -1e9F : 1e9F;
+            if (const auto* on_device = dynamic_cast<const TensorLogits*>(next.on_device.get())) {
+              on_device->tensor().select(2, special_ids::kEnd).fill_(end);
+            } else {
+              auto* logits = const_cast<float*>(next.logits);  // the batch's own, which it fills anew in each step
+              for (size_t row = 0; row < step.ids.size(); ++row)
+                logits[row * static_cast<size_t>(next.columns) + special_ids::kEnd] = end;
+            }
+          }};
 }
 
 RunResult translate(const StepModel& model, const std::vector<Ids>& sources, const SearchRun& run) {

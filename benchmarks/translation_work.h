@@ -4,7 +4,7 @@
 #include <transmute/common/threads.h>
 #include <transmute/network/options.h>
 #include <transmute/network/precision.h>
-#include <transmute/search/step_model.h>
+#include <transmute/tests/support/watched_model.h>
 
 #include <time.h>
 
@@ -33,18 +33,8 @@ Work work_of(const TransformerOptions& options);
 /// all threads.
 double measure_roof(const TransformerOptions& options, Precision precision, int threads, int64_t rows);
 
-/// Random ids that decode to a fixed length: an untrained network would end anywhere.
-class FixedLength : public StepModel {
- public:
-  /// `model` must outlive the object.
-  FixedLength(const StepModel& model, int64_t length) : model_(model), length_(length) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
-                                       const std::vector<Ids>& shortlists) const override;
-
- private:
-  const StepModel& model_;
-  int64_t length_;
-};
+/// Random ids that decode to a fixed length: an untrained network would end anywhere. `model` must outlive the result.
+testing::WatchedModel of_fixed_length(const StepModel& model, int64_t length);
 
 /// The tokens that a source's translation may be made of; none: all.
 using ShortlistOf = std::function<Ids(const Ids& source)>;

@@ -4,6 +4,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/search/search.h>
 #include <transmute/tests/support/table_model.h>
+#include <transmute/tests/support/watched_model.h>
 
 #include <memory>
 #include <stdexcept>
@@ -24,42 +25,18 @@ using testing::options_of;
 using testing::random_table;
 using testing::sampling_of;
 using testing::TableModel;
+using testing::WatchedModel;
 
 // The same numbers in a tensor, which search reads as it reads a GPU's.
-class TensorModel : public StepModel {
- public:
-  explicit TensorModel(const StepModel& inner) : inner_(inner) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
-                                       const std::vector<Ids>& shortlists) const override {
-    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists), sources.size());
-  }
-
- private:
-  class Batch : public DecodingBatch {
-   public:
-    Batch(std::unique_ptr<DecodingBatch> inner, size_t sentences)
-        : inner_(std::move(inner)), sentences_(static_cast<int64_t>(sentences)) {}
-    NextToken step(const Ids& ids, int64_t positions) override {
-      NextToken next = inner_->step(ids, positions);
-      const auto count = static_cast<int64_t>(ids.size());
-      const torch::Tensor logits =
-          torch::from_blob(const_cast<float*>(next.logits), {sentences_, count / sentences_, next.columns});
-      next.on_device = std::make_shared<const TensorLogits>(logits.to(torch::kDouble), positions);
-      next.logits = nullptr;
-      return next;
-    }
-    void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
-      inner_->select(sentences, parents);
-      sentences_ = static_cast<int64_t>(sentences.size());
-    }
-
-   private:
-    std::unique_ptr<DecodingBatch> inner_;
-    int64_t sentences_;
-  };
-
-  const StepModel& inner_;
-};
+WatchedModel tensor_model(const StepModel& inner) {
+  return {inner, [](NextToken& next, const WatchedModel::Step& step) {
+            const auto rows = static_cast<int64_t>(step.ids.size()) / step.sentences;
+            const torch::Tensor logits =
+                torch::from_blob(const_cast<float*>(next.logits), {step.sentences, rows, next.columns});
+            next.on_device = std::make_shared<const TensorLogits>(logits.to(torch::kDouble), step.positions);
+            next.logits = nullptr;
+          }};
+}
 
 TEST(TensorLogits, LeadToTheSameHypotheses) {
   constexpr int64_t kWords = 7;
@@ -97,7 +74,7 @@ TEST(TensorLogits, LeadToTheSameHypotheses) {
         if (name == "repetition penalty") context.suppressed = {{kB}, {kC, kA}};
         const TableModel model(random_table(11000 + key, kWords), kWords);
         const auto expected = beam_search(model, *requests, options, {}, context);
-        const auto found = beam_search(TensorModel(model), *requests, options, {}, context);
+        const auto found = beam_search(tensor_model(model), *requests, options, {}, context);
         for (size_t i = 0; i < sources.size(); ++i) {
           ASSERT_EQ(found[i].size(), expected[i].size()) << name;
           for (size_t k = 0; k < expected[i].size(); ++k) {
@@ -117,7 +94,7 @@ TEST(TensorLogits, AreRefusedWhereTheyAreNone) {
   const TableModel model(damaged, 3);
   for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives}) {
     EXPECT_THROW(beam_search(model, {Ids{kA}}, options), std::runtime_error);
-    EXPECT_THROW(beam_search(TensorModel(model), {Ids{kA}}, options), std::runtime_error);
+    EXPECT_THROW(beam_search(tensor_model(model), {Ids{kA}}, options), std::runtime_error);
   }
 }
 
@@ -136,7 +113,7 @@ TEST(TensorLogits, NeverMakeATranslationOfWhatIsExcluded) {
   for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives})
     for (const SearchRequest& request : {free, listed}) {
       EXPECT_EQ(beam_search(model, {request}, options, {}, context).at(0).at(0).ids, (Ids{kC, kC, kC}));
-      EXPECT_EQ(beam_search(TensorModel(model), {request}, options, {}, context).at(0).at(0).ids, (Ids{kC, kC, kC}));
+      EXPECT_EQ(beam_search(tensor_model(model), {request}, options, {}, context).at(0).at(0).ids, (Ids{kC, kC, kC}));
     }
   const SearchRequest excluded{{kA}, {kC, kA}};
   EXPECT_THROW(beam_search(model, {excluded}, options_of(1), {}, context), std::invalid_argument);

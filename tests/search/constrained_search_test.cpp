@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/search/search.h>
 #include <transmute/tests/support/table_model.h>
+#include <transmute/tests/support/watched_model.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,53 +35,22 @@ using testing::search_one;
 using ::testing::SizeIs;
 using testing::Table;
 using testing::TableModel;
+using testing::WatchedModel;
 using testing::whole_space;
 using testing::written;
-
-// A table whose attention at step t is given.
-class AttendingModel : public StepModel {
- public:
-  AttendingModel(Table table, std::vector<std::vector<float>> attention)
-      : inner_(std::move(table)), attention_(std::move(attention)) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
-                                       const std::vector<Ids>& shortlists) const override {
-    EXPECT_TRUE(choice.wanted);
-    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists), attention_);
-  }
-
- private:
-  class Batch : public DecodingBatch {
-   public:
-    Batch(std::unique_ptr<DecodingBatch> inner, const std::vector<std::vector<float>>& attention)
-        : inner_(std::move(inner)), attention_(attention) {}
-    NextToken step(const Ids& ids, int64_t positions) override {
-      NextToken next = inner_->step(ids, positions);
-      const auto wide = static_cast<size_t>(positions);
-      next.source_width = static_cast<int64_t>(attention_.front().size());
-      for (size_t row = 0; row < ids.size(); ++row) {
-        const std::vector<float>& weights = attention_.at(step_ + row % wide);
-        next.attention.insert(next.attention.end(), weights.begin(), weights.end());
-      }
-      step_ += wide;
-      return next;
-    }
-    void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
-      inner_->select(sentences, parents);
-    }
-
-   private:
-    std::unique_ptr<DecodingBatch> inner_;
-    std::vector<std::vector<float>> attention_;
-    size_t step_ = 0;
-  };
-  TableModel inner_;
-  std::vector<std::vector<float>> attention_;
-};
 
 TEST(CoveragePenalty, PrefersWhatAttendedToTheWholeSource) {
   // `a` ends after two steps that looked at the first source token alone; `b c` goes on to look at the second.
   const Table table = written({{{}, {{kA, 0.6}, {kB, 0.4}}}, {{kB}, {{kC, 1.0}}}});
-  const AttendingModel model(table, {{0.9F, 0.1F, 0.0F}, {0.5F, 0.2F, 0.3F}, {0.1F, 0.6F, 0.3F}});
+  const std::vector<std::vector<float>> attention{{0.9F, 0.1F, 0.0F}, {0.5F, 0.2F, 0.3F}, {0.1F, 0.6F, 0.3F}};
+  const TableModel without(table);
+  const WatchedModel model(without, [&](NextToken& next, const WatchedModel::Step& step) {
+    EXPECT_TRUE(step.attention.wanted);
+    const std::vector<float>& weights = attention.at(static_cast<size_t>(step.length));
+    next.source_width = static_cast<int64_t>(weights.size());
+    for (size_t row = 0; row < step.ids.size(); ++row)
+      next.attention.insert(next.attention.end(), weights.begin(), weights.end());
+  });
   SearchOptions options = options_of(4, 0, 2);
   options.coverage_beta = 0.5;
   const auto found = beam_search(model, {{kA, kB}}, options).at(0);

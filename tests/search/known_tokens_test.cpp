@@ -4,11 +4,10 @@
 #include <transmute/search/search.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/table_model.h>
+#include <transmute/tests/support/watched_model.h>
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -25,37 +24,8 @@ using testing::options_of;
 using testing::random_table;
 using testing::Table;
 using testing::TableModel;
+using testing::WatchedModel;
 using testing::written;
-
-// A table that counts how often it is asked.
-class CountingModel : public StepModel {
- public:
-  explicit CountingModel(Table table) : inner_(std::move(table)) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
-                                       const std::vector<Ids>& shortlists) const override {
-    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists), *this);
-  }
-
-  mutable std::vector<int64_t> steps;  // their positions
-
- private:
-  class Batch : public DecodingBatch {
-   public:
-    Batch(std::unique_ptr<DecodingBatch> inner, const CountingModel& model) : inner_(std::move(inner)), model_(model) {}
-    NextToken step(const Ids& ids, int64_t positions) override {
-      model_.steps.push_back(positions);
-      return inner_->step(ids, positions);
-    }
-    void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
-      inner_->select(sentences, parents);
-    }
-
-   private:
-    std::unique_ptr<DecodingBatch> inner_;
-    const CountingModel& model_;
-  };
-  TableModel inner_;
-};
 
 TEST(KnownTokens, GoThroughTheModelTogether) {
   const Table table = random_table(9, 5);
@@ -63,11 +33,14 @@ TEST(KnownTokens, GoThroughTheModelTogether) {
   SearchOptions options = options_of(3, 0.6, 3);
   options.max_extra_length = 6;
 
-  CountingModel begun(table);
-  const auto together = beam_search(begun, requests, options);
-  ASSERT_GT(begun.steps.size(), 1U);
-  EXPECT_EQ(begun.steps.front(), 3) << "the tokens of the shortest prefix";
-  EXPECT_EQ(*std::max_element(begun.steps.begin() + 1, begun.steps.end()), 1);
+  const TableModel model(table);
+  std::vector<int64_t> steps;  // their positions
+  const WatchedModel counted(model,
+                             [&](NextToken&, const WatchedModel::Step& step) { steps.push_back(step.positions); });
+  const auto together = beam_search(counted, requests, options);
+  ASSERT_GT(steps.size(), 1U);
+  EXPECT_EQ(steps.front(), 3) << "the tokens of the shortest prefix";
+  EXPECT_EQ(*std::max_element(steps.begin() + 1, steps.end()), 1);
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto alone = beam_search(TableModel(table), {requests[i]}, options).at(0);
     ASSERT_EQ(together[i].size(), alone.size());
@@ -81,10 +54,10 @@ TEST(KnownTokens, GoThroughTheModelTogether) {
   requests[1].prefix.resize(100, kA);
   requests[2].prefix.clear();
   for (SearchRequest& request : requests) request.prefix_is_complete = true;
-  CountingModel scored(table);
-  const auto scores = beam_search(scored, requests, options_of(1));
+  steps.clear();
+  const auto scores = beam_search(counted, requests, options_of(1));
   // 21 steps of three, then the rest of the one that is left.
-  EXPECT_THAT(scored.steps, ElementsAre(21, 64, 16));
+  EXPECT_THAT(steps, ElementsAre(21, 64, 16));
   for (size_t i = 0; i < requests.size(); ++i) {
     EXPECT_EQ(scores[i].at(0).ids, requests[i].prefix);
     EXPECT_NEAR(scores[i][0].log_probability, log_probability(table, requests[i].source, requests[i].prefix), 1e-3);
