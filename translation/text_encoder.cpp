@@ -21,13 +21,6 @@ inline namespace v0 {
 
 namespace {
 
-// A text, or a part of one.
-struct TextPart {
-  size_t text;
-  Ids ids;           // first the language's
-  size_t forced{0};  // number of those
-};
-
 void check(const TextEncoderOptions& options) {
   check_at_least_one(options.batch_size, "batch_size");
   check_at_least_one(options.batch_tokens, "batch_tokens");
@@ -80,7 +73,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   const int64_t room = most_tokens(state_->model.options) - most_language_tokens(tokenizer);
   const int64_t most = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   std::vector<TextVectors> results(texts.size());
-  std::vector<TextPart> parts;
+  std::vector<SourcePart> parts;
   CallHooks call_hooks(hooks, {});
   for (size_t text = 0; text < texts.size(); ++text) {
     call_hooks.check();
@@ -90,15 +83,15 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
     std::vector<Ids> split = split_ids(source.tokens.ids, source.tokens.pieces, most);
     results[text].tokens = std::move(source.tokens.pieces);
     results[text].parts = static_cast<int>(split.size());
-    const Ids& before = source.tag.empty() ? language : source.tag;
-    for (auto& part : split) {
-      part.insert(part.begin(), before.begin(), before.end());
-      parts.push_back({text, std::move(part), before.size()});
+    for (Ids& ids : split) {
+      SourcePart& part = parts.emplace_back(SourcePart{text, "", std::move(ids)});
+      part.tag = source.tag;
+      add_languages(part, {language, {}});
     }
   }
 
   std::vector<size_t> lengths;
-  for (const TextPart& part : parts) lengths.push_back(part.ids.size());
+  for (const SourcePart& part : parts) lengths.push_back(part.ids.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
   const auto width = static_cast<size_t>(d_model());
   std::vector<std::vector<float>> vectors(parts.size());  // of the parts' tokens, [L,D]
@@ -108,9 +101,9 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
     for (const size_t part : batches[b]) sources.push_back(parts[part].ids);
     const std::vector<std::vector<float>> states = state_->network->encode(sources);
     for (size_t row = 0; row < batches[b].size(); ++row) {
-      const TextPart& part = parts[batches[b][row]];
+      const SourcePart& part = parts[batches[b][row]];
       std::vector<float>& own = vectors[batches[b][row]];
-      own.assign(&states[row][part.forced * width], states[row].data() + part.ids.size() * width);
+      own.assign(&states[row][part.forced.source * width], states[row].data() + part.ids.size() * width);
       if (!options.token_vectors) own = sum_of(own, width);
     }
   });
