@@ -12,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct transmute_language_model {
@@ -27,17 +28,18 @@ using transmute::c::read_strings;
 using transmute::c::translator_options;
 using transmute::c::write_options;
 
-transmute::MbrUtility mbr_utility_of(const std::string& name) {
-  if (name == "chrf") return transmute::MbrUtility::chrf;
-  if (name == "bleu") return transmute::MbrUtility::bleu;
-  throw std::invalid_argument("mbr_utility must be \"chrf\" or \"bleu\", not \"" + name + "\"");
-}
-
-transmute::Guard guard_of(const std::string& name) {
-  if (name == "off") return transmute::Guard::off;
-  if (name == "warn") return transmute::Guard::warn;
-  if (name == "retry") return transmute::Guard::retry;
-  throw std::invalid_argument("guard must be \"off\", \"warn\" or \"retry\", not \"" + name + "\"");
+// Gives an option the value of this name; NULL leaves it as it is.
+template <typename Value>
+void choose(Value& option, const char* what, const char* name,
+            const std::vector<std::pair<std::string, Value>>& values) {
+  if (name == nullptr) return;
+  std::string names;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto& [known, value] = values[i];
+    if (name == known) return void(option = value);
+    names += (i == 0 ? "" : i + 1 < values.size() ? ", " : " or ") + ('"' + known + '"');
+  }
+  throw std::invalid_argument(std::string(what) + " must be " + names + ", not \"" + name + '"');
 }
 
 transmute::SentenceSplitting splitting_of(int value) {
@@ -54,25 +56,6 @@ transmute::SentenceSplitting splitting_of(int value) {
           "TRANSMUTE_SPLIT_AUTOMATIC, not " +
           std::to_string(value));
   }
-}
-
-transmute::Protection protection_of(const std::string& name) {
-  if (name == "auto") return transmute::Protection::automatic;
-  if (name == "all") return transmute::Protection::all;
-  if (name == "none") return transmute::Protection::none;
-  throw std::invalid_argument("protect must be \"auto\", \"all\" or \"none\", not \"" + name + "\"");
-}
-
-transmute::LongTexts long_texts_of(const std::string& name) {
-  if (name == "split") return transmute::LongTexts::split;
-  if (name == "fail") return transmute::LongTexts::refused;
-  throw std::invalid_argument("long_texts must be \"split\" or \"fail\", not \"" + name + "\"");
-}
-
-transmute::LetterCase letter_case_of(const std::string& name) {
-  if (name == "adapt") return transmute::LetterCase::adapted;
-  if (name == "keep") return transmute::LetterCase::kept;
-  throw std::invalid_argument("letter_case must be \"adapt\" or \"keep\", not \"" + name + "\"");
 }
 
 // All but the target prefixes, whose number the texts have.
@@ -101,15 +84,22 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   if (given.source_language != nullptr) ours.source_language = given.source_language;
   if (given.target_language != nullptr) ours.target_language = given.target_language;
   ours.mbr.candidates = given.mbr_candidates;
-  if (given.mbr_utility != nullptr) ours.mbr.utility = mbr_utility_of(given.mbr_utility);
+  choose(ours.mbr.utility, "mbr_utility", given.mbr_utility,
+         {{"chrf", transmute::MbrUtility::chrf}, {"bleu", transmute::MbrUtility::bleu}});
   ours.rerank.candidates = given.rerank_candidates;
   ours.rerank.weight = given.rerank_weight;
   if (given.rerank_source_language != nullptr) ours.rerank.source_language = given.rerank_source_language;
   if (given.rerank_target_language != nullptr) ours.rerank.target_language = given.rerank_target_language;
-  if (given.guard != nullptr) ours.guard = guard_of(given.guard);
-  if (given.protect != nullptr) ours.protect = protection_of(given.protect);
-  if (given.long_texts != nullptr) ours.long_texts = long_texts_of(given.long_texts);
-  if (given.letter_case != nullptr) ours.letter_case = letter_case_of(given.letter_case);
+  choose(ours.guard, "guard", given.guard,
+         {{"off", transmute::Guard::off}, {"warn", transmute::Guard::warn}, {"retry", transmute::Guard::retry}});
+  choose(ours.protect, "protect", given.protect,
+         {{"auto", transmute::Protection::automatic},
+          {"all", transmute::Protection::all},
+          {"none", transmute::Protection::none}});
+  choose(ours.long_texts, "long_texts", given.long_texts,
+         {{"split", transmute::LongTexts::split}, {"fail", transmute::LongTexts::refused}});
+  choose(ours.letter_case, "letter_case", given.letter_case,
+         {{"adapt", transmute::LetterCase::adapted}, {"keep", transmute::LetterCase::kept}});
   ours.word_alignments = given.word_alignments != 0;
   ours.suppress_sequences = read_strings(given.suppress_sequences, given.suppress_sequences_size, "sequence");
   if (given.glossary_size > SIZE_MAX / 2)
