@@ -78,9 +78,11 @@ testing::WatchedModel of_fixed_length(const StepModel& model, int64_t length) {
             if (const auto* on_device = dynamic_cast<const TensorLogits*>(next.on_device.get())) {
               on_device->tensor().select(2, special_ids::kEnd).fill_(end);
             } else {
-              auto* logits = const_cast<float*>(next.logits);  // the batch's own, which it fills anew in each step
-              for (size_t row = 0; row < step.ids.size(); ++row)
-                logits[row * static_cast<size_t>(next.columns) + special_ids::kEnd] = end;
+              next.logits = [all = std::move(next.logits), end](int64_t row) {
+                auto* logits = const_cast<float*>(all(row));  // the batch's own, which it fills anew in each step
+                logits[special_ids::kEnd] = end;
+                return logits;
+              };
             }
           }};
 }

@@ -166,8 +166,9 @@ class DeviceBatch : public DecodingBatch {
     NextToken next;
     next.columns = prediction.logits.size(2);
     if (device_.is_cpu()) {
-      logits_ = prediction.logits.contiguous();
-      next.logits = logits_.data_ptr<float>();
+      next.logits = [logits = prediction.logits.contiguous(), columns = next.columns](int64_t row) {
+        return logits.data_ptr<float>() + row * columns;
+      };
     } else {
       next.on_device = std::make_shared<const TensorLogits>(prediction.logits, positions);
     }
@@ -181,7 +182,6 @@ class DeviceBatch : public DecodingBatch {
   std::vector<TransformerBatch> members_;
   int64_t sentences_;
   torch::Device device_;
-  torch::Tensor logits_;  // logits of the last call, on a CPU
 };
 
 }  // namespace

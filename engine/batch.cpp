@@ -80,15 +80,10 @@ class Batch : public DecodingBatch {
     if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
     length_ += positions_;
     w.clock.end(Phase::decoder_rest);
-    if (shortlisted_) {
-      find_shortlisted_logits(x, next);
-    } else {
-      float* logits = w.logits.at_least(rows_ * n.output.outputs());
-      n.output.apply(x, rows_, logits, {}, w.scratch);
-      next.logits = logits;
-      next.columns = n.output.outputs();
-    }
-    w.clock.end(Phase::output_product);
+    columns_ = shortlisted_ ? longest_shortlist() : n.output.outputs();
+    with_logits_ = {};
+    next.columns = columns_;
+    next.logits = [this](int64_t row) { return logits_of(row); };
     return next;
   }
 
@@ -125,7 +120,7 @@ class Batch : public DecodingBatch {
 
   // Adjacent sentences whose rows go through a layer together.
   struct Part {
-    size_t first, end;
+    size_t first = 0, end = 0;
   };
 
   // All sentences, in parts of about equal size.
@@ -193,26 +188,65 @@ class Batch : public DecodingBatch {
     shortlisted_ = true;
   }
 
-  // Each sentence's own logits, side by side: [rows,L]. x: [rows,D].
-  void find_shortlisted_logits(const float* x, NextToken& next) {
-    Workspace& w = *workspace_;
+  int64_t longest_shortlist() const {
     size_t longest = 0;
     for (const Sentence& sentence : sentences_) longest = std::max(longest, sentence.columns.size());
-    next.columns = static_cast<int64_t>(longest);
-    float* to = w.shortlisted_logits.at_least(rows_ * next.columns);
-    next.logits = to;
-    for (auto first = sentences_.begin(), end = first; first != sentences_.end(); first = end) {
-      end = std::find_if(first, sentences_.end(), [&](const Sentence& other) { return other.group != first->group; });
+    return static_cast<int64_t>(longest);
+  }
+
+  const float* logits_of(int64_t row) {
+    if (row < first_row(with_logits_) || row >= end_row(with_logits_)) find_logits(sentences_around(row));
+    return (shortlisted_ ? workspace_->shortlisted_logits : workspace_->logits).data() +
+           (row - first_row(with_logits_)) * columns_;
+  }
+
+  // The sentences whose logits are computed with those of a row: as many as are multiplied at a time, so that the
+  // search finds their logits in the cache.
+  Part sentences_around(int64_t row) const {
+    if (positions_ > 1) return {0, sentences_.size()};  // the search comes back to each sentence for each position
+    const auto sentence = static_cast<size_t>(row / rows_per_sentence_);
+    if (shortlisted_) {
+      const auto is_in_group = [&](const Sentence& other) { return other.group == sentences_[sentence].group; };
+      const auto first = std::find_if(sentences_.begin(), sentences_.end(), is_in_group);
+      const auto end = std::find_if_not(first, sentences_.end(), is_in_group);
+      return {static_cast<size_t>(first - sentences_.begin()), static_cast<size_t>(end - sentences_.begin())};
+    }
+    const auto count =
+        static_cast<size_t>(std::max<int64_t>(1, network_->output.rows_at_a_time() / rows_per_sentence_));
+    const size_t first = sentence / count * count;
+    return {first, std::min(first + count, sentences_.size())};
+  }
+
+  void find_logits(const Part& part) {
+    Workspace& w = *workspace_;
+    w.clock.start();
+    with_logits_ = part;
+    const float* x = w.states.data() + first_row(part) * network_->options.d_model;
+    const int64_t rows = end_row(part) - first_row(part);
+    if (shortlisted_) {
+      find_shortlisted_logits(part, x, w.shortlisted_logits.at_least(rows * columns_));
+    } else {
+      network_->output.apply(x, rows, w.logits.at_least(rows * columns_), {}, w.scratch);
+    }
+    w.clock.end(Phase::output_product);
+  }
+
+  // Each sentence's own logits, side by side. x: [rows,D]; to: [rows,L].
+  void find_shortlisted_logits(const Part& part, const float* x, float* to) {
+    Workspace& w = *workspace_;
+    const auto all = sentences_.begin() + static_cast<int64_t>(part.end);
+    for (auto first = sentences_.begin() + static_cast<int64_t>(part.first), end = first; first != all; first = end) {
+      end = std::find_if(first, all, [&](const Sentence& other) { return other.group != first->group; });
       const PackedLinear& output = w.shortlisted_outputs[first->group];
       const int64_t rows = (end - first) * rows_per_sentence_;
       const float* logits = w.logits.at_least(rows * output.outputs());
       output.apply(x, rows, w.logits.data(), {}, w.scratch);
       x += rows * network_->options.d_model;
       for (auto sentence = first; sentence != end; ++sentence)
-        for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += output.outputs(), to += next.columns) {
+        for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += output.outputs(), to += columns_) {
           float* past = to;
           for (const int32_t column : sentence->columns) *past++ = logits[column];
-          std::fill(past, to + next.columns, -std::numeric_limits<float>::infinity());
+          std::fill(past, to + columns_, -std::numeric_limits<float>::infinity());
         }
     }
   }
@@ -397,6 +431,8 @@ class Batch : public DecodingBatch {
   int64_t rows_per_sentence_ = 1;
   int64_t capacity_ = 0;  // room in a row of the workspace's `past`
   bool shortlisted_ = false;
+  int64_t columns_ = 0;  // of the logits
+  Part with_logits_;     // since the last step
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ class InferenceModel : public NetworkModel {
 
   void check(AttentionChoice attention) const override;
 
-  /// The logits of a step stay valid until the next one. Of the sources of a decoder-only model the number counts.
+  /// A decoder-only model starts as many sentences as there are sources, whatever these are.
   /// @throws std::invalid_argument where a source is longer than the learned positions.
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;

@@ -91,7 +91,7 @@ class EnsembleBatch : public DecodingBatch {
       const int64_t count = columns_.empty() ? mean.columns : columns_[row / (ids.size() / sentences_)];
       average_row(all, static_cast<int64_t>(row), count, &logits_[row * width]);
     }
-    mean.logits = logits_.data();
+    mean.logits = [this, width](int64_t row) { return &logits_[static_cast<size_t>(row) * width]; };
     return mean;
   }
 
@@ -109,7 +109,7 @@ class EnsembleBatch : public DecodingBatch {
   void average_row(const std::vector<NextToken>& all, int64_t row, int64_t count, float* mean) {
     std::vector<ModelRow> models;
     for (const NextToken& next : all) {
-      const LogitsRow logits{next.logits + row * next.columns, count};
+      const LogitsRow logits{next.logits(row), count};
       const double normalizer = finder_.log_normalizer(logits);
       models.push_back({logits.values, std::isinf(normalizer) ? 0.0F : static_cast<float>(normalizer)});
     }

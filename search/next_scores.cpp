@@ -20,9 +20,9 @@ float changed(float logit, double penalty) {
 class ScoresOnCpu : public NextScores {
  public:
   /// @param first the row of sentence 0; the next sentence's is `rows_per_sentence` further
-  ScoresOnCpu(const float* first, int64_t columns, int64_t rows_per_sentence,
+  ScoresOnCpu(const NextToken& next, int64_t first, int64_t rows_per_sentence,
               const std::vector<SentenceSearch>& sentences, CandidateFinder& finder)
-      : first_(first), columns_(columns), rows_per_sentence_(rows_per_sentence), finder_(finder) {
+      : next_(next), first_(first), rows_per_sentence_(rows_per_sentence), finder_(finder) {
     if (sentences.front().changes_logits()) change_logits(sentences);
   }
 
@@ -50,18 +50,18 @@ class ScoresOnCpu : public NextScores {
  private:
   LogitsRow row(const SentenceSearch& sentence, int64_t n) const {
     const int64_t b = sentence.place();
-    const float* values = changed_.empty()
-                              ? first_ + (b * rows_per_sentence_ + n) * columns_
-                              : &changed_[first_changed_[static_cast<size_t>(b)] + static_cast<size_t>(n * columns_)];
-    return {values, sentence.columns(columns_)};
+    const float* values =
+        changed_.empty() ? next_.logits(first_ + b * rows_per_sentence_ + n)
+                         : &changed_[first_changed_[static_cast<size_t>(b)] + static_cast<size_t>(n * next_.columns)];
+    return {values, sentence.columns(next_.columns)};
   }
   void change_logits(const std::vector<SentenceSearch>& sentences) {
     for (size_t b = 0; b < sentences.size(); ++b) {
       first_changed_.push_back(changed_.size());
       for (size_t n = 0; n < sentences[b].live().size(); ++n) {
         const float* logits =
-            first_ + (static_cast<int64_t>(b) * rows_per_sentence_ + static_cast<int64_t>(n)) * columns_;
-        float* copy = &*changed_.insert(changed_.end(), logits, logits + columns_);
+            next_.logits(first_ + static_cast<int64_t>(b) * rows_per_sentence_ + static_cast<int64_t>(n));
+        float* copy = &*changed_.insert(changed_.end(), logits, logits + next_.columns);
         for (const auto& [column, penalty] : sentences[b].changed_logits(n))
           copy[column] = changed(copy[column], penalty);
       }
@@ -72,8 +72,8 @@ class ScoresOnCpu : public NextScores {
     return columns;
   }
 
-  const float* first_;
-  int64_t columns_, rows_per_sentence_;
+  const NextToken& next_;
+  int64_t first_, rows_per_sentence_;
   std::vector<float> changed_;  // copies of the live hypotheses' rows, if any are changed
   std::vector<size_t> first_changed_;
   CandidateFinder& finder_;
@@ -85,8 +85,7 @@ std::unique_ptr<NextScores> make_next_scores(const NextToken& next, int64_t posi
                                              const std::vector<SentenceSearch>& sentences, size_t count,
                                              CandidateFinder& finder) {
   if (next.on_device) return next.on_device->scores(position, sentences, count);
-  return std::make_unique<ScoresOnCpu>(next.logits + position * next.columns, next.columns, rows_per_sentence,
-                                       sentences, finder);
+  return std::make_unique<ScoresOnCpu>(next, position, rows_per_sentence, sentences, finder);
 }
 
 }  // namespace search

@@ -5,6 +5,7 @@
 #include <transmute/network/options.h>
 #include <transmute/tokenizer/special_ids.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -42,9 +43,10 @@ class DeviceLogits {
 /// A model's prediction of the next token of every hypothesis: rows for sentence 0 and its hypotheses (or positions),
 /// then for sentence 1, and so on.
 struct NextToken {
-  /// Unnormalized log-probabilities, float32 [rows,columns], which the batch keeps until its next call. Columns are the
-  /// vocabulary's tokens. With shortlists, column c belongs to token c of the sentence's list, -inf past its end.
-  const float* logits = nullptr;
+  /// Unnormalized log-probabilities of a row, float32 [columns]. Columns are the vocabulary's tokens. With shortlists,
+  /// column c belongs to token c of the sentence's list, -inf past its end. A batch may compute those of neighboring
+  /// sentences when one is asked for: they are valid until another sentence's are, or until the next step.
+  std::function<const float*(int64_t row)> logits{};
   int64_t columns = 0;             ///< V, or the length of the longest shortlist
   std::vector<float> attention{};  ///< [rows,S], if requested: over the source tokens and the end
   int64_t source_width = 0;        ///< S of the attention

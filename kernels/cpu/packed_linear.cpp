@@ -181,6 +181,10 @@ int64_t PackedLinear::padded_outputs() const {
   return blocks_of(outputs_, kPanel) * kPanel;
 }
 
+int64_t PackedLinear::narrow_step() const {
+  return precision_ == Precision::int8 ? kStepBytes : kStepBytes / 2;
+}
+
 int64_t PackedLinear::narrow_size(int64_t per_step) const {
   return padded_outputs() * blocks_of(inputs_, per_step) * per_step;
 }
@@ -300,6 +304,16 @@ void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, 
   }
 }
 
+int64_t PackedLinear::rows_at_a_time() const {
+  // In float32, half of the second-level cache holds the rows.
+  if (precision_ == Precision::float32) return std::max(kRowBlock, second_level_cache() / 2 / (inputs_ * 4));
+  // Narrow rows fit the cache together with their results: these are written 32 outputs wide, and lines that have left
+  // the cache in between cost more than reading the weights once more.
+  constexpr int64_t kCachedBytes = 1 << 20;
+  const int64_t row_bytes = blocks_of(inputs_, narrow_step()) * kStepBytes + outputs_ * 4;
+  return std::min<int64_t>(256, std::max<int64_t>(64, kCachedBytes / row_bytes / 32 * 32));
+}
+
 void PackedLinear::apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
                          ProductScratch& scratch) const {
   if (rows == 0) return;
@@ -315,10 +329,8 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
   const ProductKernels products = product_kernels(simd_);
   const auto transpose = kernels::kernels_for<RowConverters>(simd_).transpose;
   const ProductOutput out{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
-  // A panel of weights is multiplied by all the rows that half of the second-level cache holds. Parts and blocks of
-  // about equal size: the last one should not be left with a row or two.
-  const int64_t fitting = std::max(kRowBlock, second_level_cache() / 2 / (inputs_ * 4));
-  const int64_t most = blocks_of(rows, blocks_of(rows, fitting));
+  // Parts and blocks of about equal size: the last one should not be left with a row or two.
+  const int64_t most = blocks_of(rows, blocks_of(rows, rows_at_a_time()));
   const int64_t panels = blocks_of(outputs_, kPanel);
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first);
@@ -352,14 +364,9 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
 void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
                                 ProductScratch& scratch) const {
   const bool is_int8 = precision_ == Precision::int8;
-  const int64_t per_step = is_int8 ? kStepBytes : kStepBytes / 2;
+  const int64_t per_step = narrow_step();
   const int64_t steps = blocks_of(inputs_, per_step);
-  // A part has, as for float32, as many rows as the second-level cache holds together with their results: these are
-  // written 32 outputs wide, and lines that have left the cache in between cost more than reading the weights once
-  // more.
-  constexpr int64_t kCachedBytes = 1 << 20;
-  const int64_t fitting = kCachedBytes / (steps * kStepBytes + outputs_ * 4) / 32 * 32;
-  const int64_t most = std::min<int64_t>(256, std::max<int64_t>(64, fitting));
+  const int64_t most = rows_at_a_time();
   const ProductOutput whole{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
   const RowConverters& convert = kernels::kernels_for<RowConverters>(simd_);
   const ProductKernels products = product_kernels(simd_);

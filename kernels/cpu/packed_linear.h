@@ -67,6 +67,8 @@ class PackedLinear {
   void apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
 
   int64_t outputs() const { return outputs_; }
+  /// Rows that apply() multiplies with one pass over the weights; of more it makes parts.
+  int64_t rows_at_a_time() const;
 
  private:
   void pack_float32(const std::vector<Rows<float>>& weight);
@@ -77,6 +79,7 @@ class PackedLinear {
   void pack_bias(const float* bias);
   const int8_t* int8_data() const { return panels_.defined() ? panels_.int8s() : int8_.data(); }
   int64_t padded_outputs() const;
+  int64_t narrow_step() const;                  // numbers of a step
   int64_t narrow_size(int64_t per_step) const;  // numbers in bfloat16_ or int8_
   template <class Number, class ConvertRow>
   void pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row);

@@ -6,6 +6,7 @@
 #include <transmute/tests/support/table_model.h>
 #include <transmute/tests/support/watched_model.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -30,9 +31,10 @@ using testing::WatchedModel;
 // The same numbers in a tensor, which search reads as it reads a GPU's.
 WatchedModel tensor_model(const StepModel& inner) {
   return {inner, [](NextToken& next, const WatchedModel::Step& step) {
-            const auto rows = static_cast<int64_t>(step.ids.size()) / step.sentences;
-            const torch::Tensor logits =
-                torch::from_blob(const_cast<float*>(next.logits), {step.sentences, rows, next.columns});
+            const auto rows = static_cast<int64_t>(step.ids.size());
+            const torch::Tensor logits = torch::empty({step.sentences, rows / step.sentences, next.columns});
+            for (int64_t row = 0; row < rows; ++row)
+              std::copy_n(next.logits(row), next.columns, logits.data_ptr<float>() + row * next.columns);
             next.on_device = std::make_shared<const TensorLogits>(logits.to(torch::kDouble), step.positions);
             next.logits = nullptr;
           }};

@@ -312,6 +312,37 @@ void expect_that_many_at_once_are_as_one_by_one(const StepModel& model, const st
   }
 }
 
+// More sentences than have their logits computed together.
+TEST(InferenceModel, HasTheSameLogitsInWhateverOrderRowsAreAskedFor) {
+  const TransformerOptions options = small_options();
+  Transformer transformer(options);
+  std::vector<Ids> sources;
+  while (sources.size() < 300)
+    for (const Ids& source : some_sources(options.source_vocab_size, 20)) sources.push_back(source);
+  for (const bool with_shortlists : {false, true}) {
+    const std::vector<Ids> shortlists(with_shortlists ? sources.size() : 0, Ids{3, 4, 7, 9});
+    for (const auto precision : {Precision::float32, Precision::int8}) {
+      const InferenceModel model(weights_of(transformer), precision);
+      const auto batch = model.start(sources, {}, shortlists);
+      const NextToken next = batch->step(Ids(sources.size(), special_ids::kBegin), 1);
+      std::vector<std::vector<float>> forward;
+      const auto rows = static_cast<int64_t>(sources.size());
+      for (int64_t row = 0; row < rows; ++row) forward.emplace_back(next.logits(row), next.logits(row) + next.columns);
+      for (int64_t row = rows - 1; row >= 0; --row) {
+        ASSERT_TRUE(
+            std::equal(next.logits(row), next.logits(row) + next.columns, forward[static_cast<size_t>(row)].begin()))
+            << precision_name(precision) << ", row " << row;
+      }
+      for (size_t row = 0; row < forward.size(); ++row) {
+        const auto alone =
+            model.start({sources[row]}, {}, with_shortlists ? std::vector<Ids>{shortlists[row]} : shortlists);
+        const NextToken own = alone->step({special_ids::kBegin}, 1);
+        ASSERT_EQ(std::vector<float>(own.logits(0), own.logits(0) + own.columns), forward[row]);
+      }
+    }
+  }
+}
+
 TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
   for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
     for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {

@@ -96,7 +96,7 @@ TEST(SsruInference, ComputesThePaperForEachHypothesisOfABeam) {
         }
         const NextToken next = batch->step(ids, 1);
         for (size_t r = 0; r < rows.size(); ++r)
-          expect_last_logits(next.logits + static_cast<int64_t>(r) * next.columns, options, wanted, rows[r],
+          expect_last_logits(next.logits(static_cast<int64_t>(r)), options, wanted, rows[r],
                              "step " + std::to_string(step) + ", row " + std::to_string(r));
         std::vector<int64_t> staying, parents;
         std::vector<Decoded> children;
@@ -130,14 +130,13 @@ TEST(SsruInference, ReadsKnownTokensAtOnceAsOneByOne) {
   for (int64_t t = 0; t < length; ++t) {
     const NextToken next = one_by_one->step(Ids(kSources.size(), known[static_cast<size_t>(t)]), 1);
     for (int64_t b = 0; b < batch; ++b)
-      for (int64_t v = 0; v < kVocabulary; ++v)
-        ASSERT_EQ(all.logits[(b * length + t) * kVocabulary + v], next.logits[b * kVocabulary + v]);
+      for (int64_t v = 0; v < kVocabulary; ++v) ASSERT_EQ(all.logits(b * length + t)[v], next.logits(b)[v]);
   }
   const Ids more(kSources.size(), 17);
   const NextToken after = at_once->step(more, 1);
-  const std::vector<float> found(after.logits, after.logits + batch * kVocabulary);
   const NextToken expected = one_by_one->step(more, 1);
-  for (size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], expected.logits[i]);
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t v = 0; v < kVocabulary; ++v) ASSERT_EQ(after.logits(b)[v], expected.logits(b)[v]);
 }
 
 TEST(SsruInference, DoesNotDependOnOtherSentences) {
@@ -147,9 +146,8 @@ TEST(SsruInference, DoesNotDependOnOtherSentences) {
     const auto together = model.start(kSources, {}, {}), alone = model.start({kSources[2]}, {}, {});
     for (const int64_t id : {special_ids::kBegin, int64_t{11}, int64_t{6}, int64_t{19}}) {
       const NextToken next = together->step(Ids(kSources.size(), id), 1);
-      const std::vector<float> found(next.logits + 2 * kVocabulary, next.logits + 3 * kVocabulary);
       const NextToken expected = alone->step({id}, 1);
-      for (int64_t v = 0; v < kVocabulary; ++v) ASSERT_EQ(found[static_cast<size_t>(v)], expected.logits[v]);
+      for (int64_t v = 0; v < kVocabulary; ++v) ASSERT_EQ(next.logits(2)[v], expected.logits(0)[v]);
     }
   }
 }

@@ -65,7 +65,7 @@ class TableBatch : public DecodingBatch {
     NextToken next;
     next.columns = vocabulary_;
     if (!shortlists_.empty()) next.columns = keep_lists(rows_per_sentence);
-    next.logits = logits_.data();
+    next.logits = [this, columns = next.columns](int64_t row) { return logits_.data() + row * columns; };
     return next;
   }
 

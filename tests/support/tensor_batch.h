@@ -38,7 +38,10 @@ class TensorBatch {
     const auto tensor = [&](const float* numbers, int64_t width) {
       return torch::from_blob(const_cast<float*>(numbers), {ids.size(0), ids.size(1), width}, torch::kFloat).clone();
     };
-    return {tensor(next.logits, next.columns),
+    std::vector<float> logits;
+    for (int64_t row = 0; row < ids.numel(); ++row)
+      logits.insert(logits.end(), next.logits(row), next.logits(row) + next.columns);
+    return {tensor(logits.data(), next.columns),
             next.attention.empty() ? torch::Tensor() : tensor(next.attention.data(), next.source_width)};
   }
 
