@@ -3,7 +3,7 @@
 
 #include <ATen/Context.h>
 #include <transmute/common/random.h>
-#include <transmute/kernels/cpu/rounding.h>
+#include <transmute/kernels/cpu/rows.h>
 #include <transmute/libtorch/generator_state.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/torch_compat.h>
@@ -216,7 +216,8 @@ void Replicas::set_aside(size_t worker, size_t parameter, torch::Tensor& gradien
   if (!sum.defined()) sum = torch::zeros(gradient.sizes(), gradient.options().dtype(torch::kFloat));
   if (gradient.device().is_cpu()) {
     const torch::Tensor share = gradient.contiguous();
-    kernels::add_bfloat16_to(sum.data_ptr<float>(), share.data_ptr(), share.numel());
+    kernels::active_kernels<kernels::RowKernels<uint16_t>>().add_to(
+        sum.data_ptr<float>(), static_cast<const uint16_t*>(share.data_ptr()), share.numel());
   } else {
     const torch::NoGradGuard no_grad;
     sum.add_(gradient);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/kernels/simd/dispatch.h>
+
 #include <cstdint>
 
 namespace transmute {
@@ -15,29 +17,30 @@ struct AdamStep {
   double epsilon = 0;         ///< added to the root of the squared gradient's mean
   int64_t step = 1;           ///< counts from 1, for the bias corrections
   double gradient_scale = 1;  ///< the gradient is multiplied by this first (clipping)
-  /// Decoupled (Loshchilov and Hutter, 2019): the parameter is multiplied by 1 - learning_rate · weight_decay.
-  double weight_decay = 0;
-  double average_share = 0;  ///< share of the updated parameter in AdamArrays::average
+  /// Learning rate times weight decay, decoupled (Loshchilov and Hutter, 2019): the parameter is multiplied by 1 -
+  /// decay.
+  double decay = 0;
+  double average_share = 0;  ///< share of the updated parameter in AdamKernels::Arrays::average
 };
 
-/// The arrays that an update reads and writes, all of one size.
-struct AdamArrays {
-  float* parameter;
-  float* mean;
-  float* variance;
-  const float* gradient;
-  float* average = nullptr;  ///< the parameters' exponential moving average; null: none
-  void* rounded = nullptr;   ///< the parameters in bfloat16, to nearest, ties to even; null: none
+struct AdamKernels {
+  /// The arrays that an update reads and writes, all of one size.
+  struct Arrays {
+    float* parameter;
+    float* mean;
+    float* variance;
+    const float* gradient;
+    float* average = nullptr;     ///< the parameters' exponential moving average; null: none
+    uint16_t* rounded = nullptr;  ///< the parameters in bfloat16, to nearest, ties to even; null: none
+  };
+  /// Updates `count` parameters, their moments and what else `arrays` has of them in one pass.
+  void (*update)(const Arrays& arrays, int64_t count, const AdamStep& step);
+
+  /// Sum of squares, accumulated in double.
+  double (*sum_of_squares)(const float* values, int64_t count);
+
+  static const AdamKernels baseline, avx2, avx512, avx512_bf16;
 };
-
-/// Updates `count` parameters, their moments and what else `arrays` has of them in one pass.
-void adam_update(const AdamArrays& arrays, int64_t count, const AdamStep& step);
-
-/// total[i] += addend[i].
-void add_to(float* total, const float* addend, int64_t count);
-
-/// Sum of squares, accumulated in double.
-double sum_of_squares(const float* values, int64_t count);
 
 }  // namespace kernels
 }  // namespace v0

@@ -2,12 +2,12 @@
 #include <transmute/training/optimization/fused_adam.h>
 
 #include <transmute/kernels/cpu/adam.h>
-#include <transmute/kernels/cpu/rounding.h>
+#include <transmute/kernels/cpu/rows.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/kernel_tensors.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 namespace transmute {
@@ -48,28 +48,28 @@ void FusedAdam::keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& work
   rounded_ = std::move(copies);
   workers.for_each_chunk(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
-    void* copy = rounded_copy(chunk);
+    uint16_t* copy = rounded_copy(chunk);
     if (copy == nullptr) return;
-    kernels::round_to_bfloat16(copy, moments_.parameters[chunk.parameter].second.data_ptr<float>() + chunk.begin,
-                               chunk.end - chunk.begin);
+    const float* parameter = moments_.parameters[chunk.parameter].second.data_ptr<float>() + chunk.begin;
+    kernels::active_kernels<kernels::RowKernels<uint16_t>>().copy_rounded(copy, parameter, chunk.end - chunk.begin);
   });
 }
 
-void* FusedAdam::rounded_copy(const Chunk& chunk) const {
+uint16_t* FusedAdam::rounded_copy(const Chunk& chunk) const {
   if (chunk.parameter >= rounded_.size() || !rounded_[chunk.parameter].defined()) return nullptr;
-  const torch::Tensor& copy = rounded_[chunk.parameter];
-  return static_cast<char*>(copy.data_ptr()) + chunk.begin * copy.element_size();
+  return kernels::data_of<uint16_t>(rounded_[chunk.parameter]) + chunk.begin;
 }
 
 double FusedAdam::update(const Gradients& given, const Update& update, WorkerCrew& workers) {
   const Gradients gradients = as_arrays(given, moments_.parameters);
   const std::vector<torch::Tensor> sums = memory_for_sums(gradients);
+  const auto& adam = kernels::active_kernels<kernels::AdamKernels>();
   std::vector<double> squares(chunks_.size());
   workers.for_each_chunk(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     const torch::Tensor& sum = sums[chunk.parameter];
     add_shares(gradients, sum, chunk);
-    squares[c] = kernels::sum_of_squares(sum.data_ptr<float>() + chunk.begin, chunk.end - chunk.begin);
+    squares[c] = adam.sum_of_squares(sum.data_ptr<float>() + chunk.begin, chunk.end - chunk.begin);
   });
   double sum = 0;
   for (const double part : squares) sum += part;
@@ -98,16 +98,11 @@ void FusedAdam::add_shares(const Gradients& gradients, const torch::Tensor& sum,
   for (size_t w = 0; w < gradients.size(); ++w) {
     const torch::Tensor& share = gradients[w][chunk.parameter];
     if (!share.defined() || share.is_same(sum)) continue;
-    const void* begin = static_cast<const char*>(share.data_ptr()) + chunk.begin * share.element_size();
-    if (share.scalar_type() == torch::kFloat && w == 0) {
-      std::memcpy(total, begin, static_cast<size_t>(count) * sizeof(float));
-    } else if (share.scalar_type() == torch::kFloat) {
-      kernels::add_to(total, static_cast<const float*>(begin), count);
-    } else if (w == 0) {
-      kernels::widen_bfloat16(total, begin, count);
-    } else {
-      kernels::add_bfloat16_to(total, begin, count);
-    }
+    kernels::with_element_type(share, [&](auto element) {
+      using T = decltype(element);
+      const auto& rows = kernels::active_kernels<kernels::RowKernels<T>>();
+      (w == 0 ? rows.widen : rows.add_to)(total, kernels::data_of<T>(share) + chunk.begin, count);
+    });
   }
 }
 
@@ -123,17 +118,18 @@ void FusedAdam::update_parameters(const std::vector<torch::Tensor>& gradient, do
   if (options.clip_norm > 0 && norm > options.clip_norm) step.gradient_scale = options.clip_norm / norm;
   if (update.average != nullptr) step.average_share = update.average->share(step.step);
   kernels::AdamStep matrix_step = step;
-  matrix_step.weight_decay = options.weight_decay;
+  matrix_step.decay = update.learning_rate * options.weight_decay;
+  const auto& adam = kernels::active_kernels<kernels::AdamKernels>();
   workers.for_each_chunk(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     const size_t p = chunk.parameter;
     const torch::Tensor& parameter = moments_.parameters[p].second;
     const auto at_chunk = [&](const torch::Tensor& tensor) { return tensor.data_ptr<float>() + chunk.begin; };
-    kernels::AdamArrays arrays{at_chunk(parameter), at_chunk(moments_.means[p]), at_chunk(moments_.variances[p]),
-                               at_chunk(gradient[p])};
+    kernels::AdamKernels::Arrays arrays{at_chunk(parameter), at_chunk(moments_.means[p]),
+                                        at_chunk(moments_.variances[p]), at_chunk(gradient[p])};
     if (update.average != nullptr) arrays.average = at_chunk(update.average->values()[p].second);
     arrays.rounded = rounded_copy(chunk);
-    kernels::adam_update(arrays, chunk.end - chunk.begin, parameter.dim() > 1 ? matrix_step : step);
+    adam.update(arrays, chunk.end - chunk.begin, parameter.dim() > 1 ? matrix_step : step);
   });
 }
 

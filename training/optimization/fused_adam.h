@@ -39,7 +39,7 @@ class FusedAdam {
                   const Chunk& chunk) const;
   void update_parameters(const std::vector<torch::Tensor>& gradient, double norm, const Update& update,
                          WorkerCrew& workers);
-  void* rounded_copy(const Chunk& chunk) const;  // null: none
+  uint16_t* rounded_copy(const Chunk& chunk) const;  // null: none
 
   AdamMoments& moments_;
   std::vector<Chunk> chunks_;

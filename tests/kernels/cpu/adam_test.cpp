@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <transmute/kernels/cpu/adam.h>
+#include <transmute/kernels/cpu/rows.h>
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/tensors.h>
@@ -30,13 +31,14 @@ TEST(AddTo, AddsEachElementAndNothingBehindThem) {
     std::vector<float> total = random_floats(size + kGuards, 1);
     const std::vector<float> addend = random_floats(size + kGuards, 2);
     const std::vector<float> before = total;
-    add_to(total.data(), addend.data(), size);
+    active_kernels<RowKernels<float>>().add_to(total.data(), addend.data(), size);
     for (int64_t i = 0; i < size + kGuards; ++i)
       ASSERT_EQ(total[i], i < size ? before[i] + addend[i] : before[i]) << size << ' ' << i;
   }
 }
 
 TEST(SumOfSquares, AddsInDouble) {
+  const auto sum_of_squares = active_kernels<AdamKernels>().sum_of_squares;
   for (const int64_t size : kArraySizes) {
     const std::vector<float> values = random_floats(size + kGuards, 1);
     long double sum = 0;
@@ -60,14 +62,14 @@ AdamStep step_of_the_paper() {
 
 TEST(AdamUpdate, FollowsAlgorithmOneForEverySize) {
   std::vector<int64_t> sizes(std::begin(kArraySizes), std::end(kArraySizes));
-  sizes.insert(sizes.end(), {2047, 2048, 5001});  // it goes through its arrays in blocks of 2,048
+  sizes.insert(sizes.end(), {2047, 2048, 5001});
   for (const Simd level : available_simd())
     for (const int64_t size : sizes) {
       const SimdLimit limit(level);
       const std::string where = "size " + std::to_string(size) + ", Simd " + std::to_string(static_cast<int>(level));
       std::vector<float> parameter = random_floats(size + kGuards, 1);
       std::vector<float> mean(size + kGuards), variance(size + kGuards), average = parameter;
-      std::vector<c10::BFloat16> rounded(size + kGuards);
+      std::vector<uint16_t> rounded(size + kGuards);
       const std::vector<float> start = parameter;
       std::vector<double> exact(parameter.begin(), parameter.end()), exact_average = exact;
       std::vector<double> exact_mean(size), exact_variance(size);
@@ -79,30 +81,32 @@ TEST(AdamUpdate, FollowsAlgorithmOneForEverySize) {
         step.learning_rate = 0.01 * static_cast<double>(t);
         step.step = t;
         step.gradient_scale = t % 2 == 0 ? 0.25 : 1;
-        step.weight_decay = t % 5 == 0 ? 0.1 : 0;
+        const double weight_decay = t % 5 == 0 ? 0.1 : 0;
+        step.decay = step.learning_rate * weight_decay;
         step.average_share = 0.7 / static_cast<double>(t);
-        adam_update({parameter.data(), mean.data(), variance.data(), gradient.data(), average.data(), rounded.data()},
-                    size, step);
+        active_kernels<AdamKernels>().update(
+            {parameter.data(), mean.data(), variance.data(), gradient.data(), average.data(), rounded.data()}, size,
+            step);
         for (int64_t i = 0; i < size; ++i) {
           const double g = gradient[i] * step.gradient_scale;
           exact_mean[i] = 0.9 * exact_mean[i] + 0.1 * g;
           exact_variance[i] = 0.98 * exact_variance[i] + 0.02 * g * g;
           const double corrected_mean = exact_mean[i] / (1 - std::pow(0.9, t));
           const double corrected_variance = exact_variance[i] / (1 - std::pow(0.98, t));
-          exact[i] -= step.learning_rate *
-                      (step.weight_decay * exact[i] + corrected_mean / (std::sqrt(corrected_variance) + 1e-9));
+          exact[i] -=
+              step.learning_rate * (weight_decay * exact[i] + corrected_mean / (std::sqrt(corrected_variance) + 1e-9));
           exact_average[i] += step.average_share * (exact[i] - exact_average[i]);
         }
       }
       for (int64_t i = 0; i < size; ++i) {
         ASSERT_NEAR(parameter[i], exact[i], 5e-6) << where << ", element " << i;
         ASSERT_NEAR(average[i], exact_average[i], 5e-6) << where << ", element " << i;
-        ASSERT_EQ(rounded[i].x, c10::BFloat16(parameter[i]).x) << where << ", element " << i;
+        ASSERT_EQ(rounded[i], c10::BFloat16(parameter[i]).x) << where << ", element " << i;
       }
       for (int64_t i = size; i < size + kGuards; ++i) {
         ASSERT_EQ(parameter[i], start[i]) << where << ", element " << i;
         ASSERT_EQ(average[i], start[i]) << where << ", element " << i;
-        ASSERT_EQ(rounded[i].x, 0) << where << ", element " << i;
+        ASSERT_EQ(rounded[i], 0) << where << ", element " << i;
       }
     }
 }
@@ -115,12 +119,12 @@ TEST(AdamUpdate, IsTheSameWithAndWithoutWhatIsKeptBeside) {
   step.average_share = 0.3;
   const auto updated = [&](bool averages, bool rounds) {
     std::vector<float> parameter = start, mean(size), variance(size), average = start;
-    std::vector<c10::BFloat16> rounded(size);
-    adam_update({parameter.data(), mean.data(), variance.data(), gradient.data(), averages ? average.data() : nullptr,
-                 rounds ? rounded.data() : nullptr},
-                size, step);
+    std::vector<uint16_t> rounded(size);
+    active_kernels<AdamKernels>().update({parameter.data(), mean.data(), variance.data(), gradient.data(),
+                                          averages ? average.data() : nullptr, rounds ? rounded.data() : nullptr},
+                                         size, step);
     EXPECT_EQ(average != start, averages);
-    EXPECT_EQ(std::any_of(rounded.begin(), rounded.end(), [](c10::BFloat16 value) { return value.x != 0; }), rounds);
+    EXPECT_EQ(std::any_of(rounded.begin(), rounded.end(), [](uint16_t value) { return value != 0; }), rounds);
     return parameter;
   };
   const std::vector<float> alone = updated(false, false);
@@ -136,7 +140,7 @@ TEST(AdamUpdate, AddsEpsilonAfterTheBiasCorrection) {
   const float gradient = 2e-9f;
   AdamStep step = step_of_the_paper();
   step.learning_rate = 0.3;
-  adam_update({&parameter, &mean, &variance, &gradient}, 1, step);
+  active_kernels<AdamKernels>().update({&parameter, &mean, &variance, &gradient}, 1, step);
   EXPECT_NEAR(parameter, -0.2, 1e-6);
 }
 
