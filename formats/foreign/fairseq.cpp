@@ -253,14 +253,9 @@ bool is_no_parameter(const std::string& name) {
 }  // namespace
 
 std::string find_fairseq_checkpoint(const std::string& path) {
-  if (fs::is_regular_file(path))
-    return fs::path(path).extension() == ".pt" && !dictionaries_for(fs::absolute(path).parent_path()).empty() &&
-                   !is_torchscript(path)
-               ? path
-               : "";
-  if (!fs::is_directory(path) || dictionaries_for(path).empty()) return "";
-  return the_checkpoint_in(path, {"checkpoint_best.pt", "model.pt"},
-                           [](const fs::path& file) { return file.extension() == ".pt"; });
+  return find_checkpoint(path, {"checkpoint_best.pt", "model.pt"}, [](const fs::path& file) {
+    return file.extension() == ".pt" && !dictionaries_for(file.parent_path()).empty() && !is_torchscript(file.string());
+  });
 }
 
 LoadedModel load_fairseq_checkpoint(const std::string& path) {

@@ -265,10 +265,9 @@ ForeignStackNames names_of(const std::string& stack) {
 }  // namespace
 
 std::string find_joeynmt_checkpoint(const std::string& path) {
-  if (fs::is_regular_file(path))
-    return fs::path(path).extension() == ".ckpt" && fs::exists(fs::absolute(path).parent_path() / kConfig) ? path : "";
-  if (!fs::is_directory(path) || !fs::exists(path_in(path, kConfig))) return "";
-  return the_checkpoint_in(path, {"best.ckpt"}, [](const fs::path& file) { return file.extension() == ".ckpt"; });
+  return find_checkpoint(path, {"best.ckpt"}, [](const fs::path& file) {
+    return file.extension() == ".ckpt" && fs::exists(file.parent_path() / kConfig);
+  });
 }
 
 LoadedModel load_joeynmt_checkpoint(const std::string& path) {

@@ -173,12 +173,9 @@ ForeignStackNames names_of(const std::string& stack, const TensorTable& tensors)
 }  // namespace
 
 std::string find_opennmt_checkpoint(const std::string& path) {
-  const auto is_one = [](const fs::path& file) {
-    return file.extension() == ".pt" && fs::is_regular_file(file) && is_saved(file.string()) &&
-           !is_torchscript(file.string());
-  };
-  if (fs::is_directory(path)) return the_checkpoint_in(path, {}, is_one);
-  return is_one(path) ? path : "";
+  return find_checkpoint(path, {}, [](const fs::path& file) {
+    return file.extension() == ".pt" && is_saved(file.string()) && !is_torchscript(file.string());
+  });
 }
 
 LoadedModel load_opennmt_checkpoint(const std::string& path) {

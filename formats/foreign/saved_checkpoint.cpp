@@ -18,15 +18,20 @@ bool is_torchscript(const std::string& path) {
   return begin == "PK" && ZipArchive(path).has("constants.pkl");
 }
 
-std::string the_checkpoint_in(const std::string& folder, const std::vector<std::string>& best,
-                              const std::function<bool(const std::filesystem::path&)>& is_checkpoint) {
+std::string find_checkpoint(const std::string& path, const std::vector<std::string>& best,
+                            const std::function<bool(const std::filesystem::path&)>& is_checkpoint) {
+  namespace fs = std::filesystem;
+  const auto is_one = [&](const fs::path& file) {
+    return fs::is_regular_file(file) && is_checkpoint(fs::absolute(file));
+  };
+  if (!fs::is_directory(path)) return is_one(path) ? path : "";
   for (const std::string& name : best)
-    if (const std::string file = path_in(folder, name); std::filesystem::exists(file)) return file;
+    if (const std::string file = path_in(path, name); is_one(file)) return file;
   std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (is_checkpoint(entry.path())) found.push_back(entry.path().string());
+  for (const auto& entry : fs::directory_iterator(path))
+    if (is_one(entry.path())) found.push_back(entry.path().string());
   if (found.size() > 1)
-    throw std::runtime_error(fmt::format("{}: has {} checkpoints{}{}; give the path of one", folder, found.size(),
+    throw std::runtime_error(fmt::format("{}: has {} checkpoints{}{}; give the path of one", path, found.size(),
                                          best.empty() ? "" : ", but no ", fmt::join(best, " or ")));
   return found.empty() ? "" : found.front();
 }

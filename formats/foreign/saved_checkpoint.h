@@ -16,11 +16,11 @@ namespace formats {
 /// True for a file of torch.jit.save, which has a record beside what torch.save writes.
 bool is_torchscript(const std::string& path);
 
-/// The checkpoint that a folder stands for: the first of the names in `best` that it has, or its only file that
-/// `is_checkpoint`; empty where it has none.
-/// @throws std::runtime_error where it has several and none of these names
-std::string the_checkpoint_in(const std::string& folder, const std::vector<std::string>& best,
-                              const std::function<bool(const std::filesystem::path&)>& is_checkpoint);
+/// The checkpoint that a path means: a file, or in a folder the first of the names in `best`, or the only file. It is
+/// empty if there is none. `is_checkpoint` gets the absolute paths of regular files.
+/// @throws std::runtime_error where a folder has several and none of these names
+std::string find_checkpoint(const std::string& path, const std::vector<std::string>& best,
+                            const std::function<bool(const std::filesystem::path&)>& is_checkpoint);
 
 /// Calls `use` as read_saved() does, with objects kept as records.
 /// @throws std::runtime_error naming the file, also for what `use` throws as PickleError
