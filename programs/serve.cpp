@@ -243,8 +243,8 @@ void add_flags(CLI::App& app, Arguments& arguments) {
          "a model in any format that translate reads, preceded by its languages: en-de=MODEL, or en:ar/arb_Arab=MODEL "
          "with a name in a multilingual model's vocabulary; for a model folder alone, the languages come from its "
          "data.train_languages or the names of its training files (train.en, train.de), for a package of Argos "
-         "Translate from the package; repeat "
-         "for more languages, also with the same model")
+         "Translate from the package, for a model of Firefox from its name; repeat for more languages, also with the "
+         "same model")
       ->type_name("MODEL")
       ->required();
   app.add_option("--pivot", arguments.pivot,

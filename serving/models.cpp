@@ -19,7 +19,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace transmute {
@@ -68,12 +70,26 @@ void take_languages_of_its_package(const std::string& folder, ModelSource& model
   model.target = language("to_code");
 }
 
+// Takes the languages from the name of a model of Firefox, or of the one in a folder: model.enpt.intgemm.alphas.bin.
+void take_languages_of_its_name(const std::string& path, ModelSource& model) {
+  static const std::regex kName(R"(model\.([a-z]{2})([a-z]{2})\..*bin)");
+  const auto take = [&](const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    std::smatch languages;
+    if (std::regex_match(name, languages, kName)) model = {languages[1], languages[2], path};
+  };
+  take(path);
+  std::error_code no_folder;
+  for (const auto& entry : std::filesystem::directory_iterator(path, no_folder)) take(entry.path());
+}
+
 // The languages that the folder names; empty where it names none.
 ModelSource languages_of_folder(const std::string& folder) {
   ModelSource model{"", "", folder};
   try {
     take_languages_of_its_text(folder, model);
     if (model.source.empty()) take_languages_of_its_package(folder, model);
+    if (model.source.empty()) take_languages_of_its_name(folder, model);
   } catch (const YAML::Exception&) {  // says no languages; opening it says what is wrong with it
   } catch (const std::invalid_argument&) {
   }

@@ -102,6 +102,18 @@ TEST(ModelSource, IsNotWaitedForNorReadWithoutEnd) {
   EXPECT_THAT(refusal(), HasSubstr(config));
 }
 
+TEST(ModelSource, TakesItsLanguagesFromTheNameOfAModelOfFirefox) {
+  const TemporaryFolder folder;
+  for (const char* name : {"model.enpt.intgemm.alphas.bin", "vocab.enpt.spm", "lex.50.50.enpt.s2t.bin"})
+    write_text(folder / name, "");
+  EXPECT_EQ(parsed(folder.path()), "en|pt|" + folder.path());
+  const std::string file = folder / "model.enpt.intgemm.alphas.bin";
+  EXPECT_EQ(parsed(file), "en|pt|" + file);
+  std::filesystem::remove(file);
+  write_text(folder / "model.intgemm.alphas.bin", "");
+  EXPECT_ANY_THROW(parsed(folder.path())) << "a name without languages";
+}
+
 TEST(ModelSource, TakesItsLanguagesFromAPackageOfArgosTranslate) {
   const TemporaryFolder folder;
   const auto with = [&](const std::string& metadata) {
