@@ -31,11 +31,16 @@ int available_cores() {
 
 namespace {
 
+thread_local bool is_started_here = false;  // by start_threads
+
 // Adds threads that run serve(first) … serve(end - 1).
 void start_threads_from(std::vector<std::thread>& threads, int first, int end, const std::function<void(int)>& serve) {
   threads.reserve(threads.size() + static_cast<size_t>(end - first));
   for (int i = first; i < end; ++i) try {
-      threads.emplace_back([serve, i] { serve(i); });
+      threads.emplace_back([serve, i] {
+        is_started_here = true;
+        serve(i);
+      });
     } catch (const std::system_error& error) {
       throw std::runtime_error(
           fmt::format("thread {} of {} cannot be started ({}); use fewer threads, or allow more memory "
@@ -128,16 +133,6 @@ void WorkerCrew::for_each_chunk(size_t count, size_t grain, const std::function<
   });
 }
 
-// The pool whose task a thread runs, and what the thread that waits for the task serves.
-struct ServedPool {
-  const ThreadPool* pool;
-  const ServedPool* caller;
-};
-
-namespace {
-thread_local const ServedPool* served = nullptr;  // the pool that this thread serves
-}
-
 ThreadPool::ThreadPool(int size, std::function<void()> start_thread)
     : state_(std::make_unique<State>()), process_(::getpid()) {
   if (size < 1) throw std::invalid_argument("a thread pool needs at least one thread");
@@ -195,15 +190,12 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
     auto& place = call.next < call.count ? waiting : call.place;
     place.splice(place.end(), waiting, waiting.begin());
     lock.unlock();
-    const ServedPool this_pool{this, call.caller};
-    served = &this_pool;
     std::exception_ptr error;
     try {
       call.task(number);
     } catch (...) {
       error = std::current_exception();
     }
-    served = nullptr;
     lock.lock();
     if (error && (!call.error || number < call.failed_task)) {
       call.error = error;
@@ -219,14 +211,11 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
 
 void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task) {
   if (count == 0) return;
-  for (const ServedPool* waiting = served; waiting != nullptr; waiting = waiting->caller)
-    if (waiting->pool == this)
-      throw std::invalid_argument(
-          "called from a function that this call's own threads run, such as a callback; call it later");
+  if (is_started_here) return one_by_one(count, task);
   if (process_ != ::getpid())
     throw std::runtime_error(
         "the process was forked after the threads were started; open the model in the new process");
-  Call call{task, count, served};
+  Call call{task, count};
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->waiting.splice(state_->waiting.end(), call.place);
   if (count == 1) {

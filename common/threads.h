@@ -23,7 +23,8 @@ TRANSMUTE_API int permitted_cores();
 /// container's), rounded up, where that is less; at least 1.
 TRANSMUTE_API int available_cores();
 
-/// Adds `count` threads to `threads`, which run serve(0), serve(1), …
+/// Adds `count` threads to `threads`, which run serve(0), serve(1), … They run the tasks that they give to a ThreadPool
+/// themselves.
 /// @throws std::runtime_error where the system cannot start one; those before it run, and are the caller's to end.
 TRANSMUTE_API void start_threads(std::vector<std::thread>& threads, int count, const std::function<void(int)>& serve);
 
@@ -71,8 +72,6 @@ class TRANSMUTE_API WorkerCrew {
   bool stop_ = false;
 };
 
-struct ServedPool;
-
 /// Threads that serve many callers at once. Each call brings a number of tasks; the threads take tasks from
 /// the waiting calls in turn, so that a short call does not wait for a long one to end.
 class TRANSMUTE_API ThreadPool {
@@ -88,9 +87,9 @@ class TRANSMUTE_API ThreadPool {
   int size() const { return static_cast<int>(state_->threads.size()); }
 
   /// Runs task(0) … task(count-1), started in this order, on the pool's threads, and returns when all have ended. After
-  /// a task has thrown, no further one is started; the exception of the lowest-numbered task is rethrown.
-  /// @throws std::invalid_argument from within a task of this pool, or of a call that such a task waits for: it might
-  /// wait for itself; std::runtime_error in a forked process, which has none of the threads.
+  /// a task has thrown, no further one is started; the exception of the lowest-numbered task is rethrown. A thread of
+  /// this or another pool runs the tasks itself: pools that waited for each other could wait forever.
+  /// @throws std::runtime_error in a forked process, which has none of the threads.
   void for_each(size_t count, const std::function<void(size_t)>& task);
   ParallelFor parallel_for() {
     return [this](size_t count, const std::function<void(size_t)>& task) { for_each(count, task); };
@@ -100,9 +99,8 @@ class TRANSMUTE_API ThreadPool {
   struct Call {
     const std::function<void(size_t)>& task;
     size_t count;
-    const ServedPool* caller;  // the pool that the calling thread serves
-    size_t next = 0;           // the first task not started
-    size_t running = 0;        // tasks started and not ended
+    size_t next = 0;     // the first task not started
+    size_t running = 0;  // tasks started and not ended
     size_t failed_task = 0;
     std::exception_ptr error{};
     std::condition_variable ended{};

@@ -41,7 +41,7 @@ struct Segment {
 
 /// Limits of the queue and of the batches.
 struct BatcherOptions {
-  int workers = 1;                     ///< batches that are translated at the same time
+  int workers = 1;                     ///< threads, each of which translates one batch at a time
   int64_t batch_size = 64;             ///< segments in each
   size_t max_segments = 4096;          ///< segments that wait at once
   size_t max_bytes = 4 * 1024 * 1024;  ///< bytes of the texts that wait

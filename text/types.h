@@ -284,9 +284,7 @@ struct Translation {
 };
 
 /// Callbacks to follow a call and to stop it. They run on the translator's threads, but never two at a time for one
-/// call. An exception from a callback ends the call. A callback must not call the translator that it belongs to, nor
-/// one whose own callback waits for it: such a call throws std::invalid_argument. Calls of two threads whose callbacks
-/// call each other's translator may wait for each other forever.
+/// call. An exception from a callback ends the call. What a callback translates is translated on its thread alone.
 struct TranslationHooks {
   /// Streams a translation: `so_far` is the part of text number `text`'s best translation that can no longer change.
   /// Called for each further token; the last call for a text has its whole translation, and is the only one if the text

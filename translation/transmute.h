@@ -83,8 +83,7 @@ typedef struct transmute_translation_options {
   int64_t batch_tokens;      /* maximum number of source tokens in a batch, padding included */
   int64_t max_source_tokens; /* longer texts are translated in parts, which are joined */
 
-  /* Callbacks, or NULL. They run on the translator's threads, but never two at a time for one call, and must not call
-   * that translator. */
+  /* Callbacks, or NULL. They run on the translator's threads, but never two at a time for one call. */
   void (*on_text)(void* user, size_t text, const char* so_far); /* the part that can no longer change */
   void (*on_progress)(void* user, size_t done, size_t total);   /* after each text that has content */
   int (*should_stop)(void* user);                               /* nonzero ends the call with the error "cancelled" */

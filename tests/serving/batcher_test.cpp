@@ -170,6 +170,19 @@ TEST_F(ABatcher, LetsAShortSentenceThatIsTheOldestWaitForNoLongOnes) {
   EXPECT_THAT(sizes, ElementsAre(1, 2, 8, 8)) << "the short ones, and the long ones in batches of about one search";
 }
 
+// The model's own thread is one, which a search of the first segment would occupy.
+TEST_F(ABatcher, SearchesOnItsOwnThreads) {
+  Batcher batcher({2});
+  std::vector<Segment> first, second;
+  first.push_back(blocking_segment());
+  ASSERT_TRUE(batcher.submit(std::move(first)));
+  wait_until_running();
+  second.push_back(segment("river"));
+  ASSERT_TRUE(batcher.submit(std::move(second)));
+  EXPECT_EQ(result(1), alone("river"));
+  release();
+}
+
 TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {
   Batcher batcher({1, 64, 3, 40});
   std::vector<Segment> first;

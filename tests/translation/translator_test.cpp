@@ -36,20 +36,15 @@ using testing::message_of;
 using testing::TemporaryFolder;
 using testing::tiny_english;
 
-// It would wait for the thread that it runs on.
-TEST_F(ATranslator, RefusesToBeCalledFromItsCallbacks) {
+TEST_F(ATranslator, CanBeCalledFromItsCallbacks) {
   TranslatorOptions options;
-  options.threads = 2;
-  const Translator translator(model(), options), other(model(), options);
+  options.threads = 1;
+  const Translator translator(model(), options);
   TranslationHooks hooks;
-  std::string message, of_other;
-  hooks.on_progress = [&](size_t, size_t) {
-    message = message_of<std::invalid_argument>([&] { translator.translate("the house", few_tokens()); });
-    of_other = other.translate("the house", few_tokens());
-  };
+  std::string of_callback;
+  hooks.on_progress = [&](size_t, size_t) { of_callback = translator.translate("the house", few_tokens()); };
   translator.translate_batch({"the red house"}, few_tokens(), hooks);
-  EXPECT_THAT(message, HasSubstr("callback"));
-  EXPECT_EQ(of_other, other.translate("the house", few_tokens()));
+  EXPECT_EQ(of_callback, translator.translate("the house", few_tokens()));
 }
 
 // A forked process has none of the threads: it says so, and can open a model of its own before the old one is closed.
