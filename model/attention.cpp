@@ -119,9 +119,9 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
 namespace {
 
 // Linear::forward, which wants its bias in the matrix's type: in training that may be bfloat16, next to float32 biases.
-torch::Tensor project(const torch::nn::Linear& linear, const torch::Tensor& x) {
-  const torch::Tensor& bias = linear->bias;
-  return torch::linear(x, linear->weight, bias.defined() ? bias.to(linear->weight.scalar_type()) : bias);
+torch::Tensor linear(const torch::nn::Linear& map, const torch::Tensor& x) {
+  const torch::Tensor& bias = map->bias;
+  return torch::linear(x, map->weight, bias.defined() ? bias.to(map->weight.scalar_type()) : bias);
 }
 
 Bias bias_of(const MultiHeadAttentionOptions& options) {
@@ -164,24 +164,40 @@ torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const 
   return x.view({x.size(0), x.size(1), options.num_heads, head_width}).transpose(1, 2);  // [B,T,H·K] -> [B,H,T,K]
 }
 
-KeyValue MultiHeadAttentionImpl::project_memory(const torch::Tensor& memory) {
-  return {split_heads(project(key, memory)), split_heads(project(value, memory))};
+torch::Tensor MultiHeadAttentionImpl::project_query(const torch::Tensor& query_input) {
+  return split_heads(linear(query, query_input));
 }
 
-AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_input, const KeyValue& memory,
+KeyValue MultiHeadAttentionImpl::project_memory(const torch::Tensor& memory) {
+  return {split_heads(linear(key, memory)), split_heads(linear(value, memory))};
+}
+
+JoinedProjection MultiHeadAttentionImpl::joined_projection() const {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor weight = kernels::joined_rows({query->weight, key->weight, value->weight});
+  if (!options.bias) return {weight, {}};
+  return {weight, torch::cat({query->bias, key->bias, value->bias}).to(weight.scalar_type())};
+}
+
+QueryKeyValue MultiHeadAttentionImpl::project(const torch::Tensor& x, const JoinedProjection& projection) const {
+  const torch::Tensor product = torch::linear(x, projection.weight, projection.bias);  // [B,T,H·(2K+Kv)]
+  const int64_t keys = options.num_heads * options.d_k, values = options.num_heads * options.d_v;
+  return {split_heads(product.narrow(2, 0, keys)),
+          {split_heads(product.narrow(2, keys, keys)), split_heads(product.narrow(2, 2 * keys, values))}};
+}
+
+AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_heads, const KeyValue& memory,
                                                const torch::Tensor& mask, ReturnWeights return_weights) {
-  AttentionResult heads =
-      pooling(split_heads(project(query, query_input)), memory.key, memory.value, mask, return_weights);  // [B,H,T,Kv]
-  const torch::Tensor joined = heads.output.transpose(1, 2).flatten(2);                                   // [B,T,H·Kv]
-  return {project(output, joined), heads.weights};
+  AttentionResult heads = pooling(query_heads, memory.key, memory.value, mask, return_weights);  // [B,H,T,Kv]
+  const torch::Tensor joined = heads.output.transpose(1, 2).flatten(2);                          // [B,T,H·Kv]
+  return {linear(output, joined), heads.weights};
 }
 
 torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                   const torch::Tensor& mask, int64_t head) {
   TORCH_CHECK_VALUE(head >= 0 && head < options.num_heads, "there is no attention head ", head,
                     " (counted from 0); there are ", options.num_heads);
-  torch::Tensor scores =
-      pooling->score(split_heads(project(query, query_input)), split_heads(project(key, memory))).select(1, head);
+  torch::Tensor scores = pooling->score(project_query(query_input), split_heads(linear(key, memory))).select(1, head);
   if (scores.scalar_type() != torch::kDouble) scores = scores.to(torch::kFloat);
   if (mask.defined()) scores = without_blocked(scores, mask.select(1, 0).logical_not());
   return torch::log_softmax(scores, -1);
@@ -217,7 +233,7 @@ AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input
   if (return_weights == ReturnWeights::no && fuses(query_input, memory, mask))
     return {with_biases(kernels::joined_linear(fused_heads(query_input, memory, mask), output->weight), {output->bias}),
             {}};
-  return attend(query_input, project_memory(memory), mask, return_weights);
+  return attend(project_query(query_input), project_memory(memory), mask, return_weights);
 }
 
 }  // namespace v0

@@ -73,6 +73,18 @@ struct KeyValue {
   torch::Tensor value;  ///< [B,H,S,Kv]
 };
 
+/// A query and the memory that it attends to, projected and split by head.
+struct QueryKeyValue {
+  torch::Tensor query;  ///< [B,H,T,K]
+  KeyValue memory;      ///< [B,H,T,K] and [B,H,T,Kv]
+};
+
+/// The projections of queries, keys and values as one: a step of decoding takes one product where it is prepared once.
+struct JoinedProjection {
+  torch::Tensor weight;  ///< [H·(2K+Kv),D]; shares the parameters' memory if they are adjacent
+  torch::Tensor bias;    ///< [H·(2K+Kv)] in the type of `weight`; undefined without biases
+};
+
 /// Sizes of multi-head attention.
 struct MultiHeadAttentionOptions {
   int64_t d_model = TransformerOptions().d_model;      ///< width of the residual stream, D
@@ -103,10 +115,19 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
   AttentionResult forward(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask = {},
                           ReturnWeights return_weights = ReturnWeights::no);
 
+  /// The queries of `forward`, split by head. query: [B,T,D]; result: [B,H,T,K].
+  torch::Tensor project_query(const torch::Tensor& query);
+
   /// The part of `forward` that depends on the memory only, for decoding to cache. memory: [B,S,D].
   KeyValue project_memory(const torch::Tensor& memory);
 
-  /// The remaining part of `forward`. query: [B,T,D].
+  /// The matrices of queries, keys and values side by side, for `project`. Not differentiable.
+  JoinedProjection joined_projection() const;
+
+  /// project_query and project_memory of the same x, [B,T,D], in one product.
+  QueryKeyValue project(const torch::Tensor& x, const JoinedProjection& projection) const;
+
+  /// The remaining part of `forward`. query: [B,H,T,K].
   AttentionResult attend(const torch::Tensor& query, const KeyValue& memory, const torch::Tensor& mask = {},
                          ReturnWeights return_weights = ReturnWeights::no);
 

@@ -14,19 +14,13 @@ torch::Tensor select_rows(const torch::Tensor& rows, const torch::Tensor& indice
   return rows.defined() && indices.defined() ? rows.index_select(0, indices) : rows;
 }
 
-KeyValue select_rows(const KeyValue& rows, const torch::Tensor& indices) {
-  return {select_rows(rows.key, indices), select_rows(rows.value, indices)};
+// Keys and values side by side, [R,H,S,K+Kv], as what they are.
+KeyValue apart(const torch::Tensor& both, int64_t key_width) {
+  return {both.narrow(3, 0, key_width), both.narrow(3, key_width, both.size(3) - key_width)};
 }
 
 // Tokens for which room is made at once: little beside a sentence, and a long text is seldom copied.
 constexpr int64_t kRoom = 16;
-
-// [R,H,t,K] at the beginning of a buffer of more tokens.
-torch::Tensor with_room(const torch::Tensor& tokens, int64_t capacity) {
-  torch::Tensor buffer = tokens.new_empty({tokens.size(0), tokens.size(1), capacity, tokens.size(3)});
-  buffer.narrow(2, 0, tokens.size(2)).copy_(tokens);
-  return buffer;
-}
 
 // The rows of the cache, B·N; 0 before the first token.
 int64_t hypotheses_in(const DecoderCache& cache) {
@@ -39,38 +33,32 @@ int64_t hypotheses_in(const DecoderCache& cache) {
 }  // namespace
 
 KeyValue DecodedKeyValue::tokens() const {
-  if (!buffer_.key.defined()) return {};
-  return {buffer_.key.narrow(2, 0, length_), buffer_.value.narrow(2, 0, length_)};
+  return buffer_.defined() ? apart(buffer_.narrow(2, 0, length_), key_width_) : KeyValue();
 }
 
 DecodedKeyValue DecodedKeyValue::append(const KeyValue& more) const {
-  const int64_t length = length_ + more.key.size(2);
+  const torch::NoGradGuard no_grad;
   DecodedKeyValue longer = *this;
-  longer.length_ = length;
+  longer.length_ = length_ + more.key.size(2);
+  longer.key_width_ = more.key.size(3);
   int64_t written = length_;
-  if (buffer_.key.defined() && length <= buffer_.key.size(2) && written_->compare_exchange_strong(written, length)) {
-    buffer_.key.narrow(2, length_, length - length_).copy_(more.key);
-    buffer_.value.narrow(2, length_, length - length_).copy_(more.value);
-    return longer;
+  if (!buffer_.defined() || longer.length_ > buffer_.size(2) ||
+      !written_->compare_exchange_strong(written, longer.length_)) {
+    const int64_t capacity = (longer.length_ + kRoom - 1) / kRoom * kRoom;
+    longer.buffer_ =
+        more.key.new_empty({more.key.size(0), more.key.size(1), capacity, more.key.size(3) + more.value.size(3)});
+    if (length_ > 0) longer.buffer_.narrow(2, 0, length_).copy_(buffer_.narrow(2, 0, length_));
+    longer.written_ = std::make_shared<std::atomic<int64_t>>(longer.length_);
   }
-  const int64_t capacity = (length + kRoom - 1) / kRoom * kRoom;
-  const KeyValue past = tokens();
-  const auto together = [&](const torch::Tensor& before, const torch::Tensor& now) {
-    if (!before.defined()) return with_room(now, capacity);
-    torch::Tensor buffer = with_room(before, capacity);
-    buffer.narrow(2, length_, length - length_).copy_(now);
-    return buffer;
-  };
-  longer.buffer_ = {together(past.key, more.key), together(past.value, more.value)};
-  longer.written_ = std::make_shared<std::atomic<int64_t>>(length);
+  torch::Tensor added = longer.buffer_.narrow(2, length_, more.key.size(2));
+  torch::cat_out(added, {more.key, more.value}, 3);
   return longer;
 }
 
 DecodedKeyValue DecodedKeyValue::select(const torch::Tensor& rows) const {
-  if (!buffer_.key.defined()) return *this;
-  DecodedKeyValue selected;
-  selected.buffer_ = {buffer_.key.index_select(0, rows), buffer_.value.index_select(0, rows)};
-  selected.length_ = length_;
+  if (!buffer_.defined()) return *this;
+  DecodedKeyValue selected = *this;
+  selected.buffer_ = buffer_.index_select(0, rows);
   selected.written_ = std::make_shared<std::atomic<int64_t>>(length_);
   return selected;
 }
@@ -78,7 +66,7 @@ DecodedKeyValue DecodedKeyValue::select(const torch::Tensor& rows) const {
 DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::Tensor& parents) const {
   DecoderCache selected{{}, select_rows(source_mask, sentences), length};
   for (const auto& layer : layers)
-    selected.layers.push_back({parents.defined() ? layer.self.select(parents) : layer.self,
+    selected.layers.push_back({layer.projection, parents.defined() ? layer.self.select(parents) : layer.self,
                                select_rows(layer.cells, parents), select_rows(layer.cross, sentences)});
   return selected;
 }
@@ -136,13 +124,16 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, cons
       if (cells.size(1) > 0) result.cache.cells = cells.select(1, -1);
       return torch::relu(cells).view_as(input);
     }
-    result.cache.self = cache.self.append(self_attention->project_memory(rows));
-    return self_attention->attend(rows, result.cache.self.tokens(), self_mask).output.view_as(input);
+    const QueryKeyValue heads = self_attention->project(rows, cache.projection);
+    result.cache.self = cache.self.append(heads.memory);
+    return self_attention->attend(heads.query, result.cache.self.tokens(), self_mask).output.view_as(input);
   });
   // The N hypotheses of a sentence take the place of the T positions, so that they share its keys and values.
   if (cross_attention)
     states = cross_attention_norm(states, [&](const torch::Tensor& input) {
-      AttentionResult attended = cross_attention->attend(input, cache.cross, memory_mask, return_weights);
+      AttentionResult attended =
+          cross_attention->attend(cross_attention->project_query(input),
+                                  apart(cache.cross, cross_attention->options.d_k), memory_mask, return_weights);
       result.cross_weights = attended.weights;
       return attended.output;
     });
@@ -196,9 +187,15 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
 
 DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor& memory_mask) {
   DecoderCache cache{{}, memory_mask, 0};
-  for (auto& layer : layers_)
-    cache.layers.push_back(
-        {{}, {}, layer->cross_attention ? layer->cross_attention->project_memory(memory) : KeyValue()});
+  for (auto& layer : layers_) {
+    DecoderLayerCache own;
+    if (layer->self_attention) own.projection = layer->self_attention->joined_projection();
+    if (layer->cross_attention) {
+      const KeyValue read = layer->cross_attention->project_memory(memory);
+      own.cross = torch::cat({read.key, read.value}, 3);
+    }
+    cache.layers.push_back(std::move(own));
+  }
   return cache;
 }
 

@@ -48,7 +48,8 @@ class TRANSMUTE_API DecodedKeyValue {
   DecodedKeyValue select(const torch::Tensor& rows) const;
 
  private:
-  KeyValue buffer_;  // [R,H,C,K] with C >= length_
+  torch::Tensor buffer_;   // keys and values side by side, [R,H,C,K+Kv] with C >= length_
+  int64_t key_width_ = 0;  // K
   int64_t length_ = 0;
   // Number of tokens in the buffer. A cache of this length may append in place; shorter ones that share the buffer must
   // copy it.
@@ -59,9 +60,10 @@ class TRANSMUTE_API DecodedKeyValue {
 /// SSRU, `cells` instead. `cross`: keys and values of the encoder's output, one row per sentence, [B,H,S,K], shared by
 /// its N hypotheses; undefined in a decoder-only network.
 struct DecoderLayerCache {
-  DecodedKeyValue self;  ///< keys and values of B·N rows
-  torch::Tensor cells;   ///< an SSRU's state, [B·N,D]; undefined before the first token
-  KeyValue cross;        ///< [B,H,S,K]
+  JoinedProjection projection;  ///< of the self-attention; undefined with an SSRU
+  DecodedKeyValue self;         ///< keys and values of B·N rows
+  torch::Tensor cells;          ///< an SSRU's state, [B·N,D]; undefined before the first token
+  torch::Tensor cross;          ///< keys and values side by side, [B,H,S,K+Kv]
 };
 
 /// State of incremental decoding. It is a value: a step takes one cache and returns the next. What a cache has is never

@@ -11,10 +11,7 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-namespace {
-
-// All rows as one matrix, without a copy where they lie together.
-torch::Tensor rows_of(const std::vector<torch::Tensor>& weights) {
+torch::Tensor joined_rows(const std::vector<torch::Tensor>& weights) {
   int64_t rows = 0;
   bool together = true;
   const int64_t columns = weights.front().size(1);
@@ -28,6 +25,8 @@ torch::Tensor rows_of(const std::vector<torch::Tensor>& weights) {
   return together ? weights.front().as_strided({rows, columns}, {columns, 1}) : torch::cat(weights);
 }
 
+namespace {
+
 std::vector<torch::Tensor> defined_ones(const torch::Tensor& first, const torch::Tensor& second,
                                         const torch::Tensor& third) {
   std::vector<torch::Tensor> defined = {first};
@@ -40,7 +39,7 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& first, const MaybeTensor& second, const MaybeTensor& third) {
     context->save_for_backward({x, first, or_undefined(second), or_undefined(third)});
-    const torch::Tensor weight = rows_of(defined_ones(first, or_undefined(second), or_undefined(third)));
+    const torch::Tensor weight = joined_rows(defined_ones(first, or_undefined(second), or_undefined(third)));
     auto sizes = x.sizes().vec();
     sizes.back() = weight.size(0);
     return rows_by_transposed(x.reshape({-1, x.size(-1)}), weight).view(sizes);
@@ -55,7 +54,7 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
     const torch::Tensor gradient = gradients[0].reshape({-1, gradients[0].size(-1)});  // [N,outputs]
     const torch::Tensor to_weights =
         outer_products(gradient, x.reshape({gradient.size(0), x.size(-1)}));  // [outputs,D]
-    torch::autograd::variable_list result = {rows_by(gradient, rows_of(weights)).view(x.sizes()), {}, {}, {}};
+    torch::autograd::variable_list result = {rows_by(gradient, joined_rows(weights)).view(x.sizes()), {}, {}, {}};
     int64_t row = 0;
     for (size_t i = 0; i < weights.size(); ++i) {
       result[i + 1] = to_weights.narrow(0, row, weights[i].size(0));

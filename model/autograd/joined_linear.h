@@ -15,6 +15,9 @@ namespace kernels {
 torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second = {},
                             const torch::Tensor& third = {});
 
+/// The rows of several matrices, [outputᵢ,D], as one matrix, without a copy where they are adjacent in memory.
+torch::Tensor joined_rows(const std::vector<torch::Tensor>& weights);
+
 /// Moves the numbers of some parameters into one block of memory, next to each other.
 void join(const std::vector<torch::Tensor>& parameters);
 

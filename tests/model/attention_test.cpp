@@ -297,7 +297,8 @@ TEST(MultiHeadAttention, KeepsTheHalvesOfItsWorkApart) {
   const KeyValue projected = attention->project_memory(memory);
   EXPECT_EQ(projected.key.sizes(), torch::IntArrayRef({2, 3, 6, 5}));
   EXPECT_EQ(projected.value.sizes(), torch::IntArrayRef({2, 3, 6, 7}));
-  EXPECT_TRUE(torch::equal(attention->attend(query, projected).output, attention(query, memory).output));
+  EXPECT_TRUE(torch::equal(attention->attend(attention->project_query(query), projected).output,
+                           attention(query, memory).output));
 }
 
 TEST(MultiHeadAttention, PropagatesGradientsForEveryScoreFunction) {

@@ -118,7 +118,7 @@ TEST(DeviceOperations, ADecodingStepTakesAFixedNumberAndWaitsForNone) {
   EXPECT_EQ(listed(second.asked), listed(tenth.asked));
   EXPECT_EQ(listed(tenth.waits), "");
   const int of_a_layer = total(of_decoding_step(3, 5).asked) - total(of_decoding_step(2, 5).asked);
-  EXPECT_LE(of_a_layer, 37);
+  EXPECT_LE(of_a_layer, 31);
   EXPECT_LE(total(tenth.asked) - 2 * of_a_layer, 3) << listed(tenth.asked);
 }
 
