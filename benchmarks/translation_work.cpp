@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/benchmarks/translation_work.h>
 
+#include <c10/core/InferenceMode.h>
 #include <transmute/device/tensor_logits.h>
 #include <transmute/kernels/cpu/packed_linear.h>
 #include <transmute/libtorch/libtorch.h>
@@ -76,6 +77,7 @@ testing::WatchedModel of_fixed_length(const StepModel& model, int64_t length) {
             // Each hypothesis ends at the length wanted, and not before.
             const float end = step.length < length ? -1e9F : 1e9F;
             if (const auto* on_device = dynamic_cast<const TensorLogits*>(next.on_device.get())) {
+              const c10::InferenceMode inference;  // as the step that made the tensor
               on_device->tensor().select(2, special_ids::kEnd).fill_(end);
             } else {
               next.logits = [all = std::move(next.logits), end](int64_t row) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/device/transformer_step_model.h>
 
+#include <c10/core/InferenceMode.h>
 #include <transmute/device/tensor_logits.h>
+#include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/plain_errors.h>
 #include <transmute/libtorch/threading.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace transmute {
@@ -30,16 +33,27 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources) {
 
 namespace {
 
-// True for 0, 1, 2, … .
-bool counts_up(const std::vector<int64_t>& numbers) {
-  for (size_t i = 0; i < numbers.size(); ++i)
-    if (numbers[i] != static_cast<int64_t>(i)) return false;
-  return true;
+// 0, 1, 2, … .
+std::vector<int64_t> counted_up(int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+std::vector<int64_t> chosen(const std::vector<int64_t>& numbers, const std::vector<int64_t>& places) {
+  std::vector<int64_t> found;
+  for (const int64_t place : places) found.push_back(numbers.at(static_cast<size_t>(place)));
+  return found;
+}
+
+bool have_one_length(const std::vector<Ids>& sources) {
+  return std::all_of(sources.begin(), sources.end(),
+                     [&](const Ids& source) { return source.size() == sources.front().size(); });
 }
 
 // The prediction of one of the transformers.
 struct Prediction {
-  torch::Tensor logits;     // float32 [B,N,V] or [B,N,L] on the device
+  torch::Tensor logits;     // [B,N,V] or [B,N,L] on the device
   torch::Tensor attention;  // float32 [B,N,S] on the CPU, if requested
 };
 
@@ -48,13 +62,16 @@ class TransformerBatch {
  public:
   TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources,
                    AttentionChoice attention, const std::vector<Ids>& shortlists)
-      : transformer_(std::move(transformer)), device_(device), attention_(attention) {
-    const torch::NoGradGuard no_grad;
-    sentences_ = rows_ = static_cast<int64_t>(sources.size());
-    const torch::Tensor ids =
-        transformer_->encoder ? padded_sources(sources) : torch::empty({sentences_, 0}, torch::kLong);
-    cache_ = transformer_->start_decoding(transformer_->encode(ids.to(device_)));
-    if (!shortlists.empty()) take(shortlists);
+      : transformer_(std::move(transformer)), attention_(attention) {
+    const c10::InferenceMode inference;
+    const torch::Tensor ids = transformer_->encoder
+                                  ? padded_sources(sources)
+                                  : torch::empty({static_cast<int64_t>(sources.size()), 0}, torch::kLong);
+    EncodedSource encoded = transformer_->encode(on_device(ids, device));
+    // A mask that hides nothing would be applied in each layer of each step.
+    if (transformer_->options.source_end && have_one_length(sources)) encoded.mask = torch::Tensor();
+    cache_ = transformer_->start_decoding(encoded);
+    if (!shortlists.empty()) take(shortlists, device);
   }
 
   // ids: [B,N] on the device, or [B,T] for several positions.
@@ -63,7 +80,7 @@ class TransformerBatch {
     DecoderStep result =
         positions > 1 ? transformer_->extend(ids, cache_, wanted) : transformer_->step(ids, cache_, wanted);
     cache_ = std::move(result.cache);
-    Prediction next{transformer_->project(result.states).to(torch::kFloat), {}};
+    Prediction next{transformer_->project(result.states), {}};
     if (columns_.defined()) next.logits = shortlisted(next.logits);
     if (attention_.wanted) {
       const auto layer =
@@ -77,20 +94,14 @@ class TransformerBatch {
     return next;
   }
 
-  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) {
-    const bool all_stay = static_cast<int64_t>(sentences.size()) == sentences_;
-    const auto rows = static_cast<int64_t>(parents.size());
-    const bool in_place = all_stay && rows == rows_ && counts_up(parents);  // a greedy search's, for one
-    sentences_ = static_cast<int64_t>(sentences.size());
-    rows_ = rows;
-    if (in_place) return;
-    const torch::Tensor kept = torch::tensor(sentences, torch::kLong).to(device_);
-    cache_ = cache_.select(all_stay ? torch::Tensor() : kept, torch::tensor(parents, torch::kLong).to(device_));
-    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, kept);
+  // sentences: [B'] and parents: [B'·N'] on the device, as DecoderCache::select() takes them.
+  void select(const torch::Tensor& sentences, const torch::Tensor& parents) {
+    cache_ = cache_.select(sentences, parents);
+    if (columns_.defined() && sentences.defined()) columns_ = columns_.index_select(0, sentences);
   }
 
  private:
-  void take(const std::vector<Ids>& shortlists) {
+  void take(const std::vector<Ids>& shortlists, torch::Device device) {
     const int64_t vocabulary = transformer_->options.target_vocab_size;
     size_t longest = 0;
     for (const Ids& shortlist : shortlists) {
@@ -104,7 +115,7 @@ class TransformerBatch {
       std::copy(shortlist.begin(), shortlist.end(), row);
       row += longest;
     }
-    columns_ = columns_.to(device_);
+    columns_ = on_device(columns_, device);
   }
 
   // logits: [B,N,V]; result: [B,N,L].
@@ -117,11 +128,8 @@ class TransformerBatch {
   static constexpr int64_t kNoToken = -1;  // beyond the end of a shortlist
 
   Transformer transformer_;
-  torch::Device device_;
   AttentionChoice attention_;
   DecoderCache cache_;
-  int64_t sentences_ = 0;
-  int64_t rows_ = 0;       // hypotheses of all sentences
   torch::Tensor columns_;  // [B,L]: the sentences' shortlists; undefined where there are none
 };
 
@@ -130,43 +138,69 @@ Prediction mean_of(const std::vector<Prediction>& all) {
   if (all.size() == 1) return all.front();
   std::vector<torch::Tensor> log_probs, attention;
   for (const Prediction& prediction : all) {
-    log_probs.push_back(torch::log_softmax(prediction.logits, -1));
+    log_probs.push_back(torch::log_softmax(prediction.logits, -1, torch::kFloat));
     if (prediction.attention.defined()) attention.push_back(prediction.attention);
   }
   return {torch::logsumexp(torch::stack(log_probs), {0}) - std::log(static_cast<double>(all.size())),
           attention.empty() ? torch::Tensor() : torch::stack(attention).mean(0)};
 }
 
-// The sentences being decoded by all of them.
+// The sentences being decoded by all of them, in LibTorch's inference mode, whose operations cost the host less than
+// those without gradients. A selection waits for the next step: its numbers go to the device with that step's tokens,
+// in one copy.
 class DeviceBatch : public DecodingBatch {
  public:
   DeviceBatch(std::vector<TransformerBatch> members, size_t sentences, torch::Device device)
-      : members_(std::move(members)), sentences_(static_cast<int64_t>(sentences)), device_(device) {}
+      : members_(std::move(members)), device_(device) {
+    select_all(static_cast<int64_t>(sentences), static_cast<int64_t>(sentences));
+  }
 
   NextToken step(const Ids& ids, int64_t positions) override {
     return with_plain_errors([&] {
-      const torch::NoGradGuard no_grad;
-      const torch::Tensor on_device = torch::tensor(ids, torch::kLong).view({sentences_, -1}).to(device_);
+      const c10::InferenceMode inference;
+      const torch::Tensor tokens = with_selection(ids).view({static_cast<int64_t>(selected_sentences_.size()), -1});
       std::vector<Prediction> all;
-      for (TransformerBatch& member : members_) all.push_back(member.step(on_device, positions));
+      for (TransformerBatch& member : members_) all.push_back(member.step(tokens, positions));
       return next_token(mean_of(all), positions);
     });
   }
 
   void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
-    with_plain_errors([&] {
-      const torch::NoGradGuard no_grad;
-      for (TransformerBatch& member : members_) member.select(sentences, parents);
-    });
-    sentences_ = static_cast<int64_t>(sentences.size());
+    selected_sentences_ = chosen(selected_sentences_, sentences);
+    selected_rows_ = chosen(selected_rows_, parents);
   }
 
  private:
+  // The ids on the device, for the sentences and hypotheses that were selected.
+  torch::Tensor with_selection(const Ids& ids) {
+    const bool all_stay = selected_sentences_ == counted_up(sentences_);
+    const bool in_place = all_stay && selected_rows_ == counted_up(rows_);  // a greedy search's, for one
+    Ids numbers = ids;
+    if (!in_place) numbers.insert(numbers.end(), selected_rows_.begin(), selected_rows_.end());
+    if (!all_stay) numbers.insert(numbers.end(), selected_sentences_.begin(), selected_sentences_.end());
+    const torch::Tensor on_host = torch::empty({static_cast<int64_t>(numbers.size())}, torch::kLong);
+    std::copy(numbers.begin(), numbers.end(), on_host.data_ptr<int64_t>());
+    const torch::Tensor all = on_device(on_host, device_);
+    const auto tokens = static_cast<int64_t>(ids.size()), rows = static_cast<int64_t>(selected_rows_.size());
+    if (!in_place)
+      for (TransformerBatch& member : members_)
+        member.select(all_stay ? torch::Tensor() : all.slice(0, tokens + rows), all.slice(0, tokens, tokens + rows));
+    select_all(static_cast<int64_t>(selected_sentences_.size()), rows);
+    return all.slice(0, 0, tokens);
+  }
+
+  void select_all(int64_t sentences, int64_t rows) {
+    sentences_ = sentences;
+    rows_ = rows;
+    selected_sentences_ = counted_up(sentences);
+    selected_rows_ = counted_up(rows);
+  }
+
   NextToken next_token(const Prediction& prediction, int64_t positions) {
     NextToken next;
     next.columns = prediction.logits.size(2);
     if (device_.is_cpu()) {
-      next.logits = [logits = prediction.logits.contiguous(), columns = next.columns](int64_t row) {
+      next.logits = [logits = prediction.logits.to(torch::kFloat).contiguous(), columns = next.columns](int64_t row) {
         return logits.data_ptr<float>() + row * columns;
       };
     } else {
@@ -180,8 +214,9 @@ class DeviceBatch : public DecodingBatch {
   }
 
   std::vector<TransformerBatch> members_;
-  int64_t sentences_;
   torch::Device device_;
+  int64_t sentences_ = 0, rows_ = 0;                         // of the last call
+  std::vector<int64_t> selected_sentences_, selected_rows_;  // of these, for the next
 };
 
 }  // namespace
@@ -211,9 +246,9 @@ std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids
 std::vector<std::vector<float>> TransformerStepModel::encode(const std::vector<Ids>& sources) const {
   if (device_.is_cpu()) run_operations_on_this_thread_only();
   return with_plain_errors([&] {
-    const torch::NoGradGuard no_grad;
+    const c10::InferenceMode inference;
     Transformer transformer = transformers_.front();
-    const torch::Tensor states = transformer->encode(padded_sources(sources).to(device_))
+    const torch::Tensor states = transformer->encode(on_device(padded_sources(sources), device_))
                                      .memory.slice(1, transformer->options.source_begin ? 1 : 0)
                                      .to(torch::kCPU, torch::kFloat)
                                      .contiguous();  // [B,S,D]

@@ -31,6 +31,13 @@ int worker_count(int threads, torch::Device device) {
   return worker_count(threads, Device{device.is_cpu() ? Device::Kind::cpu : Device::Kind::gpu});
 }
 
+torch::Tensor on_device(const torch::Tensor& x, torch::Device device) {
+  if (!device.is_cuda()) return x.to(device);
+  torch::Tensor locked = torch::empty(x.sizes(), x.options().pinned_memory(true));
+  locked.copy_(x);
+  return locked.to(device, /*non_blocking=*/true);
+}
+
 }  // namespace v0
 }  // namespace transmute
 

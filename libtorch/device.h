@@ -16,6 +16,10 @@ torch::Device parse_device(const std::string& name);
 /// worker_count() for LibTorch's devices.
 int worker_count(int threads, torch::Device device);
 
+/// `x`, which is on the CPU, on that device. On a GPU it goes through page-locked memory, so that nobody waits for the
+/// GPU to fetch it.
+torch::Tensor on_device(const torch::Tensor& x, torch::Device device);
+
 /// LibTorch's type for the numbers of a precision.
 inline torch::Dtype dtype_of(Precision precision) {
   switch (precision) {

@@ -64,8 +64,8 @@ class SentenceSearch {
   /// Tokens that are never chosen, beside padding, unknown and begin; none where they have no columns.
   const Ids& excluded() const;
   int64_t beam() const { return options_.beam_size; }
-  /// Candidates that a step needs: N of them at most can be ends.
-  size_t candidates() const { return static_cast<size_t>(2 * beam()); }
+  /// Candidates that a step needs: N of them at most can be ends. Greedy search is done at the first end.
+  size_t candidates() const { return static_cast<size_t>(beam() == 1 ? 1 : 2 * beam()); }
   bool has_terms() const { return term_tokens_ > 0; }
   const std::vector<LiveHypothesis>& live() const { return live_; }
   /// Tokens of each live hypothesis.

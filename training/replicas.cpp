@@ -4,6 +4,7 @@
 #include <ATen/Context.h>
 #include <transmute/common/random.h>
 #include <transmute/kernels/cpu/rows.h>
+#include <transmute/libtorch/device.h>
 #include <transmute/libtorch/generator_state.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/torch_compat.h>
@@ -96,17 +97,9 @@ void Replicas::make_rounded_replicas() {
 TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const {
   GuidedAttention guided{{}, guidance_.layer, guidance_.head};
   const bool is_guided = replica->is_training() && guidance_.weight > 0 && batch.alignment.defined();
-  if (is_guided) guided.wanted = on_device(batch.alignment);
-  return replica->loss(on_device(batch.source), on_device(batch.target_in), on_device(batch.target_out), options,
-                       is_guided ? &guided : nullptr);
-}
-
-// Through page-locked memory, so that nobody waits for a GPU to fetch it.
-torch::Tensor Replicas::on_device(const torch::Tensor& x) const {
-  if (!device_.is_cuda()) return x.to(device_);
-  torch::Tensor locked = torch::empty(x.sizes(), x.options().pinned_memory(true));
-  locked.copy_(x);
-  return locked.to(device_, /*non_blocking=*/true);
+  if (is_guided) guided.wanted = on_device(batch.alignment, device_);
+  return replica->loss(on_device(batch.source, device_), on_device(batch.target_in, device_),
+                       on_device(batch.target_out, device_), options, is_guided ? &guided : nullptr);
 }
 
 void Replicas::sum_over(ProcessGroup& group) {

@@ -98,7 +98,6 @@ class Replicas {
   void complete_own(size_t worker, size_t parameter);
   void complete_rest(size_t worker);
   void add_shares(size_t parameter, torch::Tensor& sum);
-  torch::Tensor on_device(const torch::Tensor& x) const;
   TrainingLoss batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const;
   void make_rounded_replicas();
   void set_gradients_aside(size_t worker);

@@ -149,10 +149,10 @@ torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const 
   check_same_device({table, ids, positions});
   // Learned positions want a gradient of their own.
   if (cuda::takes_rows(table) && !options.has_gaps && !positions.requires_grad())
-    return DeviceEmbed::apply(table, ids, positions, options.scale, options.dropout);
+    return recorded<DeviceEmbed>(table, ids, positions, options.scale, options.dropout);
   if (!has_kernels(table) || positions.requires_grad()) return embed_plain(table, ids, positions, options);
-  return FusedEmbed::apply(table, ids, positions, options.scale, options.dropout, options.sparse_gradient,
-                           options.has_gaps);
+  return recorded<FusedEmbed>(table, ids, positions, options.scale, options.dropout, options.sparse_gradient,
+                              options.has_gaps);
 }
 
 }  // namespace kernels

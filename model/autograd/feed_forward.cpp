@@ -98,7 +98,7 @@ torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& w
   const bool has_rows = has_kernels(x) || (cuda::takes_rows(x) && weight.size(0) % cuda::kVector == 0);
   if (!has_rows || weight.scalar_type() != x.scalar_type())
     return linear_relu_dropout_plain(x, weight, bias, probability);
-  return FusedInner::apply(x, weight, bias, probability);
+  return recorded<FusedInner>(x, weight, bias, probability);
 }
 
 }  // namespace kernels

@@ -68,7 +68,7 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
 
 torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second,
                             const torch::Tensor& third) {
-  return PackedLinear::apply(x, first, if_defined(second), if_defined(third));
+  return recorded<PackedLinear>(x, first, if_defined(second), if_defined(third));
 }
 
 void join(const std::vector<torch::Tensor>& parameters) {

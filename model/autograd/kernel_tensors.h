@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 #include <transmute/libtorch/torch_compat.h>
 
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 // Between tensors and the plain arrays that the kernels of lanes/ take.
 namespace transmute {
@@ -54,6 +56,14 @@ inline void check_same_device(std::initializer_list<torch::Tensor> tensors) {
 inline void check_first_derivative() {
   TORCH_CHECK(!torch::GradMode::is_enabled(),
               "the fused operations have no second derivative (create_graph); use a network in float64");
+}
+
+/// F::apply, without the graph's node where none is recorded: a step of decoding would make dozens of them for nothing.
+template <class F, class... Arguments>
+torch::Tensor recorded(Arguments&&... arguments) {
+  if (torch::GradMode::is_enabled()) return F::apply(std::forward<Arguments>(arguments)...);
+  torch::autograd::AutogradContext context;
+  return F::forward(&context, std::forward<Arguments>(arguments)...);
 }
 
 /// One-dimensional parameters are float32 whatever the matrices are.

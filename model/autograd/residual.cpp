@@ -255,7 +255,7 @@ torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch) 
   check(residual, branch);
   if (!has_sums(residual) || branch.product.scalar_type() != residual.scalar_type())
     return residual_add_plain(residual, branch);
-  return FusedAdd::apply(residual, branch.product, if_defined(branch.bias), branch.dropout);
+  return recorded<FusedAdd>(residual, branch.product, if_defined(branch.bias), branch.dropout);
 }
 
 torch::Tensor residual_norm(const Residual& residual, const Branch& branch, const NormParameters& norm) {
@@ -263,14 +263,14 @@ torch::Tensor residual_norm(const Residual& residual, const Branch& branch, cons
   check(residual.stream, norm);
   if (!has_norms(residual.stream) || branch.product.scalar_type() != residual.stream.scalar_type())
     return residual_norm_plain(residual, branch, norm);
-  return FusedNorm::apply(MaybeTensor(residual.stream), branch.product, if_defined(branch.bias), norm.weight,
-                          norm.shift, residual.scale, norm.epsilon, branch.dropout);
+  return recorded<FusedNorm>(MaybeTensor(residual.stream), branch.product, if_defined(branch.bias), norm.weight,
+                             norm.shift, residual.scale, norm.epsilon, branch.dropout);
 }
 
 torch::Tensor layer_norm(const torch::Tensor& x, const NormParameters& norm) {
   check(x, norm);
   if (!has_norms(x)) return layer_norm_plain(x, norm);
-  return FusedNorm::apply(MaybeTensor(), x, MaybeTensor(), norm.weight, norm.shift, 1.0, norm.epsilon, 0.0);
+  return recorded<FusedNorm>(MaybeTensor(), x, MaybeTensor(), norm.weight, norm.shift, 1.0, norm.epsilon, 0.0);
 }
 
 }  // namespace kernels

@@ -4,8 +4,11 @@
 
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
+#include <transmute/device/tensor_logits.h>
+#include <transmute/device/transformer_step_model.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/search/next_scores.h>
 #include <transmute/tests/support/new_transformer.h>
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/training/optimization/optimizer.h>
@@ -15,6 +18,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace transmute {
 namespace {
@@ -37,12 +41,16 @@ const std::set<std::string> kCopies{"aten::_to_copy", "aten::clone"};
 const std::set<std::string> kWaits{"aten::item",  "aten::_local_scalar_dense", "aten::nonzero",  "aten::is_nonzero",
                                    "aten::equal", "aten::masked_select",       "aten::_unique2", "aten::index.Tensor"};
 
+// Tensor::to() to a device, which is no copy between two on the CPU.
+const std::set<std::string> kCrossings{"dtype_layout", "device"};
+
 // Counts the operations of all threads while it lives: those that the program asks for, not those that they consist of.
 class OperationCounter {
  public:
   OperationCounter() {
     asked_.clear();
     waits_.clear();
+    crossings_ = 0;
     handle_ = at::addGlobalCallback(at::RecordFunctionCallback(
                                         [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
                                           const std::string name = function.name();
@@ -50,6 +58,9 @@ class OperationCounter {
                                           if ((depth_++ == 0 && kFree.count(name) == 0) || kCopies.count(name) > 0)
                                             ++asked_[name];
                                           if (kWaits.count(name) > 0) ++waits_[name];
+                                          if (depth_ == 1 && name == "aten::to" &&
+                                              kCrossings.count(function.operator_name()->overload_name) > 0)
+                                            ++crossings_;
                                           return nullptr;
                                         },
                                         [](const at::RecordFunction&, at::ObserverContext*) { --depth_; })
@@ -61,15 +72,18 @@ class OperationCounter {
 
   static Counts asked() { return asked_; }
   static Counts waits() { return waits_; }
+  static int crossings() { return crossings_; }
 
  private:
   static std::mutex mutex_;
   static Counts asked_, waits_;
+  static int crossings_;
   static thread_local int depth_;
   at::CallbackHandle handle_;
 };
 std::mutex OperationCounter::mutex_;
 Counts OperationCounter::asked_, OperationCounter::waits_;
+int OperationCounter::crossings_ = 0;
 thread_local int OperationCounter::depth_ = 0;
 
 int total(const Counts& counts) {
@@ -96,6 +110,7 @@ Transformer in_double(int64_t layers) {
 
 struct Operations {
   Counts asked, waits;
+  int crossings = 0;  // copies between host and device
 };
 
 // The operations of step number `step` with a beam of 4.
@@ -120,6 +135,57 @@ TEST(DeviceOperations, ADecodingStepTakesAFixedNumberAndWaitsForNone) {
   const int of_a_layer = total(of_decoding_step(3, 5).asked) - total(of_decoding_step(2, 5).asked);
   EXPECT_LE(of_a_layer, 31);
   EXPECT_LE(total(tenth.asked) - 2 * of_a_layer, 3) << listed(tenth.asked);
+}
+
+// The operations of a search's step number `step`: sentences leave before it, and hypotheses are reordered.
+Operations of_search_step(int step, const std::vector<Ids>& sources) {
+  Transformer transformer = in_double(2);
+  transformer->eval();
+  const TransformerStepModel model(transformer, torch::kCPU);
+  const auto batch = model.start(sources, {}, {});
+  batch->step(Ids(sources.size(), special_ids::kBegin), 1);
+  batch->select({0, 1, 2}, {0, 0, 1, 1, 2, 2});
+  for (int i = 1; i < step; ++i) batch->step({4, 5, 6, 7, 8, 9}, 1);
+  const OperationCounter counter;
+  batch->select({0, 2}, {1, 0, 5, 5});
+  batch->step({4, 5, 6, 7}, 1);
+  return {OperationCounter::asked(), OperationCounter::waits(), OperationCounter::crossings()};
+}
+
+TEST(DeviceOperations, AStepOfASearchSendsItsNumbersInOneCopyAndWaitsForNone) {
+  const Operations padded = of_search_step(3, {{4, 5}, {6}, {7, 8, 9}});
+  EXPECT_EQ(listed(padded.waits), "");
+  EXPECT_EQ(padded.crossings, 1);
+  const Operations of_one_length = of_search_step(3, {{4, 5}, {6, 7}, {8, 9}});
+  EXPECT_EQ(of_one_length.crossings, 1);
+  // Each of the two layers negates the mask and fills two copies, and the mask follows the sentences that stay.
+  EXPECT_EQ(total(padded.asked) - total(of_one_length.asked), 2 * 5 + 1) << listed(padded.asked);
+}
+
+// The operations that find the best candidates of two sentences.
+Operations of_candidates(int64_t beam) {
+  const torch::NoGradGuard no_grad;
+  SearchOptions options;
+  options.beam_size = beam;
+  const SearchContext context;
+  const SearchRequest request{{4, 5}};
+  std::vector<search::SentenceSearch> sentences;
+  for (size_t i = 0; i < 2; ++i) sentences.emplace_back(i, request, options, context);
+  const TensorLogits logits(torch::rand({2, beam, 200}), 1);
+  const OperationCounter counter;
+  const auto scores = logits.scores(0, sentences, sentences.front().candidates());
+  for (const auto& sentence : sentences) scores->best(sentence, sentence.candidates());
+  return {OperationCounter::asked(), OperationCounter::waits(), OperationCounter::crossings()};
+}
+
+TEST(DeviceOperations, CandidatesOfAllSentencesTakeOneCopyToTheDeviceAndOneBack) {
+  for (const int64_t beam : {1, 4}) {
+    const Operations found = of_candidates(beam);
+    EXPECT_EQ(listed(found.waits), "");
+    EXPECT_EQ(found.crossings, 2);
+    // The device has softmax, sum, fill, the best and cat; the host makes the totals and takes the answer apart.
+    EXPECT_EQ(total(found.asked), 5 + 3) << listed(found.asked);
+  }
 }
 
 StepInput batch_of(int64_t rows) {
