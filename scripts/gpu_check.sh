@@ -6,23 +6,26 @@
 set -uo pipefail
 export LC_ALL=C
 
-usage="usage: gpu_check.sh [--device cuda] [--output results] [--minutes 8.5] [--python python3]
+usage="usage: gpu_check.sh [--device cuda] [--output results] [--minutes 8.5] [--python python3] [--old FOLDER]
 
 --device: cuda, cuda:N, or cpu to rehearse with smaller sizes. --output: gets a log for each stage, table.txt and
 table.json. --minutes: for all of it; training gets what the rest leaves. --python: one that has the torch which the
-programs were built against.
+programs were built against. --old: a folder that gpu_pack.sh filled at an earlier commit, for the same torch: its
+translation is measured beside this one's, and their lines are compared.
 Exit status: 0 where every stage ran and its tests passed, else 1; 2 for bad usage."
 fail() { echo "gpu_check: error: $1" >&2; exit "${2:-1}"; }
 device=cuda
 output=results
 minutes=8.5
 python=python3
+old=
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --device) device=${2:?$usage}; shift 2 ;;
     --output) output=${2:?$usage}; shift 2 ;;
     --minutes) minutes=${2:?$usage}; shift 2 ;;
     --python) python=${2:?$usage}; shift 2 ;;
+    --old) old=${2:?$usage}; shift 2 ;;
     --help) echo "$usage"; exit 0 ;;
     *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
   esac
@@ -33,14 +36,23 @@ source "$here/yaml.sh"
 [[ -x $here/bin/train ]] || fail "$here/bin/train: no such program; fill a folder with gpu_pack.sh and run the copy there"
 mkdir -p "$output" && output=$(cd "$output" && pwd) || fail "$output cannot be written"
 
+if [[ -n $old ]]; then
+  [[ -x $old/bin/translate ]] || fail "--old: $old/bin/translate: no such program"
+  old=$(cd "$old" && pwd)
+fi
 unpacked=$(mktemp -d) && trap 'rm -rf "$unpacked"' EXIT
-for library in "$here"/lib/*.gz; do
-  gzip -dc "$library" >"$unpacked/$(basename "$library" .gz)" || fail "$library cannot be unpacked into $unpacked"
+for folder in "$here" ${old:+"$old"}; do
+  to=$unpacked/new
+  [[ $folder == "$here" ]] || to=$unpacked/old
+  mkdir "$to"
+  for library in "$folder"/lib/*.gz; do
+    gzip -dc "$library" >"$to/$(basename "$library" .gz)" || fail "$library cannot be unpacked into $to"
+  done
 done
 
 # The programs find LibTorch, and CUDA's libraries, where Python's torch has them.
 torch=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))') || fail "$python has no torch"
-libraries=$unpacked:$torch/lib
+libraries=$unpacked/new:$torch/lib
 for folder in "$torch"/../nvidia/*/lib; do [[ -d $folder ]] && libraries+=:$folder; done
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
@@ -139,16 +151,26 @@ shape=base
 sizes=(--batch-size 256 --sentences 2048 --single-sentences 20 --precisions half,bfloat16)
 torch_dtype=float16
 $on_gpu || { shape=small; sizes=(--batch-size 8 --sentences 8 --precisions float32); torch_dtype=float32; }
-if stage translate 90 "$here/bin/benchmark_translate" --device "$device" --shapes "$shape" --modes beam,greedy,single \
-  "${sizes[@]}"; then
+# translation <stage> <what its rows end with> <command>...: measures that benchmark_translate.
+translation() {
+  local stage=$1 suffix=$2 precision search rest
+  shift 2
+  stage "$stage" 90 "$@" --device "$device" --shapes "$shape" --modes beam,greedy,single,single-greedy "${sizes[@]}" || return
   while read -r precision search rest; do
     [[ $search != beam ]] || search="beam 4"
     if [[ $rest == *sentences/s* ]]; then
-      row "translate $shape $precision $search" "$(sed -E 's|.*: ([0-9.]+) sentences/s.*|\1|' <<<"$rest")" "sentences/s"
+      row "translate $shape $precision $search$suffix" "$(sed -E 's|.*: ([0-9.]+) sentences/s.*|\1|' <<<"$rest")" "sentences/s"
     else
-      row "translate $shape $precision $search, one sentence" "$(sed -E 's|.*p50 ([0-9.]+) ms, p90.*|\1|' <<<"$rest")" ms
+      row "translate $shape $precision $search, one sentence$suffix" "$(sed -E 's|.*p50 ([0-9.]+) ms, p90.*|\1|' <<<"$rest")" ms
     fi
-  done < <(grep -E '^  [a-z0-9]+ +(beam 4|greedy) +batch' "$output/translate.log")
+  done < <(grep -E '^  [a-z0-9]+ +(beam 4|greedy) +batch' "$output/$stage.log")
+}
+of_old=(env "LD_LIBRARY_PATH=$unpacked/old:$LD_LIBRARY_PATH")
+# New, old, new: a machine that slows down shows.
+translation translate "" "$here/bin/benchmark_translate"
+if [[ -n $old ]]; then
+  translation translate_old ", $(<"$old/commit")" "${of_old[@]}" "$old/bin/benchmark_translate"
+  translation translate_again ", again" "$here/bin/benchmark_translate"
 fi
 if stage translate_torch 60 "$python" "$here/translate_torch.py" --shape "$shape" --device "$device" \
   --dtype "$torch_dtype" "${sizes[@]:0:4}"; then
@@ -159,6 +181,7 @@ fi
 # Multi30k: training gets what is left but the time for the translations after it.
 after=75
 $on_gpu || after=30
+[[ -z $old ]] || after=$((after + 15))
 reserve=$(($(left) - after))
 training=(--set "training.max_minutes=$(awk -v s="$reserve" 'BEGIN { printf "%.2f", (s - 20) / 60 }')")
 lines=1000
@@ -180,14 +203,21 @@ if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_
     row "Multi30k, BLEU on $text" "$(tail -n 1 "$output/bleu_$text.log")" BLEU
   done
   gzip -dc "$here/text/val.en.gz" | sed -n "1,${lines}p" >"$output/parity.en"
-  compared=true
-  for where in "$device" cpu; do
-    stage "parity_$where" 60 "$here/bin/translate" --model "$model" --device "$where" --precision float32 \
-      --input "$output/parity.en" --output "$output/parity.$where.de" || compared=false
-  done
-  $compared && row "lines translated the same on $device and cpu" \
-    "$(paste -d $'\001' "$output/parity.$device.de" "$output/parity.cpu.de" |
-      awk -F $'\001' '("x" $1) == ("x" $2) { same++ } END { print same + 0 " of " NR }')" lines
+  # same_lines <file> <file>: how many of all.
+  same_lines() {
+    paste -d $'\001' "$1" "$2" | awk -F $'\001' '("x" $1) == ("x" $2) { same++ } END { print same + 0 " of " NR }'
+  }
+  # parity <name> <device> <command>...
+  parity() {
+    stage "parity_$1" 60 "${@:3}" --model "$model" --device "$2" --precision float32 --input "$output/parity.en" \
+      --output "$output/parity.$1.de"
+  }
+  parity "$device" "$device" "$here/bin/translate" && parity cpu cpu "$here/bin/translate" &&
+    row "lines translated the same on $device and cpu" \
+      "$(same_lines "$output/parity.$device.de" "$output/parity.cpu.de")" lines
+  [[ -z $old ]] || { parity old "$device" "${of_old[@]}" "$old/bin/translate" &&
+    row "lines translated the same by $(<"$old/commit")" \
+      "$(same_lines "$output/parity.$device.de" "$output/parity.old.de")" lines; }
 fi
 row "time" "$SECONDS" s
 
