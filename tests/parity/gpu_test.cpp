@@ -98,13 +98,17 @@ TEST_F(Gpu, AnAdamStepEqualsTheCpus) {
 TEST_F(Gpu, BeamSearchFindsWhatTheCpuFinds) {
   cpu_->eval();
   gpu_->eval();
-  const std::vector<Ids> sources{{5, 6, 7}, {8, 9, 10, 11, 12}, {13}};
-  SearchOptions options;
-  options.max_extra_length = 6;
-  const auto on_cpu = beam_search(TransformerStepModel(cpu_, torch::kCPU), sources, options);
-  const auto on_gpu = beam_search(TransformerStepModel(gpu_, torch::Device(torch::kCUDA, 0)), sources, options);
-  for (size_t i = 0; i < sources.size(); ++i)
-    EXPECT_NEAR(on_gpu[i].front().score, on_cpu[i].front().score, 1e-2) << "sentence " << i;
+  const TransformerStepModel on_cpu(cpu_, torch::kCPU), on_gpu(gpu_, torch::Device(torch::kCUDA, 0));
+  const std::vector<Ids> padded{{5, 6, 7}, {8, 9, 10, 11, 12}, {13}}, of_one_length{{5, 6, 7}, {8, 9, 10}};
+  for (const auto& sources : {padded, of_one_length})
+    for (const int64_t beam : {1, 4}) {
+      SearchOptions options;
+      options.beam_size = beam;
+      options.max_extra_length = 6;
+      const auto expected = beam_search(on_cpu, sources, options), found = beam_search(on_gpu, sources, options);
+      for (size_t i = 0; i < sources.size(); ++i)
+        EXPECT_NEAR(found[i].front().score, expected[i].front().score, 1e-2) << "sentence " << i << ", beam " << beam;
+    }
 }
 
 TEST_F(Gpu, BeamSearchInFewerBitsFindsNearlyThat) {
