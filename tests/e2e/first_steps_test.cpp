@@ -158,8 +158,8 @@ TEST_F(FirstSteps, ATrainingThatEndsInsideTheWarmUpOrBeforeItsFirstValidationSay
 TEST_F(FirstSteps, TheEndNamesTheBetterModelAndTheReportHasTheFinalScore) {
   // The mean of checkpoints from all over the training is worse than the last weights.
   const Outcome outcome =
-      train("run", {"training.max_steps=240", "training.checkpoint_every=48", "training.warmup_steps=60",
-                    "training.learning_rate_scale=2", "validation.every=60", "validation.metric=loss"});
+      train("run", {"training.max_steps=800", "training.checkpoint_every=160", "training.warmup_steps=60",
+                    "training.learning_rate_scale=0.3", "validation.every=60", "validation.metric=loss"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_THAT(outcome.errors,
               AllOf(HasSubstr("run/best is better on the validation text: loss "),
