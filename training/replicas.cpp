@@ -9,6 +9,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/torch_compat.h>
 #include <transmute/model/autograd/dropout.h>
+#include <transmute/model/autograd/kernel_tensors.h>
 #include <transmute/model/module_weights.h>
 
 namespace transmute {
@@ -209,8 +210,8 @@ void Replicas::set_aside(size_t worker, size_t parameter, torch::Tensor& gradien
   if (!sum.defined()) sum = torch::zeros(gradient.sizes(), gradient.options().dtype(torch::kFloat));
   if (gradient.device().is_cpu()) {
     const torch::Tensor share = gradient.contiguous();
-    kernels::active_kernels<kernels::RowKernels<uint16_t>>().add_to(
-        sum.data_ptr<float>(), static_cast<const uint16_t*>(share.data_ptr()), share.numel());
+    kernels::active_kernels<kernels::RowKernels<uint16_t>>().add_to(sum.data_ptr<float>(),
+                                                                    kernels::data_of<uint16_t>(share), share.numel());
   } else {
     const torch::NoGradGuard no_grad;
     sum.add_(gradient);
