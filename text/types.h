@@ -284,7 +284,8 @@ struct Translation {
 };
 
 /// Callbacks to follow a call and to stop it. They run on the translator's threads, but never two at a time for one
-/// call. An exception from a callback ends the call. What a callback translates is translated on its thread alone.
+/// call. An exception from a callback ends the call. A callback may translate, too: its own thread then does all of the
+/// work.
 struct TranslationHooks {
   /// Streams a translation: `so_far` is the part of text number `text`'s best translation that can no longer change.
   /// Called for each further token; the last call for a text has its whole translation, and is the only one if the text

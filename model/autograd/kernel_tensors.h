@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <utility>
 
-// Between tensors and the plain arrays that the kernels of lanes/ take.
+// Between tensors and the plain arrays that kernels/cpu/ takes.
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
