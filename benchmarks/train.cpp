@@ -13,7 +13,7 @@
 #include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
-#include <transmute/model/autograd/row_products.h>
+#include <transmute/model/autograd/matrix_product.h>
 #include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 #include <transmute/kernels/cpu/packed_linear.h>
 #include <transmute/kernels/cpu/product_kernels.h>
 #include <transmute/kernels/cpu/row_converters.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -76,16 +75,6 @@ void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to) {
     std::memcpy(to, x, static_cast<size_t>(count));
     std::memset(to + count, 0, static_cast<size_t>(kStepBytes - count));
   }
-}
-
-int64_t second_level_cache() {
-  constexpr int64_t kLeast = 1 << 20;  // and where the system doesn't know
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-  static const int64_t bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return std::max(kLeast, bytes);
-#else
-  return kLeast;
-#endif
 }
 
 ProductKernels product_kernels(kernels::Simd simd) {
@@ -306,7 +295,7 @@ void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, 
 
 int64_t PackedLinear::rows_at_a_time() const {
   // In float32, half of the second-level cache holds the rows.
-  if (precision_ == Precision::float32) return std::max(kRowBlock, second_level_cache() / 2 / (inputs_ * 4));
+  if (precision_ == Precision::float32) return std::max(kRowBlock, kernels::second_level_cache() / 2 / (inputs_ * 4));
   // Narrow rows fit the cache together with their results: these are written 32 outputs wide, and lines that have left
   // the cache in between cost more than reading the weights once more.
   constexpr int64_t kCachedBytes = 1 << 20;

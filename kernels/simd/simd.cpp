@@ -84,6 +84,16 @@ bool multiplies_bfloat16(Simd simd) {
   return simd == Simd::neon_bf16 || simd >= Simd::avx512_bf16;
 }
 
+int64_t second_level_cache() {
+  constexpr int64_t kLeast = 1 << 20;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  static const int64_t bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return std::max(kLeast, bytes);
+#else
+  return kLeast;
+#endif
+}
+
 Simd active_simd() {
   return level().load(std::memory_order_relaxed);
 }

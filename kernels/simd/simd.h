@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace transmute {
@@ -37,6 +38,9 @@ Simd active_simd();
 
 /// Its name as logs and --version write it, for example "AVX-512 with bfloat16" or "NEON with dot products".
 const char* simd_name(Simd simd);
+
+/// Bytes of a core's second-level cache; 1 MiB where there is less or where the system does not know.
+int64_t second_level_cache();
 
 /// For tests: has every kernel use `level`, where the CPU has it, for as long as the object lives.
 class SimdLimit {

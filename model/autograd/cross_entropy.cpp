@@ -7,7 +7,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/device_tensors.h>
 #include <transmute/model/autograd/kernel_tensors.h>
-#include <transmute/model/autograd/row_products.h>
+#include <transmute/model/autograd/matrix_product.h>
 
 #include <algorithm>
 
@@ -35,24 +35,12 @@ void check_targets(const torch::Tensor& targets, int64_t vocabulary, int64_t ign
                       "projected_cross_entropy: target ", target[n], " is not among the ", vocabulary, " pieces");
 }
 
-// sum += logits · states; sum = that where it is undefined. logits: [V,N], states: [N,D].
-void add_product(torch::Tensor& sum, const torch::Tensor& logits, const torch::Tensor& states) {
-  if (!sum.defined()) {
-    sum = torch::empty({logits.size(0), states.size(1)}, states.options());
-    multiply_into(sum, logits, states);
-  } else if (states.scalar_type() == torch::kBFloat16) {  // see row_products.h: no addend for oneDNN, nor in tiles
-    torch::Tensor addend = torch::empty_like(sum);
-    multiply_into(addend, logits, states);
-    sum.add_(addend);
-  } else {
-    sum.addmm_(logits, states);
-  }
-}
-
-// `targets`, padded with ignored ones to the given number of rows.
-torch::Tensor with_ignored(const torch::Tensor& targets, int64_t rows, int64_t ignored) {
-  if (targets.size(0) == rows) return targets;
-  return torch::cat({targets, torch::full({rows - targets.size(0)}, ignored, torch::kLong)});
+// sum += a b; sum = that where it is undefined.
+void add_or_make_product(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor& b) {
+  if (sum.defined())
+    add_product(sum, a, b);
+  else
+    sum = matrix_product(a, b);
 }
 
 torch::Tensor scaled(const torch::Tensor& gradient, const torch::Tensor& incoming) {
@@ -64,11 +52,9 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
                                const torch::Tensor& weight, const torch::Tensor& given_targets, double smoothing,
                                int64_t ignored, double factor, bool differentiate) {
-    const int64_t vocabulary = weight.size(0);
-    check_targets(given_targets.contiguous(), vocabulary, ignored);
-    const torch::Tensor states = with_whole_steps(given_states.contiguous());
-    const int64_t rows = states.size(0);
-    const torch::Tensor targets = with_ignored(given_targets.contiguous(), rows, ignored);
+    const torch::Tensor states = given_states.contiguous(), targets = given_targets.contiguous();
+    const int64_t rows = states.size(0), vocabulary = weight.size(0);
+    check_targets(targets, vocabulary, ignored);
     const int64_t chunk_size = std::max<int64_t>(1, std::min(rows, chunk_tokens(states)));
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
@@ -93,10 +79,9 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
       multiply_into(chunk_gradient, logits.t(), weight);
-      add_product(weight_gradient, logits, chunk);
+      add_or_make_product(weight_gradient, logits, chunk);
     }
     if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
-    if (differentiate) states_gradient = states_gradient.narrow(0, 0, given_states.size(0));
     context->save_for_backward({states_gradient, weight_gradient});
     return torch::scalar_tensor(loss * factor, torch::kFloat);
   }
@@ -128,14 +113,6 @@ cuda::Loss device_loss(const torch::Tensor& logits, const torch::Tensor& targets
           logits.size(1)};
 }
 
-// sum += logitsᵀ states; sum = that where it is undefined. logits: [N,V], states: [N,D].
-void add_product_on_device(torch::Tensor& sum, const torch::Tensor& logits, const torch::Tensor& states) {
-  if (sum.defined())
-    sum.addmm_(logits.t(), states);
-  else
-    sum = torch::mm(logits.t(), states);
-}
-
 // Scales as `scaled` does, without waiting for the device.
 torch::Tensor scaled_on_device(const torch::Tensor& gradient, const torch::Tensor& incoming) {
   return gradient * incoming.to(gradient.scalar_type());
@@ -164,7 +141,7 @@ struct DeviceCrossEntropy : torch::autograd::Function<DeviceCrossEntropy> {
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
       torch::mm_out(chunk_gradient, logits, weight);
-      add_product_on_device(weight_gradient, logits, chunk);
+      add_or_make_product(weight_gradient, logits.t(), chunk);
     }
     if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
     context->save_for_backward({states_gradient, weight_gradient});
@@ -187,12 +164,10 @@ struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCr
                                                 bool differentiate) {
     const int64_t vocabulary = weight.size(0), width = states.size(1);
     const int64_t tokens = given_targets.size(0);
-    check_targets(given_targets.contiguous(), vocabulary, options.ignored);
-    const torch::Tensor first = with_whole_steps(states.narrow(0, 0, tokens));
-    const torch::Tensor second = with_whole_steps(states.narrow(0, tokens, tokens));
-    const int64_t rows = first.size(0);
-    const torch::Tensor targets = with_ignored(given_targets.contiguous(), rows, options.ignored);
-    const int64_t chunk_size = std::max<int64_t>(1, std::min(rows, chunk_tokens(first)));
+    const torch::Tensor targets = given_targets.contiguous();
+    check_targets(targets, vocabulary, options.ignored);
+    const torch::Tensor first = states.narrow(0, 0, tokens), second = states.narrow(0, tokens, tokens);
+    const int64_t chunk_size = std::max<int64_t>(1, std::min(tokens, chunk_tokens(first)));
     torch::Tensor gradient, weight_gradient;
     if (differentiate) gradient = torch::empty({2, tokens, width}, states.options());
     const torch::Tensor memory = torch::empty({vocabulary * 2 * chunk_size}, states.options());
@@ -201,8 +176,8 @@ struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCr
                               static_cast<float>(divergence.forward_weight),
                               static_cast<float>(divergence.backward_weight)};
     ConsistentSums total{0, 0};
-    for (int64_t begin = 0; begin < rows; begin += chunk_size) {
-      const int64_t count = std::min(chunk_size, rows - begin);
+    for (int64_t begin = 0; begin < tokens; begin += chunk_size) {
+      const int64_t count = std::min(chunk_size, tokens - begin);
       const torch::Tensor chunk = torch::cat({first.narrow(0, begin, count), second.narrow(0, begin, count)});
       torch::Tensor logits = memory.narrow(0, 0, vocabulary * 2 * count).view({vocabulary, 2 * count});
       multiply_into(logits, weight, chunk.t());
@@ -214,13 +189,10 @@ struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCr
       total.cross_entropy += sums.cross_entropy;
       total.divergence += sums.divergence;
       if (!differentiate) continue;
-      torch::Tensor chunk_gradient = torch::empty_like(chunk);
-      multiply_into(chunk_gradient, logits.t(), weight);
-      const int64_t wanted = std::min(count, tokens - begin);
-      gradient.narrow(1, begin, wanted).copy_(chunk_gradient.view({2, count, width}).narrow(1, 0, wanted));
-      add_product(weight_gradient, logits, chunk);
+      gradient.narrow(1, begin, count).copy_(matrix_product(logits.t(), weight).view({2, count, width}));
+      add_or_make_product(weight_gradient, logits, chunk);
     }
-    if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
+    if (differentiate && tokens == 0) weight_gradient = torch::zeros_like(weight);
     context->save_for_backward({differentiate ? gradient.view_as(states) : gradient, weight_gradient});
     const auto scalar = [](double value) { return torch::scalar_tensor(value, torch::kFloat); };
     const torch::Tensor divergences = scalar(total.divergence * options.factor);
@@ -264,7 +236,7 @@ struct DeviceConsistentCrossEntropy : torch::autograd::Function<DeviceConsistent
           cuda::current_stream());
       if (!differentiate) continue;
       both(gradient).copy_(torch::mm(logits, weight).view({2, count, -1}));
-      add_product_on_device(weight_gradient, logits, chunk);
+      add_or_make_product(weight_gradient, logits.t(), chunk);
     }
     if (differentiate && tokens == 0) weight_gradient = torch::zeros_like(weight);
     context->save_for_backward({gradient, weight_gradient});

@@ -7,7 +7,7 @@
 #include <transmute/model/autograd/device_tensors.h>
 #include <transmute/model/autograd/dropout.h>
 #include <transmute/model/autograd/kernel_tensors.h>
-#include <transmute/model/autograd/row_products.h>
+#include <transmute/model/autograd/matrix_product.h>
 
 namespace transmute {
 inline namespace v0 {
@@ -18,7 +18,7 @@ namespace {
 // Dropout(max(0, x weightᵀ + bias)), [N,F]; x: [N,D].
 torch::Tensor inner_on_cpu(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                            const DropoutDraw& draw) {
-  torch::Tensor hidden = rows_by_transposed(x, weight);
+  torch::Tensor hidden = matrix_product(x, weight.t());
   const MaskKeys mask(draw, hidden.numel());
   with_element_type(hidden, [&](auto element) {
     using T = decltype(element);
@@ -33,7 +33,7 @@ torch::Tensor inner_on_gpu(const torch::Tensor& x, const torch::Tensor& weight, 
                            const DropoutDraw& draw) {
   if (draw.probability == 0)
     return at::_addmm_activation(bias.to(x.scalar_type()), x, weight.t(), 1, 1, /*use_gelu=*/false);
-  torch::Tensor hidden = rows_by_transposed(x, weight);
+  torch::Tensor hidden = matrix_product(x, weight.t());
   const c10::DeviceGuard guard(x.device());
   cuda::sum_forward({cuda::element_of(hidden), nullptr, hidden.data_ptr(), data_of<float>(bias), /*relu=*/true,
                      draw.device_mask(), hidden.size(0), hidden.size(1)},
@@ -80,8 +80,8 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
                                                       data_of<T>(gradient), data_of<float>(bias_gradient));
       });
     }
-    const torch::Tensor weight_gradient = outer_products(gradient, x.reshape({rows, x.size(-1)}));  // [F,D]
-    return {rows_by(gradient, weight).view(x.sizes()), weight_gradient, bias_gradient, {}};
+    const torch::Tensor weight_gradient = matrix_product(gradient.t(), x.reshape({rows, x.size(-1)}));  // [F,D]
+    return {matrix_product(gradient, weight).view(x.sizes()), weight_gradient, bias_gradient, {}};
   }
 };
 

@@ -3,7 +3,7 @@
 
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/kernel_tensors.h>
-#include <transmute/model/autograd/row_products.h>
+#include <transmute/model/autograd/matrix_product.h>
 
 #include <vector>
 
@@ -42,7 +42,7 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
     const torch::Tensor weight = joined_rows(defined_ones(first, or_undefined(second), or_undefined(third)));
     auto sizes = x.sizes().vec();
     sizes.back() = weight.size(0);
-    return rows_by_transposed(x.reshape({-1, x.size(-1)}), weight).view(sizes);
+    return matrix_product(x.reshape({-1, x.size(-1)}), weight.t()).view(sizes);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -53,8 +53,9 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
     const auto weights = defined_ones(saved[1], saved[2], saved[3]);
     const torch::Tensor gradient = gradients[0].reshape({-1, gradients[0].size(-1)});  // [N,outputs]
     const torch::Tensor to_weights =
-        outer_products(gradient, x.reshape({gradient.size(0), x.size(-1)}));  // [outputs,D]
-    torch::autograd::variable_list result = {rows_by(gradient, joined_rows(weights)).view(x.sizes()), {}, {}, {}};
+        matrix_product(gradient.t(), x.reshape({gradient.size(0), x.size(-1)}));  // [outputs,D]
+    torch::autograd::variable_list result = {
+        matrix_product(gradient, joined_rows(weights)).view(x.sizes()), {}, {}, {}};
     int64_t row = 0;
     for (size_t i = 0; i < weights.size(); ++i) {
       result[i + 1] = to_weights.narrow(0, row, weights[i].size(0));
