@@ -32,6 +32,15 @@ int64_t hypotheses_in(const DecoderCache& cache) {
 
 }  // namespace
 
+DecodedKeyValue DecodedKeyValue::in_place(const torch::Tensor& room, int64_t key_width, const torch::Tensor& position) {
+  DecodedKeyValue all;
+  all.buffer_ = room;
+  all.key_width_ = key_width;
+  all.length_ = room.size(2);
+  all.position_ = position;
+  return all;
+}
+
 KeyValue DecodedKeyValue::tokens() const {
   return buffer_.defined() ? apart(buffer_.narrow(2, 0, length_), key_width_) : KeyValue();
 }
@@ -39,6 +48,10 @@ KeyValue DecodedKeyValue::tokens() const {
 DecodedKeyValue DecodedKeyValue::append(const KeyValue& more) const {
   const torch::NoGradGuard no_grad;
   DecodedKeyValue longer = *this;
+  if (position_.defined()) {
+    longer.buffer_.index_copy_(2, position_, torch::cat({more.key, more.value}, 3));
+    return longer;
+  }
   longer.length_ = length_ + more.key.size(2);
   longer.key_width_ = more.key.size(3);
   int64_t written = length_;
@@ -117,7 +130,7 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, cons
                                                     ReturnWeights return_weights) {
   StepResult result{{}, cache, {}};
   torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
-    const bool many_positions = self_mask.defined();
+    const bool many_positions = self_mask.defined() && self_mask.size(2) > 1;
     const torch::Tensor rows = many_positions ? input : input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
     if (ssru) {
       const torch::Tensor cells = ssru(rows, cache.cells);
@@ -200,7 +213,10 @@ DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor
 }
 
 DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
-  return go_on(x, 1, {}, cache, return_weights);
+  torch::Tensor self_mask;  // a cache that grows has nothing to hide
+  if (cache.position.defined())
+    self_mask = written_mask(cache.layers.front().self.tokens().key.size(2), cache.position);
+  return go_on(x, 1, self_mask, cache, return_weights);
 }
 
 DecoderStep DecoderImpl::extend(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {

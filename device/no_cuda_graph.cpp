@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// In the place of cuda_graph.cpp, where LibTorch is a build without CUDA.
+#include <transmute/device/fixed_step.h>
+
+namespace transmute {
+inline namespace v0 {
+
+std::function<void()> record_cuda_graph(const std::function<void()>&, torch::Device) {
+  return {};
+}
+
+}  // namespace v0
+}  // namespace transmute
