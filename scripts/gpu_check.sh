@@ -168,6 +168,12 @@ translation() {
 of_old=(env "LD_LIBRARY_PATH=$unpacked/old:$LD_LIBRARY_PATH")
 # New, old, new: a machine that slows down shows.
 translation translate "" "$here/bin/benchmark_translate"
+graphs=(env TRANSMUTE_CUDA_GRAPHS=1) # without effect on CPUs
+# recorded <stage>: says so where its graphs could not be recorded.
+recorded() {
+  ! grep -q "without CUDA graphs" "$output/$1.log" || { row "$1" "FAILED: see $1.log" ""; failures=$((failures + 1)); }
+}
+translation translate_graphs ", CUDA graphs" "${graphs[@]}" "$here/bin/benchmark_translate" && recorded translate_graphs
 if [[ -n $old ]]; then
   translation translate_old ", $(<"$old/commit")" "${of_old[@]}" "$old/bin/benchmark_translate"
   translation translate_again ", again" "$here/bin/benchmark_translate"
@@ -179,8 +185,8 @@ if stage translate_torch 60 "$python" "$here/translate_torch.py" --shape "$shape
 fi
 
 # Multi30k: training gets what is left but the time for the translations after it.
-after=75
-$on_gpu || after=30
+after=130
+$on_gpu || after=40
 [[ -z $old ]] || after=$((after + 15))
 reserve=$(($(left) - after))
 training=(--set "training.max_minutes=$(awk -v s="$reserve" 'BEGIN { printf "%.2f", (s - 20) / 60 }')")
@@ -218,6 +224,15 @@ if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_
   [[ -z $old ]] || { parity old "$device" "${of_old[@]}" "$old/bin/translate" &&
     row "lines translated the same by $(<"$old/commit")" \
       "$(same_lines "$output/parity.$device.de" "$output/parity.old.de")" lines; }
+  for way in "beam 4" greedy "beam 4, one sentence" "greedy, one sentence"; do
+    flags=(--beam-size 4)
+    [[ $way != greedy* ]] || flags=(--beam-size 1)
+    [[ $way != *one* ]] || { flags+=(--batch-size 1); sed -i '101,$d' "$output/parity.en"; }
+    parity plain "$device" "$here/bin/translate" "${flags[@]}" &&
+      parity graphs "$device" "${graphs[@]}" "$here/bin/translate" "${flags[@]}" && recorded parity_graphs &&
+      row "lines translated the same by CUDA graphs, $way" \
+        "$(same_lines "$output/parity.plain.de" "$output/parity.graphs.de")" lines
+  done
 fi
 row "time" "$SECONDS" s
 
