@@ -25,9 +25,7 @@ class TorchBackend : public DeviceBackend {
  public:
   int gpus() const override { return torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0; }
   void require_gpu(const std::string& name, int) const override { parse_device(name); }
-  bool multiplies_bfloat16(const Device& device) const override {
-    return device.is_cpu() ? cpu_has_bfloat16() : kernels::cuda::run_on(torch_device(device));
-  }
+  bool multiplies_bfloat16(const Device& device) const override { return kernels::cuda::run_on(torch_device(device)); }
   std::shared_ptr<const NetworkModel> make(const std::vector<Weights>& weights, const Device& device,
                                            Precision precision) const override {
     return with_plain_errors([&] {

@@ -23,7 +23,7 @@ class DeviceBackend {
   virtual int gpus() const = 0;
   /// @throws std::runtime_error naming the remedy if there is no such GPU; `name` is what the user called it.
   virtual void require_gpu(const std::string& name, int index) const = 0;
-  /// True if the device multiplies bfloat16 numbers faster than float32 ones.
+  /// True if a GPU multiplies bfloat16 numbers faster than float32 ones.
   virtual bool multiplies_bfloat16(const Device& device) const = 0;
   /// One network, or several with one vocabulary, whose probabilities are averaged.
   virtual std::shared_ptr<const NetworkModel> make(const std::vector<Weights>& weights, const Device& device,

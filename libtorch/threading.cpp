@@ -73,13 +73,5 @@ std::string slow_blas_warning() {
          "(Debian: apt install libopenblas0-pthread)";
 }
 
-bool cpu_has_bfloat16() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16");
-#else
-  return false;
-#endif
-}
-
 }  // namespace v0
 }  // namespace transmute

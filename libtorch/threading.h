@@ -22,8 +22,5 @@ void configure_process_for_workers();
 /// the machine; empty where it does not.
 std::string slow_blas_warning();
 
-/// True if LibTorch multiplies bfloat16 numbers in hardware on this CPU (AVX512-BF16 or AMX), as training needs.
-bool cpu_has_bfloat16();
-
 }  // namespace v0
 }  // namespace transmute

@@ -4,9 +4,9 @@
 #include <ATen/Context.h>
 #include <torch/cuda.h>
 #include <transmute/common/threads.h>
+#include <transmute/kernels/cpu/tile_product.h>
 #include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/libtorch/threading.h>
 #include <transmute/model/autograd/device_tensors.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ int workers_of(const TrainerOptions& options, torch::Device device) {
 }  // namespace
 
 bool has_bfloat16(torch::Device device) {
-  return device.is_cpu() ? cpu_has_bfloat16() : kernels::cuda::run_on(device);
+  return device.is_cpu() ? kernels::has_tile_product<uint16_t>() : kernels::cuda::run_on(device);
 }
 
 int64_t ResolvedOptions::tokens_of_pairs(const TrainingOptions& training) const {
