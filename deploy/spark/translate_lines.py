@@ -47,7 +47,9 @@ def main():
     parser.add_argument("flags", nargs="*", help="further flags of transmute-translate, after --")
     arguments = parser.parse_args()
     command = [arguments.translate, "--model", arguments.model, "--threads", str(arguments.threads), *arguments.flags]
-    spark = SparkSession.builder.appName("transmute").getOrCreate()
+    # Hadoop would also end a line at each carriage return, which is within a line for transmute.
+    builder = SparkSession.builder.appName("transmute").config("spark.hadoop.textinputformat.record.delimiter", "\n")
+    spark = builder.getOrCreate()
     lines = spark.sparkContext.textFile(arguments.input, arguments.partitions or None)
     lines.mapPartitions(translate_partition(command)).saveAsTextFile(arguments.output)
     spark.stop()
