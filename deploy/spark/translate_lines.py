@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translates a large text on Apache Spark: every line of INPUT becomes a line of OUTPUT/part-*, in order.
 
-    spark-submit deploy/spark/translate_lines.py --model /models/en-de --input corpus.en --output corpus.de -- \
-      --precision int8 --beam-size 1
+    spark-submit deploy/spark/translate_lines.py --model /models/en-de --input corpus.en --output corpus.de \
+      --partitions 400 -- --precision int8 --beam-size 1
 
 Each partition goes through one process of `transmute-translate`, which must be installed on the executors, next to the
 model. A task that is lost is run again; translations do not depend on how the text is cut, so the output stays the same.
@@ -43,7 +43,8 @@ def main():
     parser.add_argument("--output", required=True, help="a folder that does not exist yet")
     parser.add_argument("--translate", default="transmute-translate", help="the program on the executors")
     parser.add_argument("--threads", type=int, default=1, help="per task; set spark.task.cpus to the same number")
-    parser.add_argument("--partitions", type=int, default=0, help="at least this many; 0 leaves it to Spark")
+    parser.add_argument("--partitions", type=int, default=0,
+                        help="at least this many; 0 leaves it to Spark: two, or one for each block of the file")
     parser.add_argument("flags", nargs="*", help="further flags of transmute-translate, after --")
     arguments = parser.parse_args()
     command = [arguments.translate, "--model", arguments.model, "--threads", str(arguments.threads), *arguments.flags]
