@@ -74,7 +74,7 @@ TRANSMUTE_TARGET_AMX void pack_tiles(const Operand<T>& x, int64_t first, int64_t
       }
   } else {
     const auto numbers_at = [&](int64_t depth, int64_t from) TRANSMUTE_TARGET_AMX {
-      __builtin_prefetch(x.data + (depth + kStep<T>)*x.depth_stride + from);
+      __builtin_prefetch(x.data + (depth + kStep<T>)*x.depth_stride + from);  // for the next step
       return depth < x.depth ? load_first(x.data + depth * x.depth_stride + from, x.count - from)
                              : _mm512_setzero_si512();
     };
