@@ -5,7 +5,6 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/cuda.h>
-#include <transmute/libtorch/torch_compat.h>
 
 #include <map>
 #include <memory>
@@ -13,8 +12,6 @@
 
 namespace transmute {
 inline namespace v0 {
-
-#if TRANSMUTE_TORCH_FROM(2, 1)
 
 namespace {
 
@@ -52,14 +49,6 @@ std::function<void()> record_cuda_graph(const std::function<void()>& body, torch
   graph->capture_end();
   return [graph] { graph->replay(); };
 }
-
-#else  // other threads could not use the GPU during a recording
-
-std::function<void()> record_cuda_graph(const std::function<void()>&, torch::Device) {
-  return {};
-}
-
-#endif
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the place of cuda_graph.cpp, where LibTorch is a build without CUDA.
+// In the place of cuda_graph.cpp, where LibTorch is a build without CUDA or older than 2.1.
 #include <transmute/device/fixed_step.h>
 
 namespace transmute {

@@ -77,8 +77,8 @@ struct DecoderCache {
   std::vector<DecoderLayerCache> layers;  ///< one per layer
   torch::Tensor source_mask;              ///< [B,1,1,S]; undefined in a decoder-only network
   int64_t length = 0;                     ///< tokens decoded so far
-  /// Where every layer's `self` is in place: the position that the next step writes, int64 [1] on the cache's device.
-  /// That step ignores `length`, and its result has no cache. Otherwise undefined.
+  /// If every layer's `self` is in place, this is the position that the next step writes, int64 [1] on the cache's
+  /// device; that step ignores `length`, and its result has no cache. It is undefined otherwise.
   torch::Tensor position{};
 
   /// The cache for a new set of hypotheses. `sentences` [B'] selects the sentences to keep (undefined: all of them),
