@@ -228,11 +228,12 @@ void write_json(const std::string& folder, const std::string& name, const nlohma
 
 }  // namespace
 
-void save_ctranslate2_folder(const LoadedModel& model, Precision precision, const std::string& folder) {
+void save_ctranslate2_folder(const LoadedModel& given, Precision precision, const std::string& folder) {
+  require_expressible(
+      given, "CTranslate2",
+      {{"decoder_self_attention", given.options.decoder_self_attention == DecoderSelfAttention::attention}});
+  const LoadedModel model = without_residual_scales(given);
   const TransformerOptions& options = model.options;
-  require_expressible(model, "CTranslate2",
-                      {{"norm_position", options.norm_position != NormPosition::deep},
-                       {"decoder_self_attention", options.decoder_self_attention == DecoderSelfAttention::attention}});
   CTranslate2Variables variables(model, precision);
   variables.add_all();
   variables.write(path_in(folder, "model.bin"));

@@ -211,7 +211,7 @@ void write_tokenizer(const LoadedModel& model, const std::string& folder) {
 void require_marian_mt(const LoadedModel& model) {
   const TransformerOptions& o = model.options;
   require_expressible(model, "MarianMT",
-                      {{"norm_position", o.norm_position == NormPosition::post},
+                      {{"norm_position", o.norm_position != NormPosition::pre},
                        {"decoder_self_attention", o.decoder_self_attention == DecoderSelfAttention::attention},
                        {"positional_encoding", o.positional_encoding == PositionalEncodingKind::sinusoidal},
                        {"position_frequencies", o.sinusoids.frequencies == PositionFrequencies::paper},
@@ -240,11 +240,12 @@ std::vector<std::string> deviations(const LoadedModel& model) {
 
 }  // namespace
 
-std::vector<std::string> save_hugging_face_folder(const LoadedModel& model, Precision precision,
+std::vector<std::string> save_hugging_face_folder(const LoadedModel& given, Precision precision,
                                                   const std::string& folder, const ModelFacts& facts) {
   if (precision == Precision::int8)
     throw std::invalid_argument("models for Transformers are written in float32, bfloat16 or half, not int8");
-  require_marian_mt(model);
+  require_marian_mt(given);
+  const LoadedModel model = without_residual_scales(given);
   write_tensor_file(path_in(folder, kNeutralWeightsFile), MarianMtWeights(model, precision).all());
   write_config(model, precision, folder);
   write_generation_config(model.search, folder);

@@ -9,6 +9,7 @@
 #include <transmute/tokenizer/piece_table.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -46,6 +47,36 @@ void require_expressible(const LoadedModel& model, const std::string& program,
           fmt::format("{} cannot run this model: it has {}: {}, for which the format has no counterpart", program, key,
                       value_of(o, key)));
   }
+}
+
+LoadedModel without_residual_scales(const LoadedModel& model) {
+  if (model.options.norm_position != NormPosition::deep) return model;
+  std::map<std::string, double> divisors;  // of the branches' last layers
+  const WeightNames names(model.options);
+  const auto divide = [&](const LinearNames& linear, double divisor) {
+    divisors[linear.weight] = divisor;
+    if (!linear.bias.empty()) divisors[linear.bias] = divisor;
+  };
+  for (const Stack stack : {Stack::encoder, Stack::decoder}) {
+    const double scale = residual_scale(model.options, stack);
+    for (const LayerNames& layer : (stack == Stack::encoder ? names.encoder : names.decoder).layers) {
+      divide(layer.self_attention.output, scale);
+      if (stack == Stack::decoder) divide(layer.cross_attention.output, scale);
+      divide(layer.feed_forward.outer, scale);
+    }
+  }
+  LoadedModel post = model;
+  post.options.norm_position = NormPosition::post;
+  NamedArrays arrays;
+  for (const auto& [name, shape] : parameter_shapes(model.options)) {
+    Array array = model.weights.float32(name).copy();
+    if (const auto found = divisors.find(name); found != divisors.end())
+      for (int64_t i = 0; i < array.count(); ++i)
+        array.floats()[i] = static_cast<float>(array.floats()[i] / found->second);
+    arrays.emplace_back(name, std::move(array));
+  }
+  post.weights = Weights(post.options, arrays, "the model");
+  return post;
 }
 
 std::vector<std::string> pieces_by_id(const SubwordModel& subwords) {

@@ -26,6 +26,10 @@ struct Expressible {
 void require_expressible(const LoadedModel& model, const std::string& program,
                          std::initializer_list<Expressible> settings);
 
+/// The same network with NormPosition::post instead of deep: LayerNorm(alpha x + f(x)) = LayerNorm(x + f(x) / alpha),
+/// but for norm_epsilon, where f ends with a linear layer, which is divided here.
+LoadedModel without_residual_scales(const LoadedModel& model);
+
 /// The pieces of a vocabulary by its ids; those of the reserved ids are kReservedPieces.
 /// @throws std::invalid_argument where a piece has two ids
 std::vector<std::string> pieces_by_id(const SubwordModel& subwords);

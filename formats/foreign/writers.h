@@ -23,10 +23,10 @@ void save_argos_package(const LoadedModel& model, Precision precision, const Mod
 
 /// Writes a translation model for CTranslate2 into an existing folder: `model.bin` of version 6 (TransformerSpec),
 /// `config.json`, the vocabulary, and the SentencePiece models that split its text, `source.spm` and `target.spm`.
-/// load_ctranslate2_folder() reads it back with the same weights, bit for bit in float32.
+/// load_ctranslate2_folder() reads it back with the same weights, bit for bit in float32, but those of
+/// NormPosition::deep, which becomes post.
 /// @param precision of all weights; with int8, of the matrices, which have one scale for each row
-/// @throws std::invalid_argument naming what CTranslate2 cannot express: NormPosition::deep, SSRUs, and what
-/// require_expressible() refuses
+/// @throws std::invalid_argument naming what CTranslate2 cannot express: SSRUs, and what require_expressible() refuses
 void save_ctranslate2_folder(const LoadedModel& model, Precision precision, const std::string& folder);
 
 /// Writes a translation model for Hugging Face Transformers, as a MarianMT model, into an existing folder:
@@ -39,7 +39,7 @@ void save_ctranslate2_folder(const LoadedModel& model, Precision precision, cons
 /// @param precision of all weights: float32, bfloat16 or half
 /// @param facts for the model card
 /// @return what the files cannot say, a sentence each
-/// @throws std::invalid_argument naming what MarianMT cannot express: other norms than NormPosition::post, learned
+/// @throws std::invalid_argument naming what MarianMT cannot express: NormPosition::pre, learned
 /// positions and other sinusoids than the paper's, SSRUs, norms of the embeddings, sources without an end, and what
 /// require_expressible() refuses
 std::vector<std::string> save_hugging_face_folder(const LoadedModel& model, Precision precision,

@@ -12,6 +12,7 @@
 #include <transmute/tests/support/random_weights.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/translation/translator.h>
 
 #include <algorithm>
 #include <cmath>
@@ -298,7 +299,6 @@ TEST(WrittenModels, NameWhatAFormatCannotExpress) {
         [&] { formats::save_hugging_face_folder(model, Precision::float32, folder.path()); });
   };
   const std::vector<std::pair<std::string, Change>> of_both{
-      {"model.norm_position: deep", [](auto& o) { o.norm_position = NormPosition::deep; }},
       {"model.decoder_self_attention: ssru", [](auto& o) { o.decoder_self_attention = DecoderSelfAttention::ssru; }},
       {"model.score_function: additive", [](auto& o) { o.score_function = ScoreFunction::additive; }},
       {"model.architecture: decoder_only", [](auto& o) { o.architecture = Architecture::decoder_only; }},
@@ -318,6 +318,26 @@ TEST(WrittenModels, NameWhatAFormatCannotExpress) {
       {"model.source_begin: true", [](auto& o) { o.source_begin = true; }},
       {"model.source_end: false", [](auto& o) { o.source_end = false; }}};
   for (const auto& [words, change] : of_marian_mt) EXPECT_THAT(of_hugging_face(change), HasSubstr(words));
+}
+
+TEST(WrittenModels, OfDeepNormsComputeTheSame) {
+  const LoadedModel model = random_model([](auto& o) {
+    o.norm_position = NormPosition::deep;
+    o.attention_bias = true;
+    o.sinusoids.layout = PositionLayout::halves;
+  });
+  const TemporaryFolder own, of_ctranslate2, of_hugging_face;
+  save_model_folder(own.path(), model.config, model.tokenizer, model.weights);
+  formats::save_ctranslate2_folder(model, Precision::float32, of_ctranslate2.path());
+  formats::save_hugging_face_folder(model, Precision::float32, of_hugging_face.path());
+  const std::vector<std::string> sources{"the red house is near.", "the old bridge"}, targets{"das rote Haus", "Zug"};
+  const std::vector<Hypothesis> wanted = Translator(own.path()).score_batch(sources, targets);
+  for (const TemporaryFolder* folder : {&of_ctranslate2, &of_hugging_face}) {
+    EXPECT_EQ(load_model(folder->path()).options.norm_position, NormPosition::post);
+    const std::vector<Hypothesis> found = Translator(folder->path()).score_batch(sources, targets);
+    for (size_t i = 0; i < sources.size(); ++i)
+      EXPECT_NEAR(found[i].log_probability, wanted[i].log_probability, 1e-4) << folder->path();
+  }
 }
 
 TEST(WrittenHuggingFace, HasNoMatricesOfInt8) {
