@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # In a folder that scripts/gpu_pack.sh filled, on a machine with a GPU: runs the tests for GPUs, measures training and
-# translation beside PyTorch's own, trains Multi30k to its BLEU, and compares the GPU's translations with the CPU's. Takes
-# less than nine minutes, and continues after a stage that fails.
+# translation beside PyTorch's own and CTranslate2, trains Multi30k to its BLEU, compares the GPU's translations with the
+# CPU's, and looks for errors of kernels with compute-sanitizer. Takes less than nine minutes, and continues after a stage
+# that fails.
 set -uo pipefail
 export LC_ALL=C
 
@@ -11,7 +12,7 @@ usage="usage: gpu_check.sh [--device cuda] [--output results] [--minutes 8.5] [-
 --device: cuda, cuda:N, or cpu to rehearse with smaller sizes. --output: gets a log for each stage, table.txt and
 table.json. --minutes: for all of it; training gets what the rest leaves. --python: one that has the torch which the
 programs were built against. --old: a folder that gpu_pack.sh filled at an earlier commit, for the same torch: its
-translation is measured beside this one's, and their lines are compared.
+training and translation are measured beside this one's, and their lines are compared.
 Exit status: 0 where every stage ran and its tests passed, else 1; 2 for bad usage."
 fail() { echo "gpu_check: error: $1" >&2; exit "${2:-1}"; }
 device=cuda
@@ -33,11 +34,11 @@ done
 here="$(cd "$(dirname "$0")" && pwd)"
 # shellcheck source=scripts/yaml.sh
 source "$here/yaml.sh"
-[[ -x $here/bin/train ]] || fail "$here/bin/train: no such program; fill a folder with gpu_pack.sh and run the copy there"
+[[ -f $here/bin/train.gz ]] || fail "$here/bin/train.gz: no such program; fill a folder with gpu_pack.sh and run the copy there"
 mkdir -p "$output" && output=$(cd "$output" && pwd) || fail "$output cannot be written"
 
 if [[ -n $old ]]; then
-  [[ -x $old/bin/translate ]] || fail "--old: $old/bin/translate: no such program"
+  [[ -f $old/bin/translate.gz ]] || fail "--old: $old/bin/translate.gz: no such program"
   old=$(cd "$old" && pwd)
 fi
 unpacked=$(mktemp -d) && trap 'rm -rf "$unpacked"' EXIT
@@ -45,9 +46,10 @@ for folder in "$here" ${old:+"$old"}; do
   to=$unpacked/new
   [[ $folder == "$here" ]] || to=$unpacked/old
   mkdir "$to"
-  for library in "$folder"/lib/*.gz; do
-    gzip -dc "$library" >"$to/$(basename "$library" .gz)" || fail "$library cannot be unpacked into $to"
+  for file in "$folder"/{bin,lib}/*.gz; do
+    gzip -dc "$file" >"$to/$(basename "$file" .gz)" || fail "$file cannot be unpacked into $to"
   done
+  for program in "$folder"/bin/*.gz; do chmod +x "$to/$(basename "$program" .gz)"; done
 done
 
 # The programs find LibTorch, and CUDA's libraries, where Python's torch has them.
@@ -115,24 +117,32 @@ gpu_tests() {
 }
 export -f gpu_tests
 count_of() { sed -nE "s/^\\[  $1 *\\] ([0-9]+) tests?.*/\\1/p" "$output/gpu_tests.log" | awk '{ sum += $1 } END { print sum + 0 }'; }
-stage gpu_tests 90 bash -c 'gpu_tests "$@"' gpu_tests "$here/bin/gpu_tests" "$output/gpu_tests"
+stage gpu_tests 90 bash -c 'gpu_tests "$@"' gpu_tests "$unpacked/new/gpu_tests" "$output/gpu_tests"
 for count in PASSED FAILED SKIPPED; do row "gpu tests ${count,,}" "$(count_of $count)" tests; done
 
 shapes=(small base big)
 seconds=5
 batch=25000
 $on_gpu || { shapes=(tiny); seconds=1; batch=2048; }
+of_old=(env "LD_LIBRARY_PATH=$unpacked/old:$LD_LIBRARY_PATH")
+# training <stage> <shape> <what its rows end with> <command>...: measures that benchmark_train.
+training() {
+  local stage=$1 shape=$2 suffix=$3 name precision target step flops of_roof of_peak
+  shift 3
+  stage "$stage" 60 "$@" --device "$device" --shape "$shape" --seconds "$seconds" --batch-tokens "$batch" \
+    --precision bfloat16 float32 --peak-tflops "$peak" || return
+  while read -r name precision _ target step flops _ of_roof of_peak; do
+    name="train $name $precision$suffix"
+    row "$name" "$target" "target tokens/s"
+    row "$name, step" "$step" ms
+    row "$name, model" "$flops" "TFLOP/s"
+    row "$name, of one large product's rate" "$of_roof" ""
+    [[ $precision != bfloat16 || $peak == 0 ]] || row "$name, of the chip's peak" "$of_peak" ""
+  done < <(grep -E "^$shape +(bfloat16|float32) " "$output/$stage.log")
+}
 for shape in "${shapes[@]}"; do
-  if stage "train_$shape" 60 "$here/bin/benchmark_train" --device "$device" --shape "$shape" --seconds "$seconds" \
-    --batch-tokens "$batch" --precision bfloat16 float32 --peak-tflops "$peak"; then
-    while read -r name precision _ target step flops _ of_roof of_peak; do
-      row "train $name $precision" "$target" "target tokens/s"
-      row "train $name $precision, step" "$step" ms
-      row "train $name $precision, model" "$flops" "TFLOP/s"
-      row "train $name $precision, of one large product's rate" "$of_roof" ""
-      [[ $precision != bfloat16 || $peak == 0 ]] || row "train $name $precision, of the chip's peak" "$of_peak" ""
-    done < <(grep -E "^$shape +(bfloat16|float32) " "$output/train_$shape.log")
-  fi
+  training "train_$shape" "$shape" "" "$unpacked/new/benchmark_train"
+  [[ -z $old ]] || training "train_old_$shape" "$shape" ", $(<"$old/commit")" "${of_old[@]}" "$unpacked/old/benchmark_train"
 done
 
 torch_shape=(--name base --layers 6 --d-model 512 --d-ff 2048 --heads 8)
@@ -148,14 +158,16 @@ if stage train_torch 60 "$python" "$here/train_torch.py" "${torch_shape[@]}" --d
 fi
 
 shape=base
-sizes=(--batch-size 256 --sentences 2048 --single-sentences 20 --precisions half,bfloat16)
-torch_dtype=float16
-$on_gpu || { shape=small; sizes=(--batch-size 8 --sentences 8 --precisions float32); torch_dtype=float32; }
+sizes=(--batch-size 256 --sentences 2048 --single-sentences 20)
+precisions=half,bfloat16
+peers_precision=float16
+$on_gpu || { shape=small; sizes=(--batch-size 8 --sentences 8 --single-sentences 4); precisions=float32; peers_precision=float32; }
 # translation <stage> <what its rows end with> <command>...: measures that benchmark_translate.
 translation() {
   local stage=$1 suffix=$2 precision search rest
   shift 2
-  stage "$stage" 90 "$@" --device "$device" --shapes "$shape" --modes beam,greedy,single,single-greedy "${sizes[@]}" || return
+  stage "$stage" 90 "$@" --device "$device" --shapes "$shape" --modes beam,greedy,single,single-greedy \
+    --precisions "$precisions" "${sizes[@]}" || return
   while read -r precision search rest; do
     [[ $search != beam ]] || search="beam 4"
     if [[ $rest == *sentences/s* ]]; then
@@ -165,29 +177,53 @@ translation() {
     fi
   done < <(grep -E '^  [a-z0-9]+ +(beam 4|greedy) +batch' "$output/$stage.log")
 }
-of_old=(env "LD_LIBRARY_PATH=$unpacked/old:$LD_LIBRARY_PATH")
 # New, old, new: a machine that slows down shows.
-translation translate "" "$here/bin/benchmark_translate"
+translation translate "" "$unpacked/new/benchmark_translate"
 graphs=(env TRANSMUTE_CUDA_GRAPHS=1) # without effect on CPUs
 # recorded <stage>: says so where its graphs could not be recorded.
 recorded() {
   ! grep -q "without CUDA graphs" "$output/$1.log" || { row "$1" "FAILED: see $1.log" ""; failures=$((failures + 1)); }
 }
-translation translate_graphs ", CUDA graphs" "${graphs[@]}" "$here/bin/benchmark_translate" && recorded translate_graphs
+translation translate_graphs ", CUDA graphs" "${graphs[@]}" "$unpacked/new/benchmark_translate" && recorded translate_graphs
 if [[ -n $old ]]; then
-  translation translate_old ", $(<"$old/commit")" "${of_old[@]}" "$old/bin/benchmark_translate"
-  translation translate_again ", again" "$here/bin/benchmark_translate"
+  translation translate_old ", $(<"$old/commit")" "${of_old[@]}" "$unpacked/old/benchmark_translate"
+  translation translate_again ", again" "$unpacked/new/benchmark_translate"
 fi
 if stage translate_torch 60 "$python" "$here/translate_torch.py" --shape "$shape" --device "$device" \
-  --dtype "$torch_dtype" "${sizes[@]:0:4}"; then
-  row "translate $shape $torch_dtype beam 4, torch.nn.Transformer" \
+  --dtype "$peers_precision" "${sizes[@]:0:4}"; then
+  row "translate $shape $peers_precision beam 4, torch.nn.Transformer" \
     "$(sed -nE 's|.*: ([0-9.]+) sentences/s.*|\1|p' "$output/translate_torch.log")" "sentences/s"
 fi
 
-# Multi30k: training gets what is left but the time for the translations after it.
+# CTranslate2's wheel is for CUDA 12, of which it needs cuBLAS; that of CUDA 13 has the functions, too.
+if [[ -f $here/ctranslate2.tar.xz ]]; then
+  "$python" -m tarfile -e "$here/ctranslate2.tar.xz" "$unpacked/ctranslate2"
+  for folder in ${libraries//:/ } /usr/local/cuda/lib64; do
+    for name in libcublas libcublasLt; do
+      [[ ! -e $folder/$name.so.13 || -e $unpacked/new/$name.so.12 ]] || ln -s "$folder/$name.so.13" "$unpacked/new/$name.so.12"
+    done
+  done
+  if stage translate_ctranslate2 90 env "PYTHONPATH=$unpacked/ctranslate2" "$python" "$here/translate_ctranslate2.py" \
+    --shape "$shape" --device "$device" --compute-type "$peers_precision" "${sizes[@]}"; then
+    while read -r precision search rest; do
+      [[ $search != beam ]] || search="beam 4"
+      name="translate $shape $precision $search"
+      if [[ $rest == *sentences/s* ]]; then
+        row "$name, CTranslate2" "$(sed -E 's|.*: ([0-9.]+) sentences/s.*|\1|' <<<"$rest")" "sentences/s"
+      else
+        row "$name, one sentence, CTranslate2" "$(sed -E 's|.*p50 ([0-9.]+) ms.*|\1|' <<<"$rest")" ms
+      fi
+    done < <(grep '^  ' "$output/translate_ctranslate2.log")
+  fi
+fi
+
+# Multi30k: training gets what is left but the time for the translations, and compute-sanitizer, after it.
 after=130
 $on_gpu || after=40
 [[ -z $old ]] || after=$((after + 15))
+sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer)
+$on_gpu || sanitizer=
+[[ -z $sanitizer ]] || after=$((after + 60))
 reserve=$(($(left) - after))
 training=(--set "training.max_minutes=$(awk -v s="$reserve" 'BEGIN { printf "%.2f", (s - 20) / 60 }')")
 lines=1000
@@ -196,15 +232,15 @@ $on_gpu || { training=(--set training.max_steps=20 --set training.warmup_steps=1
 ((reserve > 40)) || reserve=0 # no time for it
 # What an earlier check left may be of another build; training would continue from it.
 [[ ! -f $output/multi30k/train.log ]] || rm -rf "$output/multi30k"
-if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_en_de_small.yaml" \
+if stage multi30k "$reserve" "$unpacked/new/train" --config "$here/configs/multi30k_en_de_small.yaml" \
   --run-folder "$output/multi30k" --device "$device" --set "data.folder=$(yaml "$here/text")" \
   --set training.micro_batch_tokens=0 "${training[@]}"; then
   row "Multi30k, steps" "$(sed -nE 's/.*finished after step ([0-9,]+) .*/\1/p' "$output/multi30k.log")" steps
   model=$output/multi30k/model
   for text in val test_2016_flickr; do
-    stage "translate_$text" 30 "$here/bin/translate" --model "$model" --device "$device" --precision float32 \
+    stage "translate_$text" 30 "$unpacked/new/translate" --model "$model" --device "$device" --precision float32 \
       --input "$here/text/$text.en.gz" --output "$output/$text.de" || continue
-    stage "bleu_$text" 30 "$here/bin/evaluate" --hypothesis "$output/$text.de" \
+    stage "bleu_$text" 30 "$unpacked/new/evaluate" --hypothesis "$output/$text.de" \
       --reference "$here/text/$text.de.gz" --score-only || continue
     row "Multi30k, BLEU on $text" "$(tail -n 1 "$output/bleu_$text.log")" BLEU
   done
@@ -218,22 +254,39 @@ if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_
     stage "parity_$1" 60 "${@:3}" --model "$model" --device "$2" --precision float32 --input "$output/parity.en" \
       --output "$output/parity.$1.de"
   }
-  parity "$device" "$device" "$here/bin/translate" && parity cpu cpu "$here/bin/translate" &&
+  parity "$device" "$device" "$unpacked/new/translate" && parity cpu cpu "$unpacked/new/translate" &&
     row "lines translated the same on $device and cpu" \
       "$(same_lines "$output/parity.$device.de" "$output/parity.cpu.de")" lines
-  [[ -z $old ]] || { parity old "$device" "${of_old[@]}" "$old/bin/translate" &&
+  [[ -z $old ]] || { parity old "$device" "${of_old[@]}" "$unpacked/old/translate" &&
     row "lines translated the same by $(<"$old/commit")" \
       "$(same_lines "$output/parity.$device.de" "$output/parity.old.de")" lines; }
   for way in "beam 4" greedy "beam 4, one sentence" "greedy, one sentence"; do
     flags=(--beam-size 4)
     [[ $way != greedy* ]] || flags=(--beam-size 1)
     [[ $way != *one* ]] || { flags+=(--batch-size 1); sed -i '101,$d' "$output/parity.en"; }
-    parity plain "$device" "$here/bin/translate" "${flags[@]}" &&
-      parity graphs "$device" "${graphs[@]}" "$here/bin/translate" "${flags[@]}" && recorded parity_graphs &&
+    parity plain "$device" "$unpacked/new/translate" "${flags[@]}" &&
+      parity graphs "$device" "${graphs[@]}" "$unpacked/new/translate" "${flags[@]}" && recorded parity_graphs &&
       row "lines translated the same by CUDA graphs, $way" \
         "$(same_lines "$output/parity.plain.de" "$output/parity.graphs.de")" lines
   done
+  # Twice: the first start reads LibTorch from the disk.
+  first_line() {
+    local start line
+    for _ in 1 2; do
+      start=${EPOCHREALTIME/./}
+      "$@" <<<"A man is riding a bike." |
+        { read -r line; echo "$line: $(((${EPOCHREALTIME/./} - start) / 1000)) ms from start to first line"; }
+    done
+  }
+  export -f first_line
+  stage first_line 60 bash -c 'first_line "$@"' first_line "$unpacked/new/translate" --model "$model" --device "$device" &&
+    row "translate, from start to first line" \
+      "$(sed -nE '$s/.*: ([0-9]+) ms from start.*/\1/p' "$output/first_line.log")" ms
 fi
+for tool in ${sanitizer:+memcheck racecheck}; do
+  stage "sanitizer_$tool" 30 "$sanitizer" --tool "$tool" --error-exitcode 1 "$unpacked/new/gpu_tests" \
+    --gtest_filter='*GpuKernels.*EqualTheirPlainTwins*:GpuAttention.*' && row "compute-sanitizer, $tool" "no errors" ""
+done
 row "time" "$SECONDS" s
 
 awk -F '\t' '{ printf "%-58s %16s  %s\n", $1, $2, $3 }' "$rows" | tee "$output/table.txt"
