@@ -71,7 +71,8 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "never form pieces across scripts, or across letters and punctuation");
   schema.add(
       "normalization", &tokenizer.normalization,
-      "SentencePiece's Unicode normalization: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
+      "SentencePiece's Unicode normalization: nmt_nfkc, nmt_nfkc_tc (also truecases), nmt_nfkc_cf (also lower-cases), "
+      "nfkc, nfkc_cf, identity");
   schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are never split");
   schema.add("max_training_sentences", &tokenizer.max_training_sentences,
              "maximum number of lines from which the vocabulary is learned; a larger text is sampled",

@@ -60,7 +60,7 @@ void note_normalized_terms(const std::vector<transmute::GlossaryEntry>& glossary
   int64_t terms = 0;
   std::string example;
   for (const transmute::GlossaryEntry& entry : glossary) {
-    const std::string written = target.decode(target.encode(entry.target));
+    const std::string written = target.decode(target.encode_within(entry.target));
     if (written == entry.target) continue;
     if (++terms == 1) example = fmt::format("\"{}\" as \"{}\"", entry.target, written);
   }

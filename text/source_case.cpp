@@ -9,24 +9,11 @@
 namespace transmute {
 inline namespace v0 {
 
-namespace {
-
-// True if many pieces have a dotless i, as about one in six of a Turkish vocabulary.
-bool has_turkish_pieces(const SubwordModel& vocabulary) {
-  constexpr int64_t kOneIn = 200;
-  int64_t dotless = 0;
-  for (int64_t id = special_ids::kCount; id < vocabulary.size(); ++id)
-    dotless += vocabulary.piece(id).find("ı") != std::string::npos ? 1 : 0;
-  return dotless * kOneIn >= vocabulary.size();
-}
-
-}  // namespace
-
 SourceCase::SourceCase(const SourceTexts& sources, const Tokenizer& tokenizer, std::string target_language)
     : sources_(sources), tokenizer_(tokenizer), target_language_(std::move(target_language)) {
   const auto is_recased = [](const SourceText& text) { return text.recased.has_value(); };
   if (target_language_.empty() && std::any_of(sources.begin(), sources.end(), is_recased))
-    writes_turkish_ = has_turkish_pieces(tokenizer.target());
+    writes_turkish_ = tokenizer.target().is_turkish();
 }
 
 const RecasedText* SourceCase::read(size_t text) const {

@@ -6,6 +6,7 @@
 #include <transmute/text/readable_case.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/split_ids.h>
+#include <transmute/tokenizer/truecase.h>
 
 #include <algorithm>
 #include <iterator>
@@ -163,6 +164,7 @@ SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t
     if (!parts.empty() && !encoded.parts.empty())
       parts.front().gap = begin > end_before ? text.substr(end_before, begin - end_before) : " ";
     const size_t read_begin = read_end + (begin - end_before);
+    if (!parts.empty()) parts.front().begins_with_capital = !begins_in_lower_case(parts.front().plain);
     for (SourcePart& part : parts) {
       part.written = sentence.written;
       part.begin += read_begin;
@@ -249,6 +251,7 @@ void demand_prefix(SourcePart& part, const std::string& prefix, const SubwordMod
     throw BadText(part.text,
                   fmt::format("its target prefix \"{}\" has characters that the model's vocabulary lacks", prefix));
   part.prefix = tokenizer.encode(recased);
+  part.begins_with_capital = prefix.empty() ? part.begins_with_capital : !begins_in_lower_case(prefix);
   if (static_cast<int64_t>(part.prefix.size()) > kMaxWholeTokens)
     throw BadText(part.text, fmt::format("its target prefix has {} tokens, more than {}; shorten it",
                                          part.prefix.size(), kMaxWholeTokens));
@@ -300,7 +303,7 @@ void demand_terms(SourcePart& part, const Glossary& glossary, const Tokenizer& t
     if (!can_write(tokenizer.target(), term))
       throw std::invalid_argument(
           fmt::format("the glossary's term \"{}\" has characters that the model's vocabulary lacks", term));
-    part.terms.push_back(tokenizer.target().encode(term));
+    part.terms.push_back(tokenizer.target().encode_within(term));
     tokens += part.terms.back().size();
   }
   if (tokens > kMaxTermTokens)

@@ -45,6 +45,7 @@ struct SourcePart {
   bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
   std::string gap{};                   ///< what is between the part before it and this one
   bool begins_sentence = true;
+  bool begins_with_capital = false;  ///< its translation does, where the model truecases
   bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
 

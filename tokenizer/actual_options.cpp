@@ -41,13 +41,6 @@ void take_trainer_spec(std::string_view message, TokenizerOptions& options) {
   if (model_type == kModelUnigram) options.algorithm = SubwordAlgorithm::unigram;
 }
 
-std::string normalizer_name(std::string_view message) {
-  std::string name;
-  for (MessageReader spec(message); spec.next();)
-    if (spec.tag == kNormalizerName) name = spec.bytes;
-  return name;
-}
-
 // The text of a user-defined piece, as options have it; empty for any other.
 std::string user_defined_symbol(std::string_view message) {
   std::string text;
@@ -76,19 +69,17 @@ bool is_valid(const TokenizerOptions& options) {
 TokenizerOptions actual_options(const Tokenizer& tokenizer, const TokenizerOptions& given) {
   TokenizerOptions actual = given;
   take_sizes(tokenizer, actual);
-  std::string normalization = given.normalization;
   std::vector<std::string> symbols;
   int64_t id = 0;
   for (MessageReader model(tokenizer.source().serialized()); model.next();) {
     if (model.tag == kModelTrainerSpec) take_trainer_spec(model.bytes, actual);
-    if (model.tag == kModelNormalizerSpec) normalization = normalizer_name(model.bytes);
     if (model.tag != kModelPieces) continue;
     if (id++ < special_ids::kCount || id > tokenizer.source().size()) continue;  // the network does not know the rest
     if (std::string symbol = user_defined_symbol(model.bytes); !symbol.empty()) symbols.push_back(std::move(symbol));
   }
   // Other programs' models may have rules and symbols that a config cannot name.
   TokenizerOptions changed = actual;
-  changed.normalization = normalization;
+  changed.normalization = normalization_of(tokenizer.source().serialized());
   if (is_valid(changed)) actual = changed;
   changed = actual;
   changed.user_defined_symbols = symbols;

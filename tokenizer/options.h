@@ -23,7 +23,7 @@ struct TokenizerOptions {
   bool byte_fallback = false;              ///< encode uncovered characters as UTF-8 bytes instead of as unknown
   bool split_digits = false;               ///< make every digit a separate piece
   bool split_by_script = true;             ///< no piece mixes scripts, or letters and punctuation
-  std::string normalization = "nmt_nfkc";  ///< SentencePiece's rule: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf, identity
+  std::string normalization = "nmt_nfkc";  ///< SentencePiece's rule, or nmt_nfkc_tc, which also truecases
   std::vector<std::string> user_defined_symbols;  ///< always single pieces (tags, placeholders)
   /// Target languages of a multilingual text, which the vocabulary of the sources gets tags for (`>>de<<`). No key of
   /// the configuration: DataOptions::train_languages names them.

@@ -5,10 +5,12 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
+#include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/model_check.h>
 #include <transmute/tokenizer/piece_marks.h>
 #include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer_files.h>
+#include <transmute/tokenizer/truecase.h>
 
 #include <algorithm>
 #include <exception>
@@ -125,8 +127,15 @@ SubwordModel::SubwordModel(std::string serialized, const std::string& name)
         special_ids::kUnknown, special_ids::kBegin, special_ids::kEnd));
   languages_ = find_languages();
   constexpr std::string_view kBreaks("\n\r\0", 3);
-  for (int id = special_ids::kCount; id < size_; ++id)
-    if (text_of(*processor_, id).find_first_of(kBreaks) != std::string::npos) line_breaks_.push_back(id);
+  int64_t dotless = 0;
+  for (int id = special_ids::kCount; id < size_; ++id) {
+    const std::string text = text_of(*processor_, id);
+    if (text.find_first_of(kBreaks) != std::string::npos) line_breaks_.push_back(id);
+    dotless += text.find("ı") != std::string::npos ? 1 : 0;
+  }
+  constexpr int64_t kOneIn = 200;
+  is_turkish_ = dotless * kOneIn >= size_;
+  truecases_ = is_truecasing(normalization_of(serialized_));
 }
 
 SubwordModel::~SubwordModel() = default;
@@ -134,6 +143,7 @@ SubwordModel::~SubwordModel() = default;
 std::shared_ptr<const SubwordModel> SubwordModel::of_listed_pieces() const {
   auto listed = std::make_shared<SubwordModel>(serialized_, "a vocabulary");
   listed->is_listed_ = true;
+  listed->truecases_ = false;
   listed->languages_ = LanguagePieces::none;
   return listed;
 }
@@ -216,9 +226,15 @@ SegmentedText SubwordModel::segment_listed(std::string_view text) const {
 Ids SubwordModel::encode(std::string_view text) const {
   if (is_listed_) return segment_listed(text).ids;
   const Tag tag = tag_of(text);
+  Ids all = encode_within(truecases_ ? in_true_case(text.substr(tag.bytes)) : text.substr(tag.bytes));
+  if (tag.bytes > 0) all.insert(all.begin(), tag.id);
+  return all;
+}
+
+Ids SubwordModel::encode_within(std::string_view text) const {
+  if (is_listed_) return segment_listed(text).ids;
   Ids all;
-  if (tag.bytes > 0) all.push_back(tag.id);
-  for_each_part_of(text.substr(tag.bytes), processor_->has_whole_words, [&](std::string_view part, size_t) {
+  for_each_part_of(text, processor_->has_whole_words, [&](std::string_view part, size_t) {
     std::vector<int> ids;
     check(processor_->Encode({part.data(), part.size()}, &ids));
     std::vector<std::string> pieces;  // needed where one is unknown
@@ -238,7 +254,8 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
     all.pieces.emplace_back(text.substr(0, tag.bytes));
     all.spans.emplace_back(0, tag.bytes);
   }
-  for_each_part_of(text.substr(tag.bytes), processor_->has_whole_words, [&](std::string_view part, size_t at) {
+  const std::string own = truecases_ ? in_true_case(text.substr(tag.bytes)) : std::string(text.substr(tag.bytes));
+  for_each_part_of(own, processor_->has_whole_words, [&](std::string_view part, size_t at) {
     const auto segmented = processor_->EncodeAsImmutableProto({part.data(), part.size()});
     for (const auto& piece : segmented.pieces()) {
       all.ids.push_back(in_vocabulary(piece.id(), piece.piece()));
@@ -247,6 +264,20 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
     }
   });
   return all;
+}
+
+// A word in lower case needs fewer pieces, or its piece is more frequent, as the ids are by frequency.
+std::string SubwordModel::in_true_case(std::string_view text) const {
+  return truecased(text, [&](const std::string& capital, const std::string& lower) {
+    if (is_turkish_ && lower.front() == 'i') return false;
+    const Ids as_written = encode_within(capital), in_lower_case = encode_within(lower);
+    if (as_written.size() != in_lower_case.size()) return in_lower_case.size() < as_written.size();
+    return as_written.size() == 1 && in_lower_case < as_written;
+  });
+}
+
+std::string SubwordModel::with_capital(std::string text) const {
+  return truecases_ ? transmute::with_capital(std::move(text), is_turkish_) : text;
 }
 
 std::vector<ByteSpan> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces,
@@ -265,7 +296,9 @@ std::vector<ByteSpan> SubwordModel::spans_of_pieces(const std::vector<std::strin
   const auto decoded = processor_->DecodePiecesAsImmutableProto(known);
   std::string surfaces;  // its text, unless the model has rules to denormalize it
   for (const auto& piece : decoded.pieces()) surfaces += piece.surface();
-  const auto places = places_in(text, surfaces, has_table_ ? kNotSplitInto : "");
+  if (truecases_) surfaces = without_capitals(std::move(surfaces));
+  const std::string read = truecases_ ? without_capitals(std::string(text)) : std::string(text);  // one case for both
+  const auto places = places_in(read, surfaces, has_table_ ? kNotSplitInto : "");
   std::vector<ByteSpan> spans;
   size_t begin = 0;
   for (const auto& piece : decoded.pieces()) {

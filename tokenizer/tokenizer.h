@@ -52,8 +52,11 @@ class TRANSMUTE_API SubwordModel {
   /// The number of ids in the vocabulary, including the reserved ones.
   int64_t size() const;
   /// The ids of a text, without begin or end; empty for a text without content. With LanguagePieces::tags, a tag such
-  /// as `>>deu<<` at the start of the text becomes one id, or unknown.
+  /// as `>>deu<<` at the start of the text becomes one id, or unknown. A model that truecases takes the text for a
+  /// sentence.
   Ids encode(std::string_view text) const;
+  /// The ids of a text that is within a sentence, such as a term, whose case stays as it is.
+  Ids encode_within(std::string_view text) const;
   /// The ids of encode(text), their pieces and the bytes that each covers.
   SegmentedText segment(std::string_view text) const;
   /// For a text and the pieces that decode to it: the bytes that each piece covers. Spaces that only the text has, such
@@ -61,6 +64,8 @@ class TRANSMUTE_API SubwordModel {
   std::vector<ByteSpan> spans_of_pieces(const std::vector<std::string>& pieces, std::string_view text) const;
   /// The text of the ids. Reserved ids other than unknown are skipped.
   std::string decode(const Ids& ids) const;
+  /// The text of a sentence, with a capital if the model truecases; otherwise as it is.
+  std::string with_capital(std::string text) const;
   /// The piece with this id.
   std::string piece(int64_t id) const;
   /// The id of a language in a multilingual vocabulary: of the piece `language`, `>>language<<` or `__language__`.
@@ -75,6 +80,10 @@ class TRANSMUTE_API SubwordModel {
   /// Ids that decode to text with a line break or a zero byte, for example those of byte_fallback. Search excludes
   /// them, because they would split a line or truncate a C string.
   const Ids& line_breaks() const { return line_breaks_; }
+  /// True if many pieces have a dotless i, as about one in six of a Turkish vocabulary.
+  bool is_turkish() const { return is_turkish_; }
+  /// True if the model truecases: encode() gives the first word of a sentence the case that it has within sentences.
+  bool truecases() const { return truecases_; }
   /// The bytes of the `.model` file.
   const std::string& serialized() const { return serialized_; }
 
@@ -90,6 +99,7 @@ class TRANSMUTE_API SubwordModel {
   std::string without_marks(std::string text) const;                // of pieces that SentencePiece does not split into
   LanguagePieces find_languages() const;
   SegmentedText segment_listed(std::string_view text) const;
+  std::string in_true_case(std::string_view text) const;  // without a tag
 
   struct Processor;
   std::unique_ptr<Processor> processor_;
@@ -97,7 +107,9 @@ class TRANSMUTE_API SubwordModel {
   LanguagePieces languages_ = LanguagePieces::none;
   bool has_table_ = false;  // the vocabulary is another program's list of pieces
   bool is_listed_ = false;  // texts are lists of pieces
-  int64_t size_ = 0;        // ids beyond are pieces that the network does not know
+  bool is_turkish_ = false;
+  bool truecases_ = false;
+  int64_t size_ = 0;  // ids beyond are pieces that the network does not know
   Ids line_breaks_;
 };
 

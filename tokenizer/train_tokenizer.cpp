@@ -2,8 +2,10 @@
 #include <sentencepiece_trainer.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
+#include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/piece_marks.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/tokenizer/truecase.h>
 
 #include <algorithm>
 #include <array>
@@ -26,12 +28,15 @@ constexpr int kMaxTrainingLineBytes = 1 << 16;
 // LineSources one after the other, as SentencePiece reads them.
 class LineIterator : public sentencepiece::SentenceIterator {
  public:
-  explicit LineIterator(std::vector<LineSource> sources) : sources_(std::move(sources)) { Next(); }
+  LineIterator(std::vector<LineSource> sources, bool truecases) : sources_(std::move(sources)), truecases_(truecases) {
+    Next();
+  }
   bool done() const override { return done_; }
   void Next() override {
     while (current_ < sources_.size()) {
       if (sources_[current_](line_)) {
         if (!line_.empty()) ++lines_;
+        if (truecases_) line_ = truecaser_.next(line_);
         return;
       }
       ++current_;
@@ -44,14 +49,18 @@ class LineIterator : public sentencepiece::SentenceIterator {
 
  private:
   std::vector<LineSource> sources_;
+  bool truecases_;
+  Truecaser truecaser_;
   size_t current_ = 0;
   std::string line_;
   int64_t lines_ = 0;
   bool done_ = false;
 };
 
-// The names of the rules that are compiled into SentencePiece.
-constexpr std::array<std::string_view, 5> kNormalizations{"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"};
+// The names of the rules that are compiled into SentencePiece, and of nmt_nfkc where the texts are truecased before.
+constexpr const char* kTruecasedRules = "nmt_nfkc";
+constexpr std::array<std::string_view, 6> kNormalizations{"nmt_nfkc",    "nmt_nfkc_tc", "nfkc",
+                                                          "nmt_nfkc_cf", "nfkc_cf",     "identity"};
 
 void check_symbols(const std::vector<std::string>& symbols) {
   std::set<std::string> known(kReservedPieces.begin(), kReservedPieces.end());
@@ -80,7 +89,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"split_digits", options.split_digits ? "true" : "false"},
       {"split_by_unicode_script", options.split_by_script ? "true" : "false"},
-      {"normalization_rule_name", options.normalization},
+      {"normalization_rule_name", is_truecasing(options.normalization) ? kTruecasedRules : options.normalization},
       {"input_sentence_size", fmt::format("{}", options.max_training_sentences)},
       {"shuffle_input_sentence", "true"},
       {"max_sentence_length", fmt::format("{}", kMaxTrainingLineBytes)},
@@ -147,14 +156,24 @@ VocabularyTooLarge too_large(const Learned& learned, int64_t size, int64_t most)
   throw std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
 }
 
+// A field that a message has twice is merged, so this only changes the name.
+std::string normalization_named(const std::string& name) {
+  const auto field = [](uint64_t tag, const std::string& bytes) {
+    return std::string{static_cast<char>(tag), static_cast<char>(bytes.size())} + bytes;
+  };
+  return field(kModelNormalizerSpec, field(kNormalizerName, name));
+}
+
 std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options, std::vector<LineSource> sources,
                                                 const Learned& learned) {
   sentencepiece::SetRandomGeneratorSeed(1);
-  LineIterator lines(std::move(sources));
+  const bool truecases = is_truecasing(options.normalization);
+  LineIterator lines(std::move(sources), truecases);
   std::string serialized;
   const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &lines, &serialized);
   if (lines.lines() == 0) throw std::invalid_argument("the tokenizer cannot be trained: the training text is empty");
   if (!status.ok()) refuse(status.message(), learned, options.vocab_size);
+  if (truecases) serialized += normalization_named(options.normalization);
   auto model = std::make_shared<SubwordModel>(std::move(serialized), "the trained tokenizer");
   // BPE ends early, without an error, where no pair is left to merge.
   if (model->size() < options.vocab_size) throw too_large(learned, options.vocab_size, model->size());

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/tokenizer/truecase.h>
 #include <transmute/training/data/augmentation.h>
 #include <transmute/training/data/language_pairs.h>
 
@@ -183,6 +184,10 @@ void check_plain_text(const TrainingConfig& config) {
     throw std::invalid_argument(
         "tokenizer.vocabulary: separate is for two languages; with model.architecture: decoder_only leave it at "
         "shared");
+  if (is_truecasing(config.model.tokenizer.normalization))
+    throw std::invalid_argument(
+        "tokenizer.normalization: nmt_nfkc_tc is for the sentences of translations; with model.architecture: "
+        "decoder_only use nmt_nfkc");
   const ValidationMetric metric = config.validation.metric;
   if (metric != ValidationMetric::automatic && metric != ValidationMetric::loss)
     throw std::invalid_argument(

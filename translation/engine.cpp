@@ -216,8 +216,10 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
     // The parts of a text may be decoded in any order, and a letter's case and a tag's place may depend on what
     // follows.
-    if (sources[text].parts.size() > 1 || sources[text].recased || tagged[text].has_tags()) return {};
-    return tokenizer_.target().decode(certain);
+    const std::vector<SourcePart>& parts = sources[text].parts;
+    if (parts.size() > 1 || sources[text].recased || tagged[text].has_tags()) return {};
+    if (tokenizer_.target().truecases() && !parts.front().terms.empty()) return {};
+    return in_written_case(tokenizer_.target().decode(certain), parts.front(), tokenizer_.target());
   };
   return translate_parts(sources, options, hooks, complete, so_far);
 }
@@ -284,7 +286,7 @@ void TranslationEngine::search_batch(const std::vector<TranslatedPart>& batch, c
   context.excluded = tokenizer_.target().line_breaks();
   context.most_tokens = most_tokens_;
   for (const std::string& text : options.suppress_sequences)
-    if (Ids ids = tokenizer_.target().encode(text); !ids.empty()) context.suppressed.push_back(std::move(ids));
+    if (Ids ids = tokenizer_.target().encode_within(text); !ids.empty()) context.suppressed.push_back(std::move(ids));
   // A search asks about the same tokens over and over, and an answer takes two decodings.
   context.is_inside_word = [this, known = std::map<std::pair<int64_t, int64_t>, bool>()](int64_t before,
                                                                                          int64_t after) mutable {
@@ -312,7 +314,7 @@ void TranslationEngine::search_batch(const std::vector<TranslatedPart>& batch, c
   for (size_t i = 0; i < found.size(); ++i) {
     const auto& [part, translation, may_change] = batch[i];
     for (auto& hypothesis : found[i])
-      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target(), part.forced));
+      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), part, tokenizer_.target()));
     if (options.mbr.candidates > 0)
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));

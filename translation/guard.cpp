@@ -213,6 +213,7 @@ void TranslationGuard::search_pieces(const std::vector<Retried>& parts, const Tr
       SourcePart& piece = pieces.emplace_back(retried.part);
       piece.ids.resize(piece.forced.source);
       piece.ids.insert(piece.ids.end(), ids.begin(), ids.end());
+      piece.begins_with_capital = piece.begins_with_capital && &ids == cut.data();
     }
   }
   if (pieces.empty()) return;

@@ -84,9 +84,18 @@ std::vector<std::pair<size_t, size_t>> pairs_to_join(const std::vector<Hypothesi
 
 }  // namespace
 
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, ForcedTokens forced) {
+std::string in_written_case(std::string translation, const SourcePart& part, const SubwordModel& target) {
+  if (!part.begins_with_capital || !target.truecases()) return translation;
+  const bool begins_with_term = std::any_of(part.terms.begin(), part.terms.end(), [&](const Ids& term) {
+    return translation.rfind(target.decode(term), 0) == 0;
+  });
+  return begins_with_term ? translation : target.with_capital(std::move(translation));
+}
+
+Hypothesis to_hypothesis(IdHypothesis&& found, const SourcePart& part, const SubwordModel& target) {
+  const ForcedTokens& forced = part.forced;
   Hypothesis hypothesis;
-  hypothesis.text = target.decode(found.ids);
+  hypothesis.text = in_written_case(target.decode(found.ids), part, target);
   hypothesis.score = found.score;
   hypothesis.log_probability = found.log_probability;
   for (const int64_t id : found.ids) hypothesis.tokens.push_back(target.piece(id));

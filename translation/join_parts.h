@@ -16,8 +16,12 @@ struct TranslatedPart {
   bool may_change = true;
 };
 
-/// The hypothesis that search found, as text, without the forced tokens.
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, ForcedTokens forced = {});
+/// The decoded translation of a part, or the beginning of it, with the capital that a model which truecases leaves out.
+/// Where a term of the part comes first, it stays as it is.
+std::string in_written_case(std::string translation, const SourcePart& part, const SubwordModel& target);
+
+/// The hypothesis that search found for a part, as text, without the forced tokens.
+Hypothesis to_hypothesis(IdHypothesis&& found, const SourcePart& part, const SubwordModel& target);
 
 /// The pairs of results of two parts of a text that become its results.
 enum class JoinedResults {

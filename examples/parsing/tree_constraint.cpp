@@ -183,7 +183,7 @@ TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& lab
   if (labels.phrases.empty() || labels.parts_of_speech.empty())
     throw std::invalid_argument("no labels of trees; lines of them look like (S (NP NNP )NP (VP VBZ )VP )S");
   const auto add = [&](Kind kind, const std::string& label, const std::string& text) {
-    const Ids tokens = tokenizer.target().encode(text);
+    const Ids tokens = tokenizer.target().encode_within(text);
     const bool is_known = std::find(tokens.begin(), tokens.end(), special_ids::kUnknown) == tokens.end();
     if (tokens.empty() || !is_known)
       throw std::invalid_argument(fmt::format("the model's vocabulary cannot spell {}, a label of trees", text));
@@ -199,7 +199,7 @@ TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& lab
 
 // Words that the tokenizer does not tell apart are one to the model.
 std::string TreeConstraint::comparable(const std::string& word) const {
-  return tokenizer_.source().decode(tokenizer_.source().encode(word));
+  return tokenizer_.source().decode(tokenizer_.source().encode_within(word));
 }
 
 void TreeConstraint::make_lexicon(const TreeLabels& labels) {

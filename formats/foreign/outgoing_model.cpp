@@ -47,6 +47,11 @@ void require_expressible(const LoadedModel& model, const std::string& program,
           fmt::format("{} cannot run this model: it has {}: {}, for which the format has no counterpart", program, key,
                       value_of(o, key)));
   }
+  if (model.tokenizer.source().truecases() || model.tokenizer.target().truecases())
+    throw std::invalid_argument(
+        fmt::format("{} cannot run this model: its vocabulary truecases (tokenizer.normalization: nmt_nfkc_tc), which "
+                    "other programs do not",
+                    program));
 }
 
 LoadedModel without_residual_scales(const LoadedModel& model) {

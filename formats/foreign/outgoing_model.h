@@ -21,8 +21,8 @@ struct Expressible {
 
 /// @param program whose format it is
 /// @throws std::invalid_argument naming the first setting that the program's networks do not have, with its value.
-/// Refused in every format: language models, other score functions than scaled_dot_product, and widths of heads other
-/// than d_model / num_heads.
+/// Refused in every format: language models, other score functions than scaled_dot_product, widths of heads other than
+/// d_model / num_heads, and vocabularies that truecase.
 void require_expressible(const LoadedModel& model, const std::string& program,
                          std::initializer_list<Expressible> settings);
 

@@ -170,6 +170,7 @@ TEST_F(LanguageModelTraining, NamesKeysThatHaveNoMeaning) {
   EXPECT_THAT(refusal({"validation.metric=bleu"}),
               AllOf(HasSubstr("validation.metric: bleu"), HasSubstr("set it to loss")));
   EXPECT_THAT(refusal({"tokenizer.vocabulary=separate"}), HasSubstr("leave it at shared"));
+  EXPECT_THAT(refusal({"tokenizer.normalization=nmt_nfkc_tc"}), HasSubstr("decoder_only use nmt_nfkc"));
   EXPECT_THAT(refusal({"training.guided_alignment=1"}), HasSubstr("training.guided_alignment has no meaning"));
   EXPECT_THAT(refusal({"data.valid_text=[]", "validation.patience=2"}), HasSubstr("data.valid_text"));
   EXPECT_THAT(refusal({"model.architecture=encoder_decoder"}),

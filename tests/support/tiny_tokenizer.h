@@ -48,4 +48,18 @@ inline Tokenizer tiny_tokenizer(const TokenizerOptions& options = tiny_tokenizer
   return train_tokenizer(options, lines_from(tiny_english()), lines_from(tiny_german()));
 }
 
+/// A vocabulary of sentences that begin with a capital, and have the same words in lower case within.
+inline Tokenizer tiny_truecasing_tokenizer() {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.normalization = "nmt_nfkc_tc";
+  const auto sentences = [](const std::vector<std::string>& lines, const std::string& conjunction, char capital) {
+    std::vector<std::string> longer;
+    for (const std::string& line : lines)
+      longer.push_back(capital + line.substr(1, line.size() - 2) + " " + conjunction + " " + line);
+    return longer;
+  };
+  return train_tokenizer(options, lines_from(sentences(tiny_english(), "and", 'T')),
+                         lines_from(sentences(tiny_german(), "und", 'D')));
+}
+
 }  // namespace transmute::testing

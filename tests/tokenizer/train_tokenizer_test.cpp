@@ -111,9 +111,9 @@ TEST(TrainTokenizer, NamesTheNormalizationsThatThereAre) {
   options.normalization = "no_such_rule";
   const std::string message = message_of<std::invalid_argument>([&] { tiny_tokenizer(options); });
   EXPECT_EQ(message,
-            "tokenizer.normalization must be one of nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf, identity; not "
+            "tokenizer.normalization must be one of nmt_nfkc, nmt_nfkc_tc, nfkc, nmt_nfkc_cf, nfkc_cf, identity; not "
             "'no_such_rule'");
-  for (const char* name : {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"}) {
+  for (const char* name : {"nmt_nfkc", "nmt_nfkc_tc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"}) {
     options.normalization = name;
     EXPECT_NO_THROW(tiny_tokenizer(options)) << name;
   }

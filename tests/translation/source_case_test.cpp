@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -52,7 +53,9 @@ class CaseOfTheSource : public ::testing::Test {
     return options;
   }
 
-  const Tokenizer tokenizer_ = testing::tiny_tokenizer();
+  explicit CaseOfTheSource(Tokenizer tokenizer = testing::tiny_tokenizer()) : tokenizer_(std::move(tokenizer)) {}
+
+  const Tokenizer tokenizer_;
   const Transformer transformer_ = testing::tiny_transformer(tokenizer_, 5);
 };
 
@@ -125,6 +128,86 @@ TEST_F(CaseOfTheSource, IsRestoredOnlyOnceTheTranslationIsWhole) {
   hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
   const Translation found = translate({"THE RED HOUSE IS NEAR."}, few_tokens(), hooks).at(0);
   EXPECT_EQ(told, std::vector<std::string>{found.hypotheses[0].text});
+}
+
+// An untrained model whose vocabulary truecases: it reads the first word of a sentence in lower case, and its
+// translation begins with a capital if the source does.
+class TruecasingModel : public CaseOfTheSource {
+ protected:
+  TruecasingModel() : CaseOfTheSource(testing::tiny_truecasing_tokenizer()) {}
+
+  static bool is_capital(const std::string& text) { return !text.empty() && text[0] >= 'A' && text[0] <= 'Z'; }
+  static std::string capitalized(std::string text) {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+  }
+};
+
+TEST_F(TruecasingModel, ReadsAndWritesCapitalsAtTheBeginning) {
+  TranslationOptions options = few_tokens();
+  options.word_alignments = true;
+  for (const LetterCase letter_case : {LetterCase::adapted, LetterCase::kept}) {
+    options.letter_case = letter_case;
+    const Translation written = translate({"The red house is near."}, options).at(0);
+    const Translation lower = translate({"the red house is near."}, options).at(0);
+    EXPECT_EQ(written.source_tokens, lower.source_tokens);
+    EXPECT_EQ(written.hypotheses[0].tokens, lower.hypotheses[0].tokens);
+    ASSERT_FALSE(is_capital(lower.hypotheses[0].text)) << lower.hypotheses[0].text;
+    EXPECT_EQ(written.hypotheses[0].text, capitalized(lower.hypotheses[0].text));
+    EXPECT_EQ(written.hypotheses[0].word_alignment, lower.hypotheses[0].word_alignment);
+  }
+}
+
+TEST_F(TruecasingModel, WritesACapitalForEachSentence) {
+  TranslationOptions options = few_tokens();
+  options.split_sentences = SentenceSplitting::always;
+  const Translation found = translate({"The old train! The red house is near!"}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  EXPECT_EQ(found.hypotheses[0].text, text("The old train!", options) + " " + text("The red house is near!", options));
+  options.split_sentences = SentenceSplitting::never;
+  options.max_source_tokens = 4;
+  const std::string first = text("The red", options), whole = text("The red house is near the old train.", options);
+  EXPECT_TRUE(is_capital(whole));
+  EXPECT_EQ(whole.substr(1), text("the red house is near the old train.", options).substr(1));
+}
+
+TEST_F(TruecasingModel, PutsTagsAndTermsInTheirPlaces) {
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const std::string lower = text("the <b>red house</b> is near.", options);
+  std::string expected = lower;
+  const size_t letter = lower.compare(0, 3, "<b>") == 0 ? 3 : 0;
+  expected[letter] = capitalized(expected.substr(letter, 1))[0];
+  EXPECT_EQ(text("The <b>red house</b> is near.", options), expected);
+  options.glossary = {{"house", "Haus"}, {"The", "das"}};
+  EXPECT_THAT(text("The red house is near.", options), HasSubstr("Haus"));
+}
+
+TEST_F(TruecasingModel, ContinuesPrefixesAsTheyAreWritten) {
+  TranslationOptions options = few_tokens();
+  options.target_prefixes = {"Das rote"};
+  const std::string written = text("The red house", options);
+  EXPECT_THAT(written, StartsWith("Das rote"));
+  options.target_prefixes = {"das rote"};
+  EXPECT_THAT(text("The red house", options), StartsWith("das rote"));
+  EXPECT_EQ(capitalized(text("The red house", options)), written);
+}
+
+TEST_F(TruecasingModel, TellsTheTranslationSoFarInItsCase) {
+  TranslationHooks hooks;
+  std::vector<std::string> told;
+  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+  const Translation found = translate({"The red house is near."}, few_tokens(), hooks).at(0);
+  ASSERT_FALSE(told.empty());
+  for (const std::string& so_far : told) EXPECT_THAT(found.hypotheses[0].text, StartsWith(so_far));
+  EXPECT_EQ(told.back(), found.hypotheses[0].text);
+}
+
+TEST_F(TruecasingModel, ScoresBothCasesAlike) {
+  const auto engine = testing::engine_of(transformer_, tokenizer_);
+  const std::vector<Hypothesis> found = engine.score({"The red house", "the red house"}, {"Das Haus", "das Haus"}, {});
+  EXPECT_EQ(found[0].score, found[1].score);
+  EXPECT_EQ(found[0].text, "Das Haus");
 }
 
 // Its output must be over the words of the source.

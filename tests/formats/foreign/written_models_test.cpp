@@ -308,6 +308,10 @@ TEST(WrittenModels, NameWhatAFormatCannotExpress) {
     EXPECT_THAT(of_ctranslate2(change), HasSubstr("CTranslate2 cannot run this model: it has " + words));
     EXPECT_THAT(of_hugging_face(change), HasSubstr("MarianMT cannot run this model: it has " + words));
   }
+  const LoadedModel truecasing = random_model([](auto&) {}, testing::tiny_truecasing_tokenizer());
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { formats::save_ctranslate2_folder(truecasing, Precision::float32, folder.path()); }),
+              HasSubstr("CTranslate2 cannot run this model: its vocabulary truecases"));
   const std::vector<std::pair<std::string, Change>> of_marian_mt{
       {"model.norm_position: pre", [](auto& o) { o.norm_position = NormPosition::pre; }},
       {"model.positional_encoding: learned", [](auto& o) { o.positional_encoding = PositionalEncodingKind::learned; }},
