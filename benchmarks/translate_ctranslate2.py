@@ -72,7 +72,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         save_random_model(a.shape, folder)
         translator = ctranslate2.Translator(folder, device=device, device_index=int(index or 0),
-                                            compute_type=a.compute_type, intra_threads=1 if device == "cuda" else 0)
+                                            compute_type=a.compute_type)
     draw = random.Random(2)
     sources = [draw.choices(PIECES[4:], k=SOURCE - 1) for _ in range(max(a.sentences, a.batch_size))]
     print(f"CTranslate2 {ctranslate2.__version__}, {a.shape}, {a.compute_type}, {a.device}", flush=True)

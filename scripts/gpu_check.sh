@@ -162,12 +162,9 @@ sizes=(--batch-size 256 --sentences 2048 --single-sentences 20)
 precisions=half,bfloat16
 peers_precision=float16
 $on_gpu || { shape=small; sizes=(--batch-size 8 --sentences 8 --single-sentences 4); precisions=float32; peers_precision=float32; }
-# translation <stage> <what its rows end with> <command>...: measures that benchmark_translate.
-translation() {
+# translation_rows <stage> <what its rows end with>: the rates in its log.
+translation_rows() {
   local stage=$1 suffix=$2 precision search rest
-  shift 2
-  stage "$stage" 90 "$@" --device "$device" --shapes "$shape" --modes beam,greedy,single,single-greedy \
-    --precisions "$precisions" "${sizes[@]}" || return
   while read -r precision search rest; do
     [[ $search != beam ]] || search="beam 4"
     if [[ $rest == *sentences/s* ]]; then
@@ -176,6 +173,11 @@ translation() {
       row "translate $shape $precision $search, one sentence$suffix" "$(sed -E 's|.*p50 ([0-9.]+) ms, p90.*|\1|' <<<"$rest")" ms
     fi
   done < <(grep -E '^  [a-z0-9]+ +(beam 4|greedy) +batch' "$output/$stage.log")
+}
+# translation <stage> <what its rows end with> <command>...: measures that benchmark_translate.
+translation() {
+  stage "$1" 90 "${@:3}" --device "$device" --shapes "$shape" --modes beam,greedy,single,single-greedy \
+    --precisions "$precisions" "${sizes[@]}" && translation_rows "$1" "$2"
 }
 # New, old, new: a machine that slows down shows.
 translation translate "" "$unpacked/new/benchmark_translate"
@@ -203,18 +205,9 @@ if [[ -f $here/ctranslate2.tar.xz ]]; then
       [[ ! -e $folder/$name.so.13 || -e $unpacked/new/$name.so.12 ]] || ln -s "$folder/$name.so.13" "$unpacked/new/$name.so.12"
     done
   done
-  if stage translate_ctranslate2 90 env "PYTHONPATH=$unpacked/ctranslate2" "$python" "$here/translate_ctranslate2.py" \
-    --shape "$shape" --device "$device" --compute-type "$peers_precision" "${sizes[@]}"; then
-    while read -r precision search rest; do
-      [[ $search != beam ]] || search="beam 4"
-      name="translate $shape $precision $search"
-      if [[ $rest == *sentences/s* ]]; then
-        row "$name, CTranslate2" "$(sed -E 's|.*: ([0-9.]+) sentences/s.*|\1|' <<<"$rest")" "sentences/s"
-      else
-        row "$name, one sentence, CTranslate2" "$(sed -E 's|.*p50 ([0-9.]+) ms.*|\1|' <<<"$rest")" ms
-      fi
-    done < <(grep '^  ' "$output/translate_ctranslate2.log")
-  fi
+  stage translate_ctranslate2 90 env "PYTHONPATH=$unpacked/ctranslate2" "$python" "$here/translate_ctranslate2.py" \
+    --shape "$shape" --device "$device" --compute-type "$peers_precision" "${sizes[@]}" &&
+    translation_rows translate_ctranslate2 ", CTranslate2"
 fi
 
 # Multi30k: training gets what is left but the time for the translations, and compute-sanitizer, after it.
@@ -275,7 +268,7 @@ if stage multi30k "$reserve" "$unpacked/new/train" --config "$here/configs/multi
     for _ in 1 2; do
       start=${EPOCHREALTIME/./}
       "$@" <<<"A man is riding a bike." |
-        { read -r line; echo "$line: $(((${EPOCHREALTIME/./} - start) / 1000)) ms from start to first line"; }
+        { read -r line && echo "$line: $(((${EPOCHREALTIME/./} - start) / 1000)) ms from start to first line"; }
     done
   }
   export -f first_line

@@ -251,7 +251,7 @@ void demand_prefix(SourcePart& part, const std::string& prefix, const SubwordMod
     throw BadText(part.text,
                   fmt::format("its target prefix \"{}\" has characters that the model's vocabulary lacks", prefix));
   part.prefix = tokenizer.encode(recased);
-  part.begins_with_capital = prefix.empty() ? part.begins_with_capital : !begins_in_lower_case(prefix);
+  if (!prefix.empty()) part.begins_with_capital = !begins_in_lower_case(prefix);
   if (static_cast<int64_t>(part.prefix.size()) > kMaxWholeTokens)
     throw BadText(part.text, fmt::format("its target prefix has {} tokens, more than {}; shorten it",
                                          part.prefix.size(), kMaxWholeTokens));

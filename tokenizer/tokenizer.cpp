@@ -254,7 +254,9 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
     all.pieces.emplace_back(text.substr(0, tag.bytes));
     all.spans.emplace_back(0, tag.bytes);
   }
-  const std::string own = truecases_ ? in_true_case(text.substr(tag.bytes)) : std::string(text.substr(tag.bytes));
+  std::string_view own = text.substr(tag.bytes);
+  std::string changed;
+  if (truecases_) own = changed = in_true_case(own);
   for_each_part_of(own, processor_->has_whole_words, [&](std::string_view part, size_t at) {
     const auto segmented = processor_->EncodeAsImmutableProto({part.data(), part.size()});
     for (const auto& piece : segmented.pieces()) {
@@ -296,9 +298,12 @@ std::vector<ByteSpan> SubwordModel::spans_of_pieces(const std::vector<std::strin
   const auto decoded = processor_->DecodePiecesAsImmutableProto(known);
   std::string surfaces;  // its text, unless the model has rules to denormalize it
   for (const auto& piece : decoded.pieces()) surfaces += piece.surface();
-  if (truecases_) surfaces = without_capitals(std::move(surfaces));
-  const std::string read = truecases_ ? without_capitals(std::string(text)) : std::string(text);  // one case for both
-  const auto places = places_in(read, surfaces, has_table_ ? kNotSplitInto : "");
+  std::string changed;
+  if (truecases_) {  // the text begins with a capital that its pieces lack
+    surfaces = without_capitals(std::move(surfaces));
+    text = changed = without_capitals(std::string(text));
+  }
+  const auto places = places_in(text, surfaces, has_table_ ? kNotSplitInto : "");
   std::vector<ByteSpan> spans;
   size_t begin = 0;
   for (const auto& piece : decoded.pieces()) {

@@ -49,8 +49,8 @@ void require_expressible(const LoadedModel& model, const std::string& program,
   }
   if (model.tokenizer.source().truecases() || model.tokenizer.target().truecases())
     throw std::invalid_argument(
-        fmt::format("{} cannot run this model: its vocabulary truecases (tokenizer.normalization: nmt_nfkc_tc), which "
-                    "other programs do not",
+        fmt::format("{0} cannot run this model: its vocabulary truecases (tokenizer.normalization: nmt_nfkc_tc), which "
+                    "{0} does not do",
                     program));
 }
 
@@ -74,10 +74,12 @@ LoadedModel without_residual_scales(const LoadedModel& model) {
   post.options.norm_position = NormPosition::post;
   NamedArrays arrays;
   for (const auto& [name, shape] : parameter_shapes(model.options)) {
-    Array array = model.weights.float32(name).copy();
-    if (const auto found = divisors.find(name); found != divisors.end())
+    Array array = model.weights.float32(name);
+    if (const auto found = divisors.find(name); found != divisors.end()) {
+      array = array.copy();
       for (int64_t i = 0; i < array.count(); ++i)
         array.floats()[i] = static_cast<float>(array.floats()[i] / found->second);
+    }
     arrays.emplace_back(name, std::move(array));
   }
   post.weights = Weights(post.options, arrays, "the model");
