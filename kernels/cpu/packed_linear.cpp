@@ -82,6 +82,7 @@ ProductKernels product_kernels(kernels::Simd simd) {
   if (simd == kernels::Simd::amx)
     return {ProductKernels::avx512.float32_block, bfloat16_product_amx, int8_product_amx, 0};
   if (simd == kernels::Simd::avx512_vnni) return ProductKernels::avx512_vnni;
+  if (simd == kernels::Simd::avx2_vnni) return ProductKernels::avx2_vnni;
 #elif defined(__aarch64__)
   if (simd == kernels::Simd::neon_bf16) return ProductKernels::neon_bf16;
   if (simd == kernels::Simd::neon_dotprod) return ProductKernels::neon_dotprod;

@@ -116,6 +116,12 @@ TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
   return reinterpret_cast<Signed>(
       _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums), reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(w)));
 }
+#elif defined(__AVXVNNI__)
+constexpr int32_t kInt8Offset = 128;
+TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
+  return reinterpret_cast<Signed>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums), reinterpret_cast<__m256i>(x),
+                                                          reinterpret_cast<__m256i>(w)));
+}
 #else
 constexpr int32_t kInt8Offset = 0;
 TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {

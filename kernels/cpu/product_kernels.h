@@ -64,7 +64,7 @@ struct ProductKernels {
                        const Int8Scales& scales);
   int32_t int8_offset;
 
-  static const ProductKernels baseline, avx2, avx512, avx512_vnni, avx512_bf16, neon_dotprod, neon_bf16;
+  static const ProductKernels baseline, avx2, avx2_vnni, avx512, avx512_vnni, avx512_bf16, neon_dotprod, neon_bf16;
 };
 
 // In tiles of AMX.

@@ -22,6 +22,8 @@
 #define TRANSMUTE_SIMD avx512_vnni
 #elif defined(__AVX512F__)
 #define TRANSMUTE_SIMD avx512
+#elif defined(__AVXVNNI__)
+#define TRANSMUTE_SIMD avx2_vnni
 #elif defined(__AVX2__)
 #define TRANSMUTE_SIMD avx2
 #elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)

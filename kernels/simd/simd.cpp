@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #elif defined(__aarch64__) && defined(__linux__)
@@ -36,6 +38,17 @@ bool may_use_amx() {
 }
 #endif
 
+// Clang 14's __builtin_cpu_supports does not know it.
+bool has_avx_vnni() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kAvxVnni = 1U << 4;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnni) != 0;
+#else
+  return false;
+#endif
+}
+
 Simd find_best() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
@@ -44,8 +57,8 @@ Simd find_best() {
     if (!__builtin_cpu_supports("avx512bf16")) return Simd::avx512_vnni;
     return may_use_amx() ? Simd::amx : Simd::avx512_bf16;
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
-  return Simd::baseline;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Simd::baseline;
+  return has_avx_vnni() ? Simd::avx2_vnni : Simd::avx2;
 #elif defined(__aarch64__) && defined(__linux__)
   if ((::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) == 0) return Simd::neon;
   return (::getauxval(AT_HWCAP2) & HWCAP2_BF16) == 0 ? Simd::neon_dotprod : Simd::neon_bf16;
@@ -76,7 +89,7 @@ std::vector<Simd> available_simd() {
 #endif
   std::vector<Simd> levels{Simd::baseline};
   for (int level = static_cast<int>(kFirst); level <= static_cast<int>(best_simd()); ++level)
-    levels.push_back(static_cast<Simd>(level));
+    if (const auto simd = static_cast<Simd>(level); simd != Simd::avx2_vnni || has_avx_vnni()) levels.push_back(simd);
   return levels;
 }
 
@@ -108,6 +121,8 @@ const char* simd_name(Simd simd) {
       return "NEON with dot products and bfloat16";
     case Simd::avx2:
       return "AVX2";
+    case Simd::avx2_vnni:
+      return "AVX2 with dot products (AVX-VNNI)";
     case Simd::avx512:
     case Simd::avx512_vnni:
       return "AVX-512";

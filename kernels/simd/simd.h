@@ -18,6 +18,7 @@ enum class Simd {
   neon_bf16,     ///< and of bfloat16 (BFDOT)
   // x86-64
   avx2,         ///< with FMA
+  avx2_vnni,    ///< and products of int8 (AVX-VNNI), which not every CPU with AVX-512 has
   avx512,       ///< F, BW, DQ, VL
   avx512_vnni,  ///< and products of int8
   avx512_bf16,  ///< and of bfloat16

@@ -79,6 +79,7 @@ BlockFunction<T> best_block_function() {
     case Simd::avx512_vnni:
     case Simd::avx512:
       return apply_block_avx512<T>;
+    case Simd::avx2_vnni:
     case Simd::avx2:
       return apply_block_avx2<T>;
     default:
