@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/tokenizer/truecase.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 #include <unicode/utf8.h>
@@ -11,7 +12,6 @@
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 namespace transmute {
@@ -84,6 +84,22 @@ std::string stripped(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
+// The capital that the first word of a text begins with, and the text without it. At the text's end if there is none.
+struct FirstCapital {
+  explicit FirstCapital(const std::string& text)
+      : lower(truecased(text, [](const std::string&, const std::string&) { return true; })) {
+    begin = static_cast<size_t>(std::mismatch(text.begin(), text.end(), lower.begin()).first - text.begin());
+    end = begin;
+    if (begin == text.size()) return;
+    while (U8_IS_TRAIL(text[begin])) --begin;
+    do ++end;
+    while (end < text.size() && U8_IS_TRAIL(text[end]));
+  }
+
+  std::string lower;
+  size_t begin, end;
+};
+
 // A source term as texts are searched for it.
 std::string folded_term(const std::string& source) {
   return stripped(fold_white_space(source).text);
@@ -118,14 +134,27 @@ std::vector<TermMatch> Glossary::matches_in(const std::string& original) const {
   const auto [text, places] = fold_white_space(original);
   std::vector<bool> is_inside(text.size() + 1);  // a word, at each place
   std::vector<uint32_t> longest(text.size(), TermFinder::kNoTerm);
-  uint32_t state = TermFinder::kStart;
+  const auto longest_word_at = [&](size_t at, uint32_t state) {
+    uint32_t term = finder_.longest_at(state);
+    while (term != TermFinder::kNoTerm && is_inside[at + terms_[term].length]) term = finder_.shorter_than(term);
+    return term;
+  };
+  const FirstCapital capital(text);
+  uint32_t state = TermFinder::kStart, after_capital = TermFinder::kStart;
+  bool lacks_capital = false;  // the term of the first word
   for (size_t at = text.size(); at-- > 0;) {
+    if (at + 1 == capital.end) after_capital = state;
     state = finder_.read(static_cast<uint8_t>(text[at]), state);
     is_inside[at] = inside_word(text, at);
     if (is_inside[at]) continue;
-    uint32_t term = finder_.longest_at(state);
-    while (term != TermFinder::kNoTerm && is_inside[at + terms_[term].length]) term = finder_.shorter_than(term);
-    longest[at] = term;
+    longest[at] = longest_word_at(at, state);
+    if (at != capital.begin) continue;
+    for (size_t i = capital.end; i-- > at;)
+      after_capital = finder_.read(static_cast<uint8_t>(capital.lower[i]), after_capital);
+    const uint32_t term = longest_word_at(at, after_capital);
+    const auto length_of = [&](uint32_t of) { return of == TermFinder::kNoTerm ? 0 : terms_[of].length; };
+    lacks_capital = length_of(term) > length_of(longest[at]);
+    if (lacks_capital) longest[at] = term;
   }
   for (size_t at = 0; at < text.size();) {
     if (longest[at] == TermFinder::kNoTerm) {
@@ -133,18 +162,11 @@ std::vector<TermMatch> Glossary::matches_in(const std::string& original) const {
       continue;
     }
     const Term& term = terms_[longest[at]];
-    matches.push_back({places[at], places[at + term.length - 1] + 1, term.target});
+    matches.push_back(
+        {places[at], places[at + term.length - 1] + 1, term.target, lacks_capital && at == capital.begin});
     at += term.length;
   }
   return matches;
-}
-
-std::vector<std::string> Glossary::terms_for(const std::string& text) const {
-  std::vector<std::string> terms;
-  std::unordered_set<std::string> seen;
-  for (TermMatch& match : matches_in(text))
-    if (seen.insert(match.target).second) terms.push_back(std::move(match.target));
-  return terms;
 }
 
 bool continues_word(const SubwordModel& vocabulary, int64_t before, int64_t after) {

@@ -13,8 +13,9 @@ inline namespace v0 {
 
 /// A source term in a text.
 struct TermMatch {
-  size_t begin, end;   ///< bytes of the text, from `begin` to before `end`
-  std::string target;  ///< the target term
+  size_t begin, end;         ///< bytes of the text, from `begin` to before `end`
+  std::string target;        ///< the target term
+  bool has_capital = false;  ///< the text has a capital where the term has none
 };
 
 /// The terms that a translation must contain, by the words of its source.
@@ -28,11 +29,9 @@ class Glossary {
 
   /// The source terms that are in the text as whole words, in its order. In scripts without spaces between words
   /// (Chinese, Japanese, Thai) they may be anywhere. White space matches any white space, however long. Of those
-  /// that begin at the same place the longest counts, and nothing inside it.
+  /// that begin at the same place the longest counts, and nothing inside it. The first word of the text may begin with
+  /// a capital that its term lacks.
   std::vector<TermMatch> matches_in(const std::string& text) const;
-
-  /// Their target terms, each once.
-  std::vector<std::string> terms_for(const std::string& text) const;
 
  private:
   struct Term {

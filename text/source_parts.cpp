@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 namespace transmute {
@@ -298,7 +299,9 @@ void add_languages(SourcePart& part, const LanguageTokens& languages) {
 
 void demand_terms(SourcePart& part, const Glossary& glossary, const Tokenizer& tokenizer) {
   size_t tokens = 0;
-  for (const std::string& term : glossary.terms_for(part.plain)) {
+  std::unordered_set<std::string> demanded;
+  for (const auto& [begin, end, term, has_capital] : glossary.matches_in(part.plain)) {
+    if ((has_capital && !part.begins_sentence) || !demanded.insert(term).second) continue;
     check_utf8(term, "the glossary's term");
     if (!can_write(tokenizer.target(), term))
       throw std::invalid_argument(

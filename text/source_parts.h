@@ -45,7 +45,7 @@ struct SourcePart {
   bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
   std::string gap{};                   ///< what is between the part before it and this one
   bool begins_sentence = true;
-  bool begins_with_capital = false;  ///< its translation does, where the model truecases
+  bool begins_with_capital = false;  ///< its translation does, where the model truecases or a term comes first
   bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
 
@@ -124,7 +124,7 @@ Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer);
 /// Puts them in front of a part and its prefix; of the source's, a text with a tag keeps its own.
 void add_languages(SourcePart& part, const LanguageTokens& languages);
 
-/// Demands the glossary's target terms where the part has the source terms.
+/// Demands the glossary's target terms where the part has the source terms, each once.
 /// @throws std::invalid_argument where a term is not UTF-8 or has characters that the tokenizer does not know; BadText
 /// where the terms of a part are too long together.
 void demand_terms(SourcePart& part, const Glossary& glossary, const Tokenizer& tokenizer);

@@ -219,8 +219,8 @@ struct TranslationOptions {
   /// (M2M-100), deu (">>deu<<" of OPUS-MT, which has only a target language).
   std::string source_language{};
   std::string target_language{};  ///< see source_language
-  /// If a text contains the words of an entry's `source` (case-sensitive), its translation contains the `target`. Where
-  /// a script is written without spaces, such as Han, Kana or Thai, any characters may be words.
+  /// If a text contains the words of an entry's `source`, its translation contains the `target`. Case counts, but for
+  /// the capital that begins a sentence. In scripts without spaces, such as Han and Thai, any characters may be words.
   std::vector<GlossaryEntry> glossary{};
   /// Removes tags such as <b>, </b>, <br/> and {name} from the text, and inserts them into the translation at the words
   /// that attended to theirs. Cannot be combined with SearchOptions::constraint or TranslationHooks::on_text.

@@ -278,10 +278,6 @@ std::string SubwordModel::in_true_case(std::string_view text) const {
   });
 }
 
-std::string SubwordModel::with_capital(std::string text) const {
-  return truecases_ ? transmute::with_capital(std::move(text), is_turkish_) : text;
-}
-
 std::vector<ByteSpan> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces,
                                                     std::string_view text) const {
   if (is_listed_) {

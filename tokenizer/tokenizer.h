@@ -64,8 +64,6 @@ class TRANSMUTE_API SubwordModel {
   std::vector<ByteSpan> spans_of_pieces(const std::vector<std::string>& pieces, std::string_view text) const;
   /// The text of the ids. Reserved ids other than unknown are skipped.
   std::string decode(const Ids& ids) const;
-  /// The text of a sentence, with a capital if the model truecases; otherwise as it is.
-  std::string with_capital(std::string text) const;
   /// The piece with this id.
   std::string piece(int64_t id) const;
   /// The id of a language in a multilingual vocabulary: of the piece `language`, `>>language<<` or `__language__`.

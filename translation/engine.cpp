@@ -218,8 +218,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     // follows.
     const std::vector<SourcePart>& parts = sources[text].parts;
     if (parts.size() > 1 || sources[text].recased || tagged[text].has_tags()) return {};
-    if (tokenizer_.target().truecases() && !parts.front().terms.empty()) return {};
-    return in_written_case(tokenizer_.target().decode(certain), parts.front(), tokenizer_.target());
+    return so_far_in_written_case(certain, parts.front(), tokenizer_.target());
   };
   return translate_parts(sources, options, hooks, complete, so_far);
 }

@@ -2,6 +2,7 @@
 #include <transmute/translation/join_parts.h>
 
 #include <transmute/text/sentences.h>
+#include <transmute/tokenizer/truecase.h>
 
 #include <algorithm>
 #include <iterator>
@@ -85,11 +86,25 @@ std::vector<std::pair<size_t, size_t>> pairs_to_join(const std::vector<Hypothesi
 }  // namespace
 
 std::string in_written_case(std::string translation, const SourcePart& part, const SubwordModel& target) {
-  if (!part.begins_with_capital || !target.truecases()) return translation;
-  const bool begins_with_term = std::any_of(part.terms.begin(), part.terms.end(), [&](const Ids& term) {
-    return translation.rfind(target.decode(term), 0) == 0;
-  });
-  return begins_with_term ? translation : target.with_capital(std::move(translation));
+  if (!part.begins_with_capital) return translation;
+  bool gets_capital = target.truecases();
+  for (const Ids& ids : part.terms) {
+    const std::string term = target.decode(ids), word = term.substr(0, term.find(' '));
+    if (translation.rfind(term, 0) == 0)
+      gets_capital = without_capitals(word) == word && part.plain.find(term) == std::string::npos;
+  }
+  return gets_capital ? with_capital(std::move(translation), target.is_turkish()) : translation;
+}
+
+std::optional<std::string> so_far_in_written_case(const Ids& certain, const SourcePart& part,
+                                                  const SubwordModel& target) {
+  std::string text = target.decode(certain);
+  const auto may_become = [&](const Ids& ids) {
+    const std::string term = target.decode(ids);
+    return term.size() > text.size() && term.rfind(text, 0) == 0;
+  };
+  if (std::any_of(part.terms.begin(), part.terms.end(), may_become)) return {};
+  return in_written_case(std::move(text), part, target);
 }
 
 Hypothesis to_hypothesis(IdHypothesis&& found, const SourcePart& part, const SubwordModel& target) {

@@ -6,6 +6,9 @@
 #include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer.h>
 
+#include <optional>
+#include <string>
+
 namespace transmute {
 inline namespace v0 {
 
@@ -16,9 +19,14 @@ struct TranslatedPart {
   bool may_change = true;
 };
 
-/// The decoded translation of a part, or the beginning of it, with the capital that a model which truecases leaves out.
-/// Where a term of the part comes first, it stays as it is.
+/// The decoded translation of a part, with the capital that a model which truecases leaves out. A term that comes first
+/// gets one from any model, but stays as it is if its first word has capitals ("iPhone") or the source has it so
+/// ("npm").
 std::string in_written_case(std::string translation, const SourcePart& part, const SubwordModel& target);
+
+/// The same for the beginning of a translation; none while it may become a term that decides about the capital.
+std::optional<std::string> so_far_in_written_case(const Ids& certain, const SourcePart& part,
+                                                  const SubwordModel& target);
 
 /// The hypothesis that search found for a part, as text, without the forced tokens.
 Hypothesis to_hypothesis(IdHypothesis&& found, const SourcePart& part, const SubwordModel& target);

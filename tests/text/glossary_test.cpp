@@ -23,29 +23,60 @@ using testing::message_of;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-TEST(AGlossary, FindsWholeWordsOnce) {
+std::vector<std::string> targets_in(const Glossary& glossary, const std::string& text) {
+  std::vector<std::string> targets;
+  for (const TermMatch& match : glossary.matches_in(text)) targets.push_back(match.target);
+  return targets;
+}
+
+TEST(AGlossary, FindsWholeWords) {
   const Glossary glossary({{"bank", "Bank"}, {"river bank", "Ufer"}, {"über", "over"}, {"C++", "C++"}});
-  EXPECT_THAT(glossary.terms_for("the bank, the bank"), ElementsAre("Bank"));
-  EXPECT_THAT(glossary.terms_for("the river bank"), ElementsAre("Ufer"));
-  EXPECT_THAT(glossary.terms_for("the river bank and a bank"), ElementsAre("Ufer", "Bank"));
-  EXPECT_THAT(glossary.terms_for("banks embank Bank"), IsEmpty());
-  EXPECT_THAT(glossary.terms_for("überall darüber"), IsEmpty());
-  EXPECT_THAT(glossary.terms_for("(über)"), ElementsAre("over"));
-  EXPECT_THAT(glossary.terms_for("in C++."), ElementsAre("C++"));
-  EXPECT_THAT(glossary.terms_for(""), IsEmpty());
+  EXPECT_THAT(targets_in(glossary, "the bank, the bank"), ElementsAre("Bank", "Bank"));
+  EXPECT_THAT(targets_in(glossary, "the river bank"), ElementsAre("Ufer"));
+  EXPECT_THAT(targets_in(glossary, "the river bank and a bank"), ElementsAre("Ufer", "Bank"));
+  EXPECT_THAT(targets_in(glossary, "banks embank Bank"), IsEmpty());
+  EXPECT_THAT(targets_in(glossary, "überall darüber"), IsEmpty());
+  EXPECT_THAT(targets_in(glossary, "(über)"), ElementsAre("over"));
+  EXPECT_THAT(targets_in(glossary, "in C++."), ElementsAre("C++"));
+  EXPECT_THAT(targets_in(glossary, ""), IsEmpty());
+}
+
+TEST(AGlossary, FindsTermsWithTheCapitalOfAFirstWord) {
+  const Glossary glossary({{"bike", "Rad"},
+                           {"bike path", "Radweg"},
+                           {"Bike", "Marke"},
+                           {"wheel", "Rolle"},
+                           {"Wheel Park", "Park"},
+                           {"über", "over"},
+                           {"2nd bank", "zweite"}});
+  const auto first_in = [&](const std::string& text) {
+    const std::vector<TermMatch> matches = glossary.matches_in(text);
+    if (matches.empty()) return std::string("none");
+    const TermMatch& match = matches.front();
+    return text.substr(match.begin, match.end - match.begin) + " = " + match.target + (match.has_capital ? "!" : "");
+  };
+  EXPECT_EQ(first_in("Wheel or wheel"), "Wheel = Rolle!");
+  EXPECT_EQ(first_in("wheel or Wheel"), "wheel = Rolle");
+  EXPECT_EQ(first_in("„Wheel“"), "Wheel = Rolle!");
+  EXPECT_EQ(first_in("Über uns"), "Über = over!");
+  EXPECT_EQ(first_in("Wheel Park"), "Wheel Park = Park") << "the longer one";
+  EXPECT_EQ(first_in("Bike shop"), "Bike = Marke") << "the same length, but as it is written";
+  EXPECT_EQ(first_in("Bike path"), "Bike path = Radweg!");
+  for (const char* text : {"The Wheel", "Wheels", "WHEEL", "2nd Bank", "a Wheel. Wheel"})
+    EXPECT_EQ(first_in(text), "none");
 }
 
 TEST(AGlossary, FindsTermsAnywhereInScriptsWithoutSpaces) {
   const Glossary glossary(
       {{"北京", "Peking"}, {"東京", "Tokio"}, {"ソニー", "Sony"}, {"ไทย", "Thai"}, {"2025", "MMXXV"}, {"AI", "KI"}});
-  EXPECT_THAT(glossary.terms_for("我在北京工作"), ElementsAre("Peking"));
-  EXPECT_THAT(glossary.terms_for("私は東京に住んでいます"), ElementsAre("Tokio"));
-  EXPECT_THAT(glossary.terms_for("これはソニーのカメラです"), ElementsAre("Sony"));
-  EXPECT_THAT(glossary.terms_for("ประเทศไทยสวย"), ElementsAre("Thai"));
-  EXPECT_THAT(glossary.terms_for("2025年のAI技術"), ElementsAre("MMXXV", "KI"));
-  EXPECT_THAT(glossary.terms_for("12025年、AIs技術"), IsEmpty()) << "digits and Latin letters continue";
+  EXPECT_THAT(targets_in(glossary, "我在北京工作"), ElementsAre("Peking"));
+  EXPECT_THAT(targets_in(glossary, "私は東京に住んでいます"), ElementsAre("Tokio"));
+  EXPECT_THAT(targets_in(glossary, "これはソニーのカメラです"), ElementsAre("Sony"));
+  EXPECT_THAT(targets_in(glossary, "ประเทศไทยสวย"), ElementsAre("Thai"));
+  EXPECT_THAT(targets_in(glossary, "2025年のAI技術"), ElementsAre("MMXXV", "KI"));
+  EXPECT_THAT(targets_in(glossary, "12025年、AIs技術"), IsEmpty()) << "digits and Latin letters continue";
   const auto terms_of = [](const char* term, const char* text) {
-    return Glossary(std::vector<GlossaryEntry>{{term, "x"}}).terms_for(text);
+    return targets_in(Glossary(std::vector<GlossaryEntry>{{term, "x"}}), text);
   };
   EXPECT_THAT(terms_of("กา", "กาแฟ"), ElementsAre("x"));
   EXPECT_THAT(terms_of("ก", "กี่"), IsEmpty()) << "a vowel sign belongs to its consonant";
@@ -57,9 +88,9 @@ TEST(AGlossary, TakesAnyWhiteSpaceForASpace) {
   const Glossary glossary({{"blue  shirt", "Hemd"}, {"\u00A0red", "rot"}});
   for (const char* text :
        {"a blue shirt", "a blue  shirt", "a blue\tshirt", "a blue\u00A0shirt", "a  blue \u3000 shirt"})
-    EXPECT_THAT(glossary.terms_for(text), ElementsAre("Hemd")) << text;
-  EXPECT_THAT(glossary.terms_for("a blueshirt, a blue-shirt"), IsEmpty());
-  EXPECT_THAT(glossary.terms_for("red"), ElementsAre("rot"));
+    EXPECT_THAT(targets_in(glossary, text), ElementsAre("Hemd")) << text;
+  EXPECT_THAT(targets_in(glossary, "a blueshirt, a blue-shirt"), IsEmpty());
+  EXPECT_THAT(targets_in(glossary, "red"), ElementsAre("rot"));
   const std::string text = "é\u00A0 blue \t shirt, red";
   std::vector<std::string> found;
   for (const TermMatch& match : glossary.matches_in(text))
@@ -85,6 +116,9 @@ std::string joined(const Characters& characters, size_t begin, size_t end) {
 std::vector<std::string> found_one_by_one(const Characters& text, const std::vector<GlossaryEntry>& entries) {
   const auto is_word = [](const std::string& c) { return c != " " && c != "-"; };
   const auto is_wide = [](const std::string& c) { return c == "一" || c == "丁"; };
+  const auto first = static_cast<size_t>(std::find_if(text.begin(), text.end(), is_word) - text.begin());
+  const bool has_capital =
+      first < text.size() && text[first] == "A" && (first + 1 == text.size() || text[first + 1] != "A");
   const auto goes_on = [&](size_t at) {
     if (at == 0 || at == text.size() || !is_word(text[at - 1]) || !is_word(text[at])) return false;
     return text[at] == "\u0301" || !(is_wide(text[at - 1]) || is_wide(text[at]));
@@ -92,7 +126,10 @@ std::vector<std::string> found_one_by_one(const Characters& text, const std::vec
   std::vector<std::string> found;
   for (size_t at = 0; at < text.size();) {
     size_t end = goes_on(at) ? at : text.size();
-    const auto is_term = [&](const GlossaryEntry& entry) { return entry.source == joined(text, at, end); };
+    const auto is_term = [&](const GlossaryEntry& entry) {
+      return entry.source == joined(text, at, end) ||
+             (at == first && has_capital && entry.source == "a" + joined(text, at + 1, end));
+    };
     while (end > at && (goes_on(end) || std::none_of(entries.begin(), entries.end(), is_term))) --end;
     if (end > at) found.push_back(joined(text, at, end));
     at = std::max(end, at + 1);
@@ -104,7 +141,8 @@ TEST(AGlossary, FindsTermsThatContainOrOverlapEachOtherAsTryingEachOfThemDoes) {
   std::mt19937 random(7);
   const auto below = [&](size_t n) { return static_cast<size_t>(random()) % n; };
   size_t matches = 0;
-  for (const Characters& alphabet : {Characters{"a", "b", " "}, {"一", "丁"}, {"a", "一", "丁", "\u0301", " ", "-"}})
+  for (const Characters& alphabet :
+       {Characters{"a", "b", " "}, {"a", "A", " "}, {"一", "丁"}, {"a", "一", "丁", "\u0301", " ", "-"}})
     for (int i = 0; i < 1000; ++i) {
       Characters text;
       while (text.size() < 30)
@@ -121,7 +159,7 @@ TEST(AGlossary, FindsTermsThatContainOrOverlapEachOtherAsTryingEachOfThemDoes) {
       const std::string whole = joined(text, 0, text.size());
       for (const TermMatch& match : Glossary(entries).matches_in(whole)) {
         found.push_back(whole.substr(match.begin, match.end - match.begin));
-        EXPECT_EQ(match.target, "<" + found.back() + ">");
+        EXPECT_EQ(match.target, "<" + (match.has_capital ? "a" + found.back().substr(1) : found.back()) + ">");
       }
       ASSERT_EQ(found, found_one_by_one(text, entries)) << whole;
       matches += found.size();
@@ -139,7 +177,7 @@ TEST(AGlossary, RefusesContradictionsAndEmptyTerms) {
               }),
               HasSubstr("without content"));
   EXPECT_THAT(message_of<std::invalid_argument>([] { Glossary({GlossaryEntry{"a", "\xff"}}); }), HasSubstr("UTF-8"));
-  EXPECT_THAT(Glossary({{"a", "b"}, {"a", "b"}}).terms_for("a"), ElementsAre("b"));
+  EXPECT_THAT(targets_in(Glossary({{"a", "b"}, {"a", "b"}}), "a"), ElementsAre("b"));
 }
 
 TEST(AGlossary, NamesTheLineWhereATermHasAnotherTranslation) {

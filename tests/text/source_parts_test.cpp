@@ -66,13 +66,16 @@ TEST_F(SourcePartsOfTexts, BeginWithThePrefixOfTheirText) {
 }
 
 TEST_F(SourcePartsOfTexts, ContainTheTermsOfTheirOwnWords) {
-  const std::vector<std::string> texts{"the red house! the old train!"};
+  const std::vector<std::string> texts{"the red house! the old train, the train! Train is old! the Train"};
   SourceTexts sources = sentences(texts);
-  ASSERT_THAT(counts(sources), ElementsAre(2));
-  for (SourcePart& part : sources[0].parts)
-    demand_terms(part, Glossary(std::vector<GlossaryEntry>{{"train", "Zug"}}), tokenizer_);
-  EXPECT_THAT(sources[0].parts[0].terms, IsEmpty());
-  EXPECT_THAT(sources[0].parts[1].terms, ElementsAre(tokenizer_.target().encode("Zug")));
+  ASSERT_THAT(counts(sources), ElementsAre(4));
+  std::vector<SourcePart>& parts = sources[0].parts;
+  for (SourcePart& part : parts) demand_terms(part, Glossary(std::vector<GlossaryEntry>{{"train", "Zug"}}), tokenizer_);
+  const Ids train = tokenizer_.target().encode("Zug");
+  EXPECT_THAT(parts[0].terms, IsEmpty());
+  EXPECT_THAT(parts[1].terms, ElementsAre(train));
+  EXPECT_THAT(parts[2].terms, ElementsAre(train));
+  EXPECT_THAT(parts[3].terms, IsEmpty());
 }
 
 TEST_F(SourcePartsOfTexts, OfALongTextHaveItsOwnWords) {

@@ -4,6 +4,8 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/translation_engine.h>
 #include <transmute/tests/translation/engine_fixture.h>
+#include <transmute/text/glossary.h>
+#include <transmute/translation/join_parts.h>
 
 #include <stdexcept>
 #include <string>
@@ -43,9 +45,36 @@ TEST_F(Engine, ObeysAGlossary) {
   const auto found = translate({"the house is near.", "the red house is near.", "the houses"}, options);
   EXPECT_THAT(found[0].hypotheses.at(0).text, HasSubstr("Brücke"));
   EXPECT_THAT(found[1].hypotheses.at(0).text, HasSubstr("alte"));
+  EXPECT_THAT(translate({"House is near."}, options)[0].hypotheses.at(0).text, HasSubstr("Brücke"));
   TranslationOptions without = options;
   without.glossary.clear();
   EXPECT_EQ(found[2].hypotheses.at(0).text, translate({"the houses"}, without).at(0).hypotheses.at(0).text);
+}
+
+TEST_F(Engine, BeginsWithATermInTheCaseOfTheSource) {
+  const SubwordModel& target = tokenizer.target();
+  const Glossary glossary({{"house", "alte Brücke"}, {"train", "Zug"}, {"is", "is"}});
+  const auto part_of = [&](const std::string& text) {
+    SourceTexts sources = encode_texts(tokenizer.source(), {text}, {}, glossary, one_by_one);
+    demand_terms(sources.at(0).parts.at(0), glossary, tokenizer);
+    return sources[0].parts[0];
+  };
+  const auto begun = [&](const std::string& translation, const std::string& source) {
+    return in_written_case(translation, part_of(source), target);
+  };
+  EXPECT_EQ(begun("alte Brücke", "House and river"), "Alte Brücke");
+  EXPECT_EQ(begun("alte Brücke", "The house is near"), "Alte Brücke");
+  EXPECT_EQ(begun("alte Brücke", "the house is near"), "alte Brücke");
+  EXPECT_EQ(begun("alte Brücke", "The red train"), "alte Brücke") << "no term, but the model's own words";
+  EXPECT_EQ(begun("das alte Brücke", "House and river"), "das alte Brücke");
+  EXPECT_EQ(begun("is", "The river is"), "is") << "as the source has it";
+  EXPECT_EQ(begun("Zug", "The train"), "Zug");
+  const auto so_far = [&](const std::string& text, const std::string& source) {
+    return so_far_in_written_case(target.encode(text), part_of(source), target).value_or("not yet");
+  };
+  EXPECT_EQ(so_far("alte", "The house is near"), "not yet");
+  EXPECT_EQ(so_far("alte Brücke", "The house is near"), "Alte Brücke");
+  EXPECT_EQ(so_far("das", "The house is near"), "das");
 }
 
 // A demand of many tokens widens the beam by a bounded number, and is met nevertheless.
