@@ -14,13 +14,16 @@ import tempfile
 from pyspark.sql import SparkSession
 
 
-def translate_partition(command):
+def translate_partition(command, replaces_invalid):
     """Translates an iterator of lines by one process. Input goes through a file: neither side can block the other."""
 
     def translate(lines):
         with tempfile.TemporaryFile() as text:
             count = 0
             for line in lines:
+                if "\N{REPLACEMENT CHARACTER}" in line and not replaces_invalid:
+                    raise ValueError(f"a line has U+FFFD, which Spark makes of invalid UTF-8: {line[:200]!r}; repair the "
+                                     "text, or accept it with -- --invalid-utf8 replace")
                 text.write(line.encode() + b"\n")
                 count += 1
             if count == 0:
@@ -52,7 +55,8 @@ def main():
     builder = SparkSession.builder.appName("transmute").config("spark.hadoop.textinputformat.record.delimiter", "\n")
     spark = builder.getOrCreate()
     lines = spark.sparkContext.textFile(arguments.input, arguments.partitions or None)
-    lines.mapPartitions(translate_partition(command)).saveAsTextFile(arguments.output)
+    replaces_invalid = "--invalid-utf8 replace" in " ".join(arguments.flags).replace("=", " ")
+    lines.mapPartitions(translate_partition(command, replaces_invalid)).saveAsTextFile(arguments.output)
     spark.stop()
 
 

@@ -49,6 +49,15 @@ class TranslateLines(unittest.TestCase):
         self.assertEqual(b"".join(part.read_bytes() for part in parts).decode().split("\n"),
                          [f"[{line}]" for line in lines] + [""])
 
+    def test_invalid_utf8_is_an_error_unless_it_may_be_replaced(self):
+        outcome = self.run_recipe(b"one\ntw\xffo\n")
+        self.assertNotEqual(outcome.returncode, 0)
+        self.assertIn("'tw\N{REPLACEMENT CHARACTER}o'; repair the text", outcome.stderr)
+        shutil.rmtree(self.folder / "output")
+        outcome = self.run_recipe(b"one\ntw\xffo\n", "--partitions", "1", "--", "--invalid-utf8", "replace")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertEqual((self.folder / "output" / "part-00000").read_text(), "[one]\n[tw\N{REPLACEMENT CHARACTER}o]\n")
+
     def test_a_lost_translation_is_an_error(self):
         outcome = self.run_recipe(b"one\ntwo\n", "--", "--lose")
         self.assertNotEqual(outcome.returncode, 0)
