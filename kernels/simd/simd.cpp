@@ -38,7 +38,7 @@ bool may_use_amx() {
 }
 #endif
 
-// Clang 14's __builtin_cpu_supports does not know it.
+// This asks the processor because Clang 14's __builtin_cpu_supports does not know AVX-VNNI.
 bool has_avx_vnni() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
