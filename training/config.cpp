@@ -371,8 +371,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "decay rate of a moving average of the weights, which is validated and becomes the model; 0: off",
              Bounds<double>{0.0, 0.999999999});
   schema.add("precision", &training.precision, kPrecisions,
-             "number format of matrix products; auto: bfloat16 if the CPU (AVX512-BF16, AMX) or GPU supports it, else "
-             "float32");
+             "number format of matrix products; auto: bfloat16 if the CPU or GPU is fast at it, else float32");
   schema.add("log_every", &training.log_every,
              "number of steps between two records of metrics.jsonl and, without a progress bar, between two log lines",
              kAtLeastOne);

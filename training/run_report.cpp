@@ -22,8 +22,8 @@ void warn_of_slowness(const ResolvedOptions& resolved) {
   if (const std::string warning = slow_blas_warning(); is_cpu && !warning.empty()) spdlog::warn(warning);
   if (resolved.precision == Precision::bfloat16 && !has_bfloat16(resolved.device))
     spdlog::warn(fmt::format(
-        "training.precision is bfloat16, but this {} has no instructions for it and emulates them, many times more "
-        "slowly than float32: stop, and set it to float32 or auto",
+        "training.precision is bfloat16, but this {} has no fast instructions for it and emulates them, many times "
+        "more slowly than float32: stop, and set it to float32 or auto",
         is_cpu ? "CPU" : "GPU"));
 }
 

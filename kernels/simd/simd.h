@@ -21,11 +21,11 @@ enum class Simd {
   avx2_vnni,    ///< and products of int8 (AVX-VNNI), which not every CPU with AVX-512 has
   avx512,       ///< F, BW, DQ, VL
   avx512_vnni,  ///< and products of int8
-  avx512_bf16,  ///< and of bfloat16
+  avx512_bf16,  ///< and of bfloat16, where they are fast
   amx           ///< and both in tiles, where Linux lets the process use them
 };
 
-/// The best that this machine and its kernel offer.
+/// The fastest that this machine and its kernel offer.
 Simd best_simd();
 
 /// All that they offer, from the baseline to the best.
