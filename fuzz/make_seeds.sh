@@ -92,6 +92,13 @@ for layout in before_1_6 archive; do
 done
 { printf '\5'; printf '%b' "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0"; printf '%s' "$header"; printf '\0\0\200\77'; } |
   seed foreign_weights safetensors
+for file in "$root"/tests/data/formats/*/*.*; do
+  name=${file#"$root/tests/data/formats/"}
+  case $name in
+    */expected.json) ;;
+    *) { printf '%s\n' "$name"; cat "$file"; } | seed foreign_models "${name/\//_}" ;;
+  esac
+done
 # Of other programs, and one of each algorithm with this project's reserved ids: field 1 a piece (its text, score and
 # type), field 2 the trainer's settings.
 for model in marian/source.spm nllb/sentencepiece.bpe.model; do

@@ -26,8 +26,9 @@ failed=()
 for fuzzer in "${fuzzers[@]}"; do
   mkdir -p "build/fuzz/corpus/$fuzzer" build/fuzz/findings "build/fuzz/seeds/$fuzzer"
   echo "fuzz: $fuzzer for $seconds seconds"
+  # A seed that reaches nothing new, as a whole file does after another one of its model, is varied all the same.
   "build/fuzz/bin/fuzz_$fuzzer" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -print_final_stats=1 \
-    -artifact_prefix="build/fuzz/findings/$fuzzer-" "build/fuzz/corpus/$fuzzer" "build/fuzz/seeds/$fuzzer" \
+    -keep_seed=1 -artifact_prefix="build/fuzz/findings/$fuzzer-" "build/fuzz/corpus/$fuzzer" "build/fuzz/seeds/$fuzzer" \
     2>"build/fuzz/$fuzzer.log" || failed+=("$fuzzer")
   grep -E "cov: .*(DONE|pulse)|stat::number_of_executed|SUMMARY" "build/fuzz/$fuzzer.log" | tail -3 || true
 done
