@@ -110,23 +110,24 @@ function(transmute_executable name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   transmute_common_settings(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  # What takes time at run time is in the libraries; here it is compiling. A shared precompiled header has its level of
-  # optimization with it: GCC 12 keeps that one, GCC 14 refuses to mix them.
-  set(own_level "$<NOT:$<BOOL:$<TARGET_PROPERTY:${name},TRANSMUTE_SHARES_TORCH>>>")
-  set(gcc_or_clang "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
-  target_compile_options(${name} PRIVATE $<$<AND:${gcc_or_clang},$<CONFIG:Release>,${own_level}>:-O1>)
+  transmute_compile_quickly(${name})
 endfunction()
 
-# Parsing LibTorch's headers costs ten seconds a file: targets that include them share one precompiled copy.
+# What takes time at run time is in the libraries; in programs and tests it is compiling.
+function(transmute_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU,Clang,AppleClang>,$<CONFIG:Release>>:-O1>)
+endfunction()
+
+# Parsing LibTorch's headers costs ten seconds a file: targets that include them share a precompiled copy, libraries one
+# and executables another. A copy has its level of optimization with it: GCC 12 keeps that one, GCC 14 refuses to mix
+# them.
 function(transmute_precompile_torch target)
-  if(target STREQUAL "transmute_libtorch")
-    target_precompile_headers(transmute_libtorch PRIVATE <transmute/libtorch/libtorch.h>)
-  else()
+  get_target_property(type ${target} TYPE)
+  if(NOT type STREQUAL "EXECUTABLE")
     target_precompile_headers(${target} REUSE_FROM transmute_libtorch)
-    get_target_property(type ${target} TYPE)
-    if(type STREQUAL "EXECUTABLE") # the copy was made with -fPIC, which an executable's -fPIE would not fit
-      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF TRANSMUTE_SHARES_TORCH ON)
-      target_compile_options(${target} PRIVATE -fPIC)
-    endif()
+  else() # the copy was made with -fPIC, which an executable's -fPIE would not fit
+    target_precompile_headers(${target} REUSE_FROM transmute_libtorch_for_executables)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
   endif()
 endfunction()
