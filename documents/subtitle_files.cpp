@@ -69,6 +69,13 @@ bool begins_with_dash(std::string_view text) {
   return stands_first(text, "-") || stands_first(text, "–") || stands_first(text, "—") || stands_first(text, ">>");
 }
 
+// Where the words begin after the dashes, the ">>" and the spaces at `at`.
+size_t words_begin(std::string_view line, size_t at) {
+  for (const std::string_view mark : {" ", "-", ">", "–", "—"})
+    if (stands_first(line.substr(at), mark)) return words_begin(line, at + mark.size());
+  return at;
+}
+
 class Subtitles : public DocumentFile {
  public:
   Subtitles(std::string content, const std::vector<Cue>& cues, const SubtitleSyntax& syntax)
@@ -143,7 +150,7 @@ class Subtitles : public DocumentFile {
       const size_t end = std::min(text.find(line_break, at), text.size());
       const std::string line = text.substr(at, end - at);
       const size_t first = leading_tags(line, syntax_);
-      const size_t words = std::min(line.find_first_not_of("-–—> ", first), line.size());
+      const size_t words = words_begin(line, first);
       if (!begins_with_dash(std::string_view(line).substr(first))) return {cue};
       const size_t carriage_return = line.back() == '\r' ? 1 : 0;
       lines.push_back({cue.begin + at + words, cue.begin + end - carriage_return, cue.start_ms, cue.end_ms, cue.voice});
@@ -241,10 +248,17 @@ std::vector<Cue> read_timed_blocks(const std::string& content) {
     const auto times = read_times(text.substr(line.begin, line.end - line.begin));
     if (!times) continue;
     Cue cue{line.next, line.next, times->first, times->second, ""};
-    while (at < text.size()) {
+    bool is_number = false;  // the line before
+    for (size_t before = at; at < text.size();) {
       const FileLine words = line_at(text, at);
-      if (is_empty_line(text.substr(words.begin, words.end - words.begin))) break;
-      if (read_times(text.substr(words.begin, words.end - words.begin))) break;  // the empty line is missing
+      const std::string_view here = text.substr(words.begin, words.end - words.begin);
+      if (is_empty_line(here)) break;
+      if (read_times(here)) {  // the empty line is missing before the next cue
+        if (is_number) cue.end = before;
+        break;
+      }
+      is_number = here.find_first_not_of("0123456789") == std::string_view::npos;
+      before = cue.end;
       cue.end = words.end;
       at = words.next;
     }

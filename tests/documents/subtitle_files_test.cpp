@@ -28,6 +28,23 @@ TEST(SubRip, SentencesAreJoinedAndLinesOfSpeakersAreNot) {
   EXPECT_EQ(film->with(film->texts()), kFilm);
 }
 
+TEST(SubRip, AMarkOfManyBytesAfterADashIsAWord) {
+  for (const std::string words : {"…and a man.", "“A man.”", "♪ a man", "‘A man’", "€5 a man", "日本"}) {
+    const std::string film = "1\n00:00:01,000 --> 00:00:03,000\n-– " + words + "\n>> A dog.\n";
+    EXPECT_THAT(opened("film.srt", film)->texts(), ElementsAre(words, "A dog."));
+  }
+}
+
+TEST(SubRip, ANumberAfterAMissingEmptyLineIsNotSpoken) {
+  const std::string film =
+      "1\n00:00:01,000 --> 00:00:03,000\na man.\n2\n00:00:03,000 --> 00:00:05,000\nIn\n1984\n\n"
+      "3\n00:00:05,000 --> 00:00:06,000\n- A dog.\n";
+  const auto file = opened("film.srt", film);
+  EXPECT_THAT(file->texts(), ElementsAre("a man.", "In 1984", "A dog."));
+  EXPECT_EQ(with(*file, {{"a man.", "ein Mann."}}),
+            film.substr(0, film.find("a man.")) + "ein Mann." + film.substr(film.find("a man.") + 6));
+}
+
 TEST(SubRip, ATranslationIsDividedOverTheSameCues) {
   const auto film = opened("film.srt", kFilm);
   EXPECT_EQ(with(*film, {{film->texts()[0],
