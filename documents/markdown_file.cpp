@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Markdown. md4c tells what a paragraph consists of and where its words are; the markup is what is between them.
+#include <transmute/common/text_file.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
@@ -59,8 +60,8 @@ std::string markdown_escaped(std::string_view words, bool is_first, bool is_cell
   return result;
 }
 
-// Text that a parser of Markdown takes for words, but that means something to other programs: a footnote, the kind
-// of a note, attributes of a heading, and tags of a site generator. 0 where there is none.
+// The length of text that a parser of Markdown takes for words, but that means something to other programs: a
+// footnote, the kind of a note, attributes of a heading, and tags of a site generator. 0 where there is none.
 size_t extension_length(std::string_view words, size_t at, bool is_first) {
   const std::string_view here = words.substr(at);
   const auto up_to = [&](std::string_view closing) {
@@ -73,28 +74,48 @@ size_t extension_length(std::string_view words, size_t at, bool is_first) {
   }
   if (is_first && here.substr(0, 2) == "[!") return up_to("]");
   if (here.substr(0, 2) == "{%") return up_to("%}");
+  if (here.substr(0, 3) == "{{<") return up_to(">}}");
+  if (here.substr(0, 3) == "{{%") return up_to("%}}");
   if (here.substr(0, 2) == "{#" || here.substr(0, 2) == "{:") return up_to("}");
   return 0;
 }
+
+// True for a line whose end other programs see: the kind of a note, and the fence of one.
+bool begins_note(std::string_view line) {
+  return line.substr(0, 3) == ":::" || (line.substr(0, 2) == "[!" && line.substr(2, 1) != "[");
+}
+
+// True for a line that other programs read as one although a parser of Markdown joins it to the line before: a
+// footnote, attributes, a definition, a row of a table, and the fence of a note.
+bool is_line_of_extension(std::string_view line) {
+  const size_t length = extension_length(line, 0, false);
+  return line.substr(0, 2) == "{:" || line.substr(0, 2) == ": " || line.substr(0, 1) == "|" || begins_note(line) ||
+         (line.substr(0, 2) == "[^" && length > 0 && line[length - 1] == ':');
+}
+
+// What is translated as one text: a paragraph, a line of it that ends with a break, or a cell.
+struct MarkdownText {
+  size_t begin, end;
+  TextMarkup markup = {};
+  bool is_cell = false;
+};
 
 // Reads the markup of a paragraph. What does not have the expected bytes makes it unreadable: it then stays.
 class MarkdownReader {
  public:
   MarkdownReader(std::string_view content, const MarkdownParagraph& paragraph)
-      : content_(content), events_(paragraph.events) {}
+      : content_(content), events_(paragraph.events), is_cell_(paragraph.is_cell) {}
 
-  // False where the paragraph has nothing to translate, or is unreadable.
-  bool read() {
-    if (!find_begin()) return false;
+  // The texts; none where the paragraph has nothing to translate, or is unreadable.
+  std::vector<MarkdownText> read() {
+    if (!find_begin()) return {};
     pair_html();
     for (i_ = 0; i_ < events_.size(); ++i_)
-      if (!read_event()) return false;
-    add_words();
-    return open_.empty() && markup.has_letters();
+      if (!read_event()) return {};
+    if (!open_.empty()) return {};
+    end_text(end_);
+    return std::move(texts_);
   }
-
-  TextMarkup markup;
-  size_t begin = 0, end = 0;
 
  private:
   struct Open {
@@ -128,9 +149,24 @@ class MarkdownReader {
       if (length > at) return false;
       at -= length;
     }
-    begin = end = at;
+    text_.begin = end_ = at;
     return true;
   }
+
+  // Ends the text, of which the spaces around it are no part. The next one begins at `next`.
+  void end_text(size_t next) {
+    const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+    for (; !words_.empty() && is_blank(words_.back()) && is_blank(content_[end_ - 1]); --end_) words_.pop_back();
+    add_words();
+    text_.end = end_;
+    text_.is_cell = is_cell_ || is_row_;
+    const bool is_fence = content_.substr(text_.begin, 3) == ":::";
+    if (text_.markup.has_letters() && !is_fence) texts_.push_back(std::move(text_));
+    text_ = {next, next};
+    is_first_ = true;
+    end_ = next;
+  }
+  bool is_empty() const { return end_ == text_.begin; }
 
   // Tells which tags of HTML end which.
   void pair_html() {
@@ -165,9 +201,9 @@ class MarkdownReader {
       case EventKind::words:
         return read_words(event);
       case EventKind::reference:
-        if (event.begin != end) return false;
+        if (event.begin != end_) return false;
         words_ += with_references_decoded(between(event.begin, event.end));
-        end = event.end;
+        end_ = event.end;
         return true;
       case EventKind::html:
         return read_html(event);
@@ -185,11 +221,23 @@ class MarkdownReader {
 
   bool read_words(const MarkdownEvent& event) {
     if (event.begin == kNoPlace) return false;
-    if (event.begin == end + 1 && byte(end) == '\\') ++end;
-    if (event.begin != end) return false;
-    words_ += between(event.begin, event.end);
-    end = event.end;
+    const bool is_escaped = event.begin == end_ + 1 && byte(end_) == '\\';
+    if (is_escaped) ++end_;
+    if (event.begin != end_) return false;
+    if (is_row_ && !is_escaped && open_.empty()) {
+      for (size_t bar = content_.find('|', end_); bar < event.end; bar = content_.find('|', end_)) {
+        add_to_words(bar);
+        end_text(bar + 1);
+      }
+    }
+    add_to_words(event.end);
     return true;
+  }
+
+  void add_to_words(size_t to) {
+    if (is_empty()) end_ = text_.begin = std::min(content_.find_first_not_of(" \t", end_), to);
+    words_ += between(end_, to);
+    end_ = to;
   }
 
   void add_words() {
@@ -197,67 +245,82 @@ class MarkdownReader {
     for (size_t at = 0; at < words_.size();) {
       const size_t length = extension_length(words_, at, is_first_ && at == 0);
       if (length > 0) {
-        markup.add_text(std::string_view(words_).substr(from, at - from));
-        markup.keep(std::string_view(words_).substr(at, length));
+        text_.markup.add_text(std::string_view(words_).substr(from, at - from));
+        text_.markup.keep(std::string_view(words_).substr(at, length));
         from = at + length;
       }
       at += std::max<size_t>(length, 1);
     }
-    markup.add_text(std::string_view(words_).substr(from));
+    text_.markup.add_text(std::string_view(words_).substr(from));
     is_first_ = is_first_ && words_.empty();
     words_.clear();
   }
 
   bool read_html(const MarkdownEvent& event) {
     constexpr const char* kUntranslated = "code kbd samp var pre math svg script style";
-    if (event.begin != end) return false;
+    if (event.begin != end_) return false;
     add_words();
     const size_t partner = partners_[i_];
+    if (partner == kNoPlace && element_name(html(i_)) == "br") {
+      end_line(event.end);
+      return true;
+    }
     if (partner == kNoPlace) {
-      markup.keep(between(event.begin, event.end));
+      text_.markup.keep(between(event.begin, event.end));
     } else if (partner < i_) {
       if (open_.empty() || open_.back().marker != element_name(html(i_))) return false;
-      markup.close(open_.back().tag, html(i_));
+      text_.markup.close(open_.back().tag, html(i_));
       open_.pop_back();
     } else if (lists(kUntranslated, element_name(html(i_)))) {
-      markup.keep(between(event.begin, events_[partner].end));
+      text_.markup.keep(between(event.begin, events_[partner].end));
       i_ = partner;
     } else {
-      open_.push_back({markup.open(html(i_)), event.begin, element_name(html(i_))});
+      open_.push_back({text_.markup.open(html(i_)), event.begin, element_name(html(i_))});
     }
-    end = events_[i_].end;
+    end_ = events_[i_].end;
     return true;
   }
 
-  // A translation has no line breaks, but for those that a reader sees.
+  // A translation has no line breaks, but for those that a reader or another program sees.
   bool read_break(bool is_hard) {
-    const size_t line_end = content_.find('\n', end);
-    if (line_end == kNoPlace || content_.find_first_not_of(" \t\r\\", end) != line_end) return false;
+    const size_t line_end = content_.find('\n', end_);
+    if (line_end == kNoPlace || content_.find_first_not_of(" \t\r\\", end_) != line_end) return false;
     const size_t next = std::min(content_.find_first_not_of(" \t>", line_end + 1), content_.size());
-    if (is_hard) {
-      add_words();
-      markup.keep(between(end, next));
-    } else if (words_.empty() || words_.back() != ' ') {
-      words_ += ' ';
+    const bool has_own_line =
+        is_row_ || begins_note(content_.substr(text_.begin, 3)) ||
+        is_line_of_extension(content_.substr(next, std::min(content_.find('\n', next), content_.size()) - next));
+    if (is_hard || is_empty() || (has_own_line && open_.empty())) {
+      end_line(next);
+      is_row_ = byte(next) == '|';
+      return true;
     }
-    end = next;
+    if (words_.empty() || words_.back() != ' ') words_ += ' ';
+    end_ = next;
     return true;
+  }
+
+  // Each line is a text of its own, but where a span of markup reaches beyond it.
+  void end_line(size_t next) {
+    if (open_.empty()) return end_text(next);
+    add_words();
+    text_.markup.keep_line_break(between(end_, next));
+    end_ = next;
   }
 
   bool open_span(EventSpan span) {
     if (span == EventSpan::code || span == EventSpan::formula || span == EventSpan::image) return read_kept(span);
     size_t length = span == EventSpan::strong ? 2 : 1;
-    if (span == EventSpan::deleted) length = run_length(end);
-    if (span == EventSpan::link && byte(end) == '<') return read_to(content_.find('>', end));
-    if (span == EventSpan::link && byte(end) == '[' && byte(end + 1) == '^') return read_to(closing_bracket(end));
-    const std::string marker(between(end, std::min(end + length, content_.size())));
+    if (span == EventSpan::deleted) length = run_length(end_);
+    if (span == EventSpan::link && byte(end_) == '<') return read_to(content_.find('>', end_));
+    if (span == EventSpan::link && byte(end_) == '[' && byte(end_ + 1) == '^') return read_to(closing_bracket(end_));
+    const std::string marker(between(end_, std::min(end_ + length, content_.size())));
     const std::string_view expected = span == EventSpan::link ? "[" : span == EventSpan::deleted ? "~" : "*_";
     if (marker.size() != length || marker.find_first_not_of(marker[0]) != std::string::npos ||
         expected.find(marker[0]) == std::string_view::npos)
       return false;
     add_words();
-    open_.push_back({markup.open(marker), end, marker});
-    end += length;
+    open_.push_back({text_.markup.open(marker), end_, marker});
+    end_ += length;
     return true;
   }
 
@@ -268,17 +331,17 @@ class MarkdownReader {
     open_.pop_back();
     std::string closing = span.marker;
     if (span.marker == "[") {
-      const size_t after = link_end(end);
+      const size_t after = link_end(end_);
       if (after == kNoPlace) return false;
-      closing = between(end, after);
+      closing = between(end_, after);
       const bool is_own_label = closing == "]" || closing == "][]";
-      if (is_own_label) closing = std::string("][") + std::string(between(span.begin + 1, end)) + ']';
-      end = after;
+      if (is_own_label) closing = std::string("][") + std::string(between(span.begin + 1, end_)) + ']';
+      end_ = after;
     } else {
-      if (content_.substr(end, closing.size()) != closing) return false;
-      end += closing.size();
+      if (content_.substr(end_, closing.size()) != closing) return false;
+      end_ += closing.size();
     }
-    markup.close(span.tag, closing);
+    text_.markup.close(span.tag, closing);
     return true;
   }
 
@@ -287,15 +350,15 @@ class MarkdownReader {
     while (i_ < events_.size() && events_[i_].kind != EventKind::close) ++i_;
     if (last == kNoPlace || i_ == events_.size()) return false;
     add_words();
-    markup.keep(between(end, last + 1));
-    end = last + 1;
+    text_.markup.keep(between(end_, last + 1));
+    end_ = last + 1;
     return true;
   }
 
   // Code, a formula, or an image with the text that stands for it.
   bool read_kept(EventSpan span) {
-    const size_t from = end;
-    size_t depth = 0, last = end;
+    const size_t from = end_;
+    size_t depth = 0, last = end_;
     for (; i_ < events_.size(); ++i_) {
       if (events_[i_].kind == EventKind::open) ++depth;
       if (events_[i_].kind == EventKind::close && --depth == 0) break;
@@ -305,7 +368,7 @@ class MarkdownReader {
     if (span == EventSpan::image) {
       const size_t closing = closing_bracket(from + 1);
       if (content_.substr(from, 2) != "![" || closing == kNoPlace || closing < last) return false;
-      end = link_end(closing);
+      end_ = link_end(closing);
     } else {
       const char mark = byte(from);
       const size_t length = run_length(from);
@@ -313,11 +376,11 @@ class MarkdownReader {
       size_t at = std::max(last, from + length);
       while (at < content_.size() && (content_[at] != mark || run_length(at) != length))
         at += content_[at] == mark ? run_length(at) : 1;
-      end = at + length;
+      end_ = at + length;
     }
-    if (end == kNoPlace || end > content_.size()) return false;
+    if (end_ == kNoPlace || end_ > content_.size()) return false;
     add_words();
-    markup.keep(between(from, end));
+    text_.markup.keep(between(from, end_));
     return true;
   }
 
@@ -382,19 +445,26 @@ class MarkdownReader {
   std::string_view content_;
   const std::vector<MarkdownEvent>& events_;
   std::vector<size_t> partners_;  // partners of tags of HTML
+  std::vector<MarkdownText> texts_;
+  MarkdownText text_{0, 0};  // the one that is being read
+  size_t end_ = 0;           // of what has been read
   std::vector<Open> open_;
   std::string words_;  // since the last markup
   size_t i_ = 0;       // the event
   bool is_first_ = true;
+  bool is_cell_;
+  bool is_row_ = false;  // the line is a row of a table that the parser has not seen
 };
 
 // The settings that site generators put before the Markdown, between lines of "---" or "+++".
 size_t front_matter_end(const std::string& content) {
-  const std::string fence = content.substr(0, 3);
-  if ((fence != "---" && fence != "+++") || (content.compare(3, 1, "\n") != 0 && content.compare(3, 2, "\r\n") != 0))
-    return 0;
-  const size_t end = content.find('\n' + fence, 3);
-  if (end == std::string::npos) return 0;
+  const size_t begin = byte_order_mark_length(content), after = begin + 3;
+  const std::string fence = content.substr(begin, 3);
+  if ((fence != "---" && fence != "+++") ||
+      (content.compare(after, 1, "\n") != 0 && content.compare(after, 2, "\r\n") != 0))
+    return begin;
+  const size_t end = content.find('\n' + fence, after);
+  if (end == std::string::npos) return begin;
   const size_t line_end = content.find('\n', end + 1);
   return line_end == std::string::npos ? content.size() : line_end + 1;
 }
@@ -403,18 +473,18 @@ class MarkdownFile : public SpanFile {
  public:
   MarkdownFile(const std::string& name, std::string content) : SpanFile(std::move(content)) {
     read_markdown(name, content_, front_matter_end(content_), [this](const MarkdownParagraph& paragraph) {
-      MarkdownReader reader(content_, paragraph);
-      if (!reader.read() || reader.begin < last_) return;
-      last_ = reader.end;
-      add({reader.begin,
-           reader.end,
-           {reader.markup.text()},
-           [markup = std::move(reader.markup),
-            is_cell = paragraph.is_cell](const std::vector<std::string>& translations) {
-             return markup.written(translations.front(), [&](std::string_view words, bool is_first) {
-               return markdown_escaped(words, is_first, is_cell);
-             });
-           }});
+      for (MarkdownText& text : MarkdownReader(content_, paragraph).read()) {
+        if (text.begin < last_) return;
+        last_ = text.end;
+        add({text.begin,
+             text.end,
+             {text.markup.text()},
+             [markup = std::move(text.markup), is_cell = text.is_cell](const std::vector<std::string>& translations) {
+               return markup.written(translations.front(), [&](std::string_view words, bool is_first) {
+                 return markdown_escaped(words, is_first, is_cell);
+               });
+             }});
+      }
     });
   }
 

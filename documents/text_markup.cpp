@@ -27,6 +27,10 @@ void TextMarkup::keep(std::string_view bytes) {
   }
 }
 
+void TextMarkup::keep_line_break(std::string_view bytes) {
+  pieces_.push_back({Kind::line_break, tags_++, std::string(bytes)});
+}
+
 size_t TextMarkup::open(std::string_view bytes) {
   pieces_.push_back({Kind::opening, tags_, std::string(bytes)});
   return tags_++;
@@ -53,26 +57,25 @@ std::string TextMarkup::tag_name() const {
   return name;
 }
 
+// The tag of a piece that is not words. That of a line break tells by its element that one ends there.
+std::string TextMarkup::tag(const Piece& piece, const std::string& name) {
+  if (piece.kind == Kind::line_break) return fmt::format("<br {}/>", piece.tag);
+  return fmt::format("<{}{}{}{}>", piece.kind == Kind::closing ? "/" : "", name, piece.tag,
+                     piece.kind == Kind::kept ? "/" : "");
+}
+
 std::string TextMarkup::text() const {
   const std::string name = tag_name();
   std::string text;
-  for (const Piece& piece : pieces_) {
-    if (piece.kind == Kind::words) text += piece.bytes;
-    if (piece.kind == Kind::kept) text += fmt::format("<{}{}/>", name, piece.tag);
-    if (piece.kind == Kind::opening) text += fmt::format("<{}{}>", name, piece.tag);
-    if (piece.kind == Kind::closing) text += fmt::format("</{}{}>", name, piece.tag);
-  }
+  for (const Piece& piece : pieces_) text += piece.kind == Kind::words ? piece.bytes : tag(piece, name);
   return text;
 }
 
 std::string TextMarkup::written(const std::string& translation, const Encode& encode) const {
   const std::string name = tag_name();
   std::map<std::string, const std::string*> tags;
-  for (const Piece& piece : pieces_) {
-    if (piece.kind == Kind::words) continue;
-    const bool is_closing = piece.kind == Kind::closing, is_kept = piece.kind == Kind::kept;
-    tags[fmt::format("<{}{}{}{}>", is_closing ? "/" : "", name, piece.tag, is_kept ? "/" : "")] = &piece.bytes;
-  }
+  for (const Piece& piece : pieces_)
+    if (piece.kind != Kind::words) tags[tag(piece, name)] = &piece.bytes;
   std::string result;
   size_t begin = 0;
   bool is_first = true;

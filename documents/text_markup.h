@@ -10,13 +10,15 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A text whose markup, in the syntax of its file, becomes inline tags: <x0>, </x0> and <x1/>.
+/// A text whose markup, in the syntax of its file, becomes inline tags: <x0>, </x0>, <x1/> and <br 2/>.
 class TextMarkup {
  public:
   /// Adds words.
   void add_text(std::string_view words);
   /// Adds bytes that a translation must contain as they are.
   void keep(std::string_view bytes);
+  /// Adds bytes that end a line within the text; a translation must contain them too.
+  void keep_line_break(std::string_view bytes);
   /// Adds the markup before some words.
   /// @returns a number for close()
   size_t open(std::string_view bytes);
@@ -33,13 +35,14 @@ class TextMarkup {
   std::string written(const std::string& translation, const Encode& encode) const;
 
  private:
-  enum class Kind { words, kept, opening, closing };
+  enum class Kind { words, kept, line_break, opening, closing };
   struct Piece {
     Kind kind;
     size_t tag;         // its number
     std::string bytes;  // bytes of the file, or the words
   };
   std::string tag_name() const;
+  static std::string tag(const Piece& piece, const std::string& name);
 
   std::vector<Piece> pieces_;
   size_t tags_ = 0;

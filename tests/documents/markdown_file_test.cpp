@@ -69,9 +69,34 @@ TEST(MarkdownFile, NumbersAndSignsThatAreNoMarkupHaveNoBackslash) {
 
 TEST(MarkdownFile, WhatOtherProgramsReadStays) {
   EXPECT_THAT(
-      opened("a.md", "> [!NOTE]\n> A note.\n\nA note[^1] {% raw %}\n\n[^1]: Two words\n\nThe <kbd>Ctrl</kbd> key\n")
+      opened("a.md", "A note[^1] {% raw %}\n\n[^1]: Two words\n\nThe <kbd>Ctrl</kbd> key {{< a \"b\" >}}, {{% c %}}\n")
           ->texts(),
-      ElementsAre("<x0/> A note.", "A note<x0/> <x1/>", "<x0/> Two words", "The <x0/> key"));
+      ElementsAre("A note<x0/> <x1/>", "<x0/> Two words", "The <x0/> key <x1/>, <x2/>"));
+}
+
+TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
+  const std::vector<std::pair<std::string, std::string>> pages{
+      {"One line. \nand  \nTwo\\\nthree\n", "ONE LINE. AND  \nTWO\\\nTHREE\n"},
+      {"- a<br> b <br/>\n  c\n- d\n", "- A<br> B <br/>\n  C\n- D\n"},
+      {"**bold  \nline**  \nc\n", "**BOLD  \nLINE**  \nC\n"},
+      {"| a |\n|---|\n| b<br>c |\n", "| A |\n|---|\n| B<br>C |\n"},
+      {"> [!NOTE] a title\n> A note\n> goes on.\n", "> [!NOTE] A TITLE\n> A NOTE GOES ON.\n"},
+      {"[^1]: The one.\n[^2]: The\nother.\n", "[^1]: THE ONE.\n[^2]: THE OTHER.\n"},
+      {"A word.\n{: .note }\n", "A WORD.\n{: .note }\n"},
+      {"Term\n: What\nit is\n", "TERM\n: WHAT IT IS\n"},
+      {":::note\nA word.\n:::\n", ":::note\nA WORD.\n:::\n"},
+      {"Words\n| a | *b* \\| c |\n|---|:-:|\n| `d` ||\n|e\n", "WORDS\n| A | *B* \\| C |\n|---|:-:|\n| `d` ||\n|E\n"},
+      {"[![a](b.png)](c)\n[![d](e.png)](f) two\nlines\n", "[![a](b.png)](c) [![d](e.png)](f) TWO LINES\n"}};
+  for (const auto& [page, translated] : pages) {
+    const auto file = opened("a.md", page);
+    EXPECT_EQ(shouted(*file), translated);
+    EXPECT_EQ(file->with(file->texts()), page);
+  }
+}
+
+TEST(MarkdownFile, AByteOrderMarkIsNoText) {
+  EXPECT_EQ(shouted(*opened("a.md", "\xEF\xBB\xBF# One\n")), "\xEF\xBB\xBF# ONE\n");
+  EXPECT_EQ(shouted(*opened("a.md", "\xEF\xBB\xBF---\na: b\n---\nOne\n")), "\xEF\xBB\xBF---\na: b\n---\nONE\n");
 }
 
 }  // namespace
