@@ -6,6 +6,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/text_file.h>
 #include <transmute/documents/file_formats.h>
+#include <transmute/documents/page_source.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -100,6 +101,8 @@ std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const
     throw std::runtime_error(fmt::format("{}: is not UTF-8; convert it, for example: iconv -f {} -t UTF-8", name,
                                          is_wide ? "UTF-16" : "WINDOWS-1252"));
   }
+  const std::string media_type = format.media_type;
+  if (is_text && (media_type == "text/html" || ends_in(media_type, "xml"))) content = with_utf8_declared(content);
   return format.open(name, std::move(content), options);
 }
 

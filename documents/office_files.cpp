@@ -7,6 +7,7 @@
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/packed_file.h>
+#include <transmute/documents/page_source.h>
 #include <transmute/documents/xml_texts.h>
 #include <transmute/documents/xml_tokens.h>
 
@@ -22,14 +23,6 @@ inline namespace v0 {
 
 namespace {
 
-// A page of a book.
-class Page : public DocumentFile {
- public:
-  explicit Page(std::string html) { texts_.push_back(std::move(html)); }
-  TextFormat text_format() const override { return TextFormat::html; }
-  std::string with(const std::vector<std::string>& translations) const override { return translations.front(); }
-};
-
 // A packed file some members of which have texts.
 class PackedDocument : public DocumentParts {
  public:
@@ -42,8 +35,8 @@ class PackedDocument : public DocumentParts {
 
   std::shared_ptr<const DocumentFile> open(size_t part) const override {
     const auto& [member, rules, mark] = parts_[part];
-    std::string content = file_.read(member);
-    if (!rules) return std::make_shared<Page>(std::move(content));
+    std::string content = with_utf8_declared(file_.read(member));
+    if (!rules) return open_html(name_of(member), std::move(content), {});
     if (content.find(mark) == std::string::npos) return nullptr;
     auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member));
     return xml->texts().empty() ? nullptr : std::move(xml);

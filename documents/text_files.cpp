@@ -2,8 +2,10 @@
 // Files that are one text: HTML and plain text.
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/files.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
+#include <transmute/documents/page_source.h>
 #include <unicode/utf8.h>
 
 #include <cstdint>
@@ -33,12 +35,13 @@ std::string in_ascii(const std::string& html) {
 }
 
 // A page without other characters than ASCII, and without a word on its encoding, may be taken for another one than
-// UTF-8: its translation is in ASCII too.
+// UTF-8, unless its name says that it is XML: its translation is in ASCII too.
 class HtmlPage : public DocumentFile {
  public:
-  explicit HtmlPage(std::string content)
-      : is_ascii_(is_ascii(content) && lower_case(content).find("utf-8") == std::string::npos) {
-    texts_.push_back(std::move(content));
+  HtmlPage(const std::string& name, std::string content)
+      : is_ascii_(is_ascii(content) && !ends_in(lower_case(name), ".xhtml") &&
+                  lower_case(content).find("utf-8") == std::string::npos) {
+    texts_.push_back(is_xhtml(content) ? as_html(std::move(content)) : std::move(content));
   }
   TextFormat text_format() const override { return TextFormat::html; }
   std::string with(const std::vector<std::string>& translations) const override {
@@ -51,8 +54,8 @@ class HtmlPage : public DocumentFile {
 
 }  // namespace
 
-std::unique_ptr<DocumentFile> open_html(const std::string& /*name*/, std::string content, const DocumentFileOptions&) {
-  return std::make_unique<HtmlPage>(std::move(content));
+std::unique_ptr<DocumentFile> open_html(const std::string& name, std::string content, const DocumentFileOptions&) {
+  return std::make_unique<HtmlPage>(name, std::move(content));
 }
 
 std::unique_ptr<DocumentFile> open_text(const std::string& /*name*/, std::string content, const DocumentFileOptions&) {

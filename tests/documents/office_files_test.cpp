@@ -121,6 +121,22 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
                         "</text:p>"));
 }
 
+TEST(Epub, EmptyTagsAndSectionsAreReadAsXml) {
+  const auto shouted_page = [](const std::string& page) {
+    const auto file = opened("a.epub", archive_of({{"META-INF/container.xml", "<container/>"}, {"a.html", page}}));
+    return member_of(shouted(*file), "a.html");
+  };
+  const std::string head = "<html xmlns=\"http://www.w3.org/1999/xhtml\">";
+  EXPECT_EQ(
+      shouted_page(head + "<head><title/><script src=\"x.js\"/></head><body><p>One<br/><code/> two</p></body></html>"),
+      head +
+          "<head><title></title><script src=\"x.js\"></script></head><body><p>ONE<br/><code></code> TWO</p>"
+          "</body></html>");
+  EXPECT_EQ(shouted_page(head + "<p><![CDATA[a > b & c]]></p></html>"), head + "<p>A &gt; B &amp; C</p></html>");
+  EXPECT_EQ(shouted_page("<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><html><p>one</p></html>"),
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?><html><p>ONE</p></html>");
+}
+
 TEST(Epub, PagesAreHtml) {
   const auto file =
       opened("a.epub", archive_of({{"META-INF/container.xml", "<container/>"},

@@ -210,6 +210,26 @@ TEST(Xliff, Version2GetsTargetsAndItsSegmentsTheState) {
   EXPECT_THROW(opened("a.xliff", "<xliff version=\"3.0\"/>"), std::runtime_error);
 }
 
+TEST(Catalogs, AnotherEncodingThanUtf8BecomesIt) {
+  const auto file = opened("strings.xml",
+                           "<?xml version=\"1.0\" encoding='us-ascii'?>\n<resources><string name=\"a\">One"
+                           "</string></resources>");
+  EXPECT_EQ(file->with({"Één"}),
+            "<?xml version=\"1.0\" encoding='utf-8'?>\n<resources><string name=\"a\">Één</string></resources>");
+}
+
+TEST(HtmlFile, AnotherEncodingThanUtf8BecomesIt) {
+  for (const std::string meta :
+       {"<meta charset=\"UTF-8\">", "<meta name=\"charset of the page\"><meta charset = utf-8>",
+        "<META http-equiv='Content-Type' content='text/html; charset=utf-8'>"}) {
+    std::string page = "<head>" + meta + "</head><p>Déjà</p>", old = page;
+    EXPECT_EQ(opened("a.html", page)->texts().front(), page);
+    const size_t encoding = std::min(page.find("UTF-8"), page.find("utf-8"));
+    old.replace(encoding, 5, "ISO-8859-1"), page.replace(encoding, 5, "utf-8");
+    EXPECT_EQ(opened("a.html", old)->texts().front(), page);
+  }
+}
+
 TEST(Catalogs, EntitiesAreRefused) {
   for (const char* name : {"a.resx", "strings.xml", "a.xlf"})
     EXPECT_THROW(opened(name, "<!DOCTYPE a [<!ENTITY b \"c\">]><xliff version=\"1.2\"/>"), std::runtime_error) << name;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/page_source.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/html_tokens.h>
+#include <transmute/documents/xml_text.h>
+#include <transmute/text/inline_tags.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// The number of bytes of a page in which browsers look for its encoding (section 13.2.3.2 of the HTML standard).
+constexpr size_t kHeadBytes = 1024;
+
+bool has_declaration(std::string_view xml) {
+  return xml.compare(byte_order_mark_length(xml), 5, "<?xml") == 0;
+}
+
+// The encoding that a meta element names; empty without one.
+std::string_view encoding_of_page(std::string_view page) {
+  const std::string head = lower_case(std::string(page.substr(0, kHeadBytes)));
+  constexpr std::string_view kCharset = "charset", kMark = " \t\r\n\"'";
+  for (size_t tag = head.find("<meta"); tag != std::string::npos; tag = head.find("<meta", tag + 1)) {
+    const size_t end = head.find('>', tag), charset = head.find(kCharset, tag);
+    if (end == std::string::npos || charset > end) continue;
+    const size_t equals = head.find_first_not_of(kMark, charset + kCharset.size());
+    const size_t begin = head[equals] == '=' ? head.find_first_not_of(kMark, equals + 1) : end;
+    if (begin < end) return page.substr(begin, head.find_first_of(" \t\r\n\"';/>", begin) - begin);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string with_utf8_declared(std::string content) {
+  const auto declare = [&](std::string_view encoding) {
+    if (!encoding.empty() && lower_case(std::string(encoding)) != "utf-8")
+      content.replace(static_cast<size_t>(encoding.data() - content.data()), encoding.size(), "utf-8");
+  };
+  if (has_declaration(content))
+    declare(xml_attribute(std::string_view(content).substr(0, content.find("?>")), "encoding"));
+  declare(encoding_of_page(content));
+  return content;
+}
+
+bool is_xhtml(std::string_view page) {
+  constexpr std::string_view kNamespace = "http://www.w3.org/1999/xhtml";
+  return has_declaration(page) || page.substr(0, kHeadBytes).find(kNamespace) != std::string_view::npos;
+}
+
+std::string as_html(std::string xhtml) {
+  constexpr const char* kReadAlike = "script style svg math";
+  std::vector<XmlToken> tokens;
+  try {
+    tokens = xml_tokens(xhtml, "");
+  } catch (const std::runtime_error&) {
+    return xhtml;
+  }
+  std::string html;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::string_view bytes = tokens[i].in(xhtml);
+    const std::string name = element_name(bytes);
+    if (tokens[i].kind == XmlToken::Kind::empty && !is_void_element(name)) {
+      html += fmt::format("{}></{}>", bytes.substr(0, bytes.size() - 2), tokens[i].name);
+    } else if (tokens[i].kind == XmlToken::Kind::cdata) {
+      html += xml_escaped(xml_text(xhtml, tokens[i]));
+    } else if (tokens[i].kind == XmlToken::Kind::start && lists(kReadAlike, name)) {
+      html += xhtml.substr(tokens[i].begin, tokens[tokens[i].partner].end - tokens[i].begin);
+      i = tokens[i].partner;
+    } else {
+      html += bytes;
+    }
+  }
+  return html;
+}
+
+}  // namespace v0
+}  // namespace transmute

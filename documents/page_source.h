@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A page or a file of XML in UTF-8, with that as the encoding that it declares, if it declares one: its translation
+/// has other characters than it has.
+std::string with_utf8_declared(std::string content);
+
+/// True for a page that is XML.
+bool is_xhtml(std::string_view page);
+
+/// A page that is XML, with what HTML reads in another way written so that both read it alike: CDATA sections, and
+/// empty tags such as <title/>, after which all would be a title. A page that is not well-formed stays as it is.
+std::string as_html(std::string xhtml);
+
+}  // namespace v0
+}  // namespace transmute
