@@ -3,11 +3,14 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_tokens.h>
+#include <transmute/documents/paired_marks.h>
 #include <transmute/documents/span_file.h>
 #include <transmute/documents/xml_text.h>
 #include <transmute/documents/xml_tokens.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -44,6 +47,7 @@ class XliffSourceReader {
 
   XliffSource read(size_t start) {
     begin_ = tokens_[start].end;
+    pair_tags(start);
     for (size_t i = start + 1; i < tokens_[start].partner; ++i) {
       const XmlToken& token = tokens_[i];
       if (is_xml_text(token)) {
@@ -53,13 +57,20 @@ class XliffSourceReader {
       } else if (open_.empty() && xml_attribute(token.in(xml_), "mtype") == "seg" && !in_part_) {
         in_part_ = token.kind == XmlToken::Kind::start;
         end_text(token.begin, token.end);
-      } else if (token.kind == XmlToken::Kind::start && lists("g mrk pc", std::string(token.local_name())) &&
-                 !is_kept(token.in(xml_))) {
+      } else if (is_formatting(token)) {
         open_.push_back(text_.open(token.in(xml_)));
       } else {
-        const size_t last = token.kind == XmlToken::Kind::start ? token.partner : i;
-        text_.keep(xml_.substr(token.begin, tokens_[last].end - token.begin));
-        i = last;
+        const auto pair = pairs_.find(i);
+        i = last_of(i);
+        const std::string_view bytes = xml_.substr(token.begin, tokens_[i].end - token.begin);
+        if (pair == pairs_.end()) {
+          text_.keep(bytes);
+        } else if (pair->second) {
+          open_.push_back(text_.open(bytes));
+        } else {
+          text_.close(open_.back(), bytes);
+          open_.pop_back();
+        }
       }
     }
     const size_t end = tokens_[tokens_[start].partner].begin;
@@ -70,6 +81,53 @@ class XliffSourceReader {
  private:
   static bool is_kept(std::string_view tag) {
     return xml_attribute(tag, "translate") == "no" || xml_attribute(tag, "mtype") == "protected";
+  }
+  bool is_formatting(const XmlToken& token) const {
+    return token.kind == XmlToken::Kind::start && lists("g mrk pc", std::string(token.local_name())) &&
+           !is_kept(token.in(xml_));
+  }
+  size_t last_of(size_t i) const { return tokens_[i].kind == XmlToken::Kind::start ? tokens_[i].partner : i; }
+
+  // What a tag begins or ends for another one to end or begin: <bpt> and <ept>, <bx> and <ex>, <sc> and <ec>, and the
+  // START_… and CLOSE_… of Angular. The first is true for a tag that begins it.
+  std::optional<std::pair<bool, std::string>> half_of_pair(const XmlToken& token) const {
+    const std::string_view tag = token.in(xml_), name = token.local_name(), id = xml_attribute(tag, "id");
+    if (lists("bpt ept bx ex", std::string(name))) {
+      const std::string_view common = xml_attribute(tag, "rid");
+      return std::pair(name.front() == 'b', fmt::format("{} {}", name.substr(1), common.empty() ? id : common));
+    }
+    if (name == "sc") return std::pair(true, std::string(id));
+    if (name == "ec") return std::pair(false, std::string(xml_attribute(tag, "startRef")));
+    if (name != "x") return std::nullopt;
+    for (const std::string_view beginning : {"START_", "CLOSE_"}) {
+      if (id.substr(0, beginning.size()) != beginning) continue;
+      std::string element(id.substr(beginning.size()));  // the second link is START_LINK_1 and ends with CLOSE_LINK
+      element.erase(element.find_last_not_of("0123456789_") + 1);
+      return std::pair(beginning == "START_", 'x' + element);
+    }
+    return std::nullopt;
+  }
+
+  // Finds the tags that are pairs as the tags of an element are.
+  void pair_tags(size_t start) {
+    PairedMarks marks;
+    for (size_t i = start + 1; i < tokens_[start].partner; ++i) {
+      const XmlToken& token = tokens_[i];
+      if (token.kind == XmlToken::Kind::end) {
+        marks.leave();
+      } else if (xml_attribute(token.in(xml_), "mtype") == "seg") {
+        marks.clear();
+      } else if (is_formatting(token)) {
+        marks.enter();
+      } else if (!is_xml_text(token)) {
+        if (const auto half = half_of_pair(token); half && half->first) {
+          marks.begin(half->second, i);
+        } else if (half) {
+          if (const auto begin = marks.end(half->second)) pairs_.insert({{*begin, true}, {i, false}});
+        }
+        i = last_of(i);
+      }
+    }
   }
 
   void add_words(std::string words) {
@@ -105,10 +163,11 @@ class XliffSourceReader {
   const std::vector<XmlToken>& tokens_;
   bool keeps_lines_;
   XliffSource source_;
-  TextMarkup text_;           // the text that has begun
-  size_t begin_ = 0;          // its begin in the file
-  std::vector<size_t> open_;  // numbers of its tags
-  bool in_part_ = false;      // true within a part of a source that is divided
+  TextMarkup text_;               // the text that has begun
+  size_t begin_ = 0;              // its begin in the file
+  std::map<size_t, bool> pairs_;  // tokens of tags that are one of a pair; true for the first
+  std::vector<size_t> open_;      // numbers of its tags
+  bool in_part_ = false;          // true within a part of a source that is divided
 };
 
 class XliffFile : public SpanFile {

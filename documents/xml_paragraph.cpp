@@ -3,12 +3,15 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/files.h>
 #include <transmute/common/html.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
+#include <transmute/documents/paired_marks.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace transmute {
@@ -42,6 +45,7 @@ class ParagraphReader {
   void read(size_t start) {
     const bool has_runs = *source_.rules.runs != '\0' && holds(start, source_.rules.runs);
     read_content(start + 1, source_.tokens[start].partner, has_runs);
+    pair_ranges();
     mark_split_wrappers();
   }
 
@@ -284,6 +288,45 @@ class ParagraphReader {
     item.text = text;
     item.format = format;
     items_.push_back(std::move(item));
+  }
+
+  // What an element begins or ends, such as the range of a comment, a bookmark, an entry of an index. The first is
+  // true for one that begins it.
+  std::optional<std::pair<bool, std::string>> half_of_range(const XmlMark& mark) const {
+    const std::string_view bytes = source_.between(mark.begin, mark.end), tag = bytes.substr(0, bytes.find('>'));
+    const std::string name = element_name(tag);
+    const std::string_view id = xml_attribute(tag, xml_attribute(tag, "id").empty() ? "name" : "id");
+    if (!mark.before.empty() || id.empty()) return std::nullopt;
+    if (name == "office:annotation") return std::pair(true, fmt::format("{}- {}", name, id));
+    for (const std::string_view ending : {"start", "end"})
+      if (ends_in(name, std::string(ending)))
+        return std::pair(ending == "start", fmt::format("{} {}", name.substr(0, name.size() - ending.size()), id));
+    return std::nullopt;
+  }
+
+  bool has_text(size_t begin, size_t end) const {
+    return std::any_of(items_.begin() + static_cast<int64_t>(begin), items_.begin() + static_cast<int64_t>(end),
+                       [](const Item& item) { return item.kind == Item::Kind::text; });
+  }
+
+  // The elements at the ends of a range are a pair, as a wrapper's tags are, so that a translation keeps their order.
+  void pair_ranges() {
+    PairedMarks marks;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (items_[i].kind == Item::Kind::border) marks.clear();
+      if (items_[i].kind == Item::Kind::open) marks.enter();
+      if (items_[i].kind == Item::Kind::close) marks.leave();
+      if (items_[i].kind != Item::Kind::kept) continue;
+      const auto half = half_of_range(items_[i].mark);
+      if (half && half->first) marks.begin(half->second, i);
+      const auto begin = half && !half->first ? marks.end(half->second) : std::nullopt;
+      if (!begin || !has_text(*begin, i)) continue;
+      items_[*begin].kind = Item::Kind::open;
+      items_[*begin].partner = i;
+      items_[i].kind = Item::Kind::close;
+      items_[i].partner = *begin;
+      items_[i].mark = {std::string(source_.between(items_[i].mark.begin, items_[i].mark.end)), ""};
+    }
   }
 
   // The tags of wrappers that hold a border stay where they are, as it does.

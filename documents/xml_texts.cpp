@@ -127,8 +127,9 @@ std::string XmlTexts::text_of(const std::vector<std::string>& translations, cons
       const XmlMark& mark = part.marks[number];
       const bool is_pair = tag.compare(0, 3, "<b ") == 0;
       if (is_pair) open.push_back(&mark);
-      if (!is_pair) result += rendered(translations, mark);
-      if (is_pair && !mark.is_format) result += mark.before;
+      XmlMark opening = mark;
+      if (is_pair) opening.after.clear();
+      if (!mark.is_format) result += rendered(translations, opening);
     }
   }
   while (!open.empty()) close();

@@ -66,6 +66,22 @@ TEST(WordFile, LinksNotesAndFieldsStay) {
                                     "</w:hyperlink>" + note + run(" ON PAGE ") + page_number + run(" NOW.") + "</w:p>");
 }
 
+TEST(WordFile, TheEndsOfARangeAreAPair) {
+  const std::string begin = "<w:commentRangeStart w:id=\"3\"/>", end = "<w:commentRangeEnd w:id=\"3\"/>";
+  const std::string empty = "<w:bookmarkStart w:id=\"1\" w:name=\"a\"/><w:bookmarkEnd w:id=\"1\"/>";
+  const auto file =
+      opened("a.docx", word_file("<w:p>" + empty + run("A ") + begin + run("red") + end + run(" car") + "</w:p>"));
+  ASSERT_THAT(file->texts(), ElementsAre("A <b 0>red</b> car"));
+  EXPECT_THAT(member_of(file->with({"Une voiture <b 0>rouge</b>"}), "word/document.xml"),
+              HasSubstr("<w:p>" + empty + run("Une voiture ") + begin + run("rouge") + end + "</w:p>"));
+  // A range that does not nest with a link, or that reaches beyond a line, has two tags.
+  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("a ") + begin + run("b") + "<w:hyperlink>" + run("c") + end +
+                                         run("d") + "</w:hyperlink></w:p><w:p>" + run("e ") + begin + run("f") +
+                                         "<w:r><w:br/></w:r>" + run("g ") + end + run("h") + "</w:p>"))
+                  ->texts(),
+              ElementsAre("a <img 0>b<b 1>c<img 2>d</b>", "e <img 0>f", "g <img 0>h"));
+}
+
 TEST(WordFile, LineBreaksAndTabsEndATextAndLinksAroundThemStay) {
   const std::string body = "<w:p><w:hyperlink>" + run("one") + "<w:r><w:tab/></w:r>" + run("two") +
                            "</w:hyperlink><w:r><w:t xml:space=\"preserve\">a</w:t><w:br/><w:t xml:space=\"preserve\">b"
@@ -119,6 +135,17 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
               HasSubstr("<text:p>TEXT <text:span text:style-name=\"T1\">BOLD</text:span> WITH<text:note>"
                         "<text:note-body><text:p>THE NOTE</text:p></text:note-body></text:note> MORE.<text:tab/>END"
                         "</text:p>"));
+}
+
+TEST(OpenDocument, ACommentBeginsBeforeItEnds) {
+  const std::string begin = "<office:annotation office:name=\"c\"><text:p>a note</text:p></office:annotation>",
+                    end = "<office:annotation-end office:name=\"c\"/>";
+  const auto file = opened(
+      "a.odt",
+      archive_of({{"content.xml", "<office:text><text:p>A " + begin + "red" + end + " car</text:p></office:text>"}}));
+  ASSERT_THAT(file->texts(), ElementsAre("A <b 0>red</b> car", "a note"));
+  EXPECT_EQ(member_of(file->with({"Une voiture <b 0>rouge</b>", "a note"}), "content.xml"),
+            "<office:text><text:p>Une voiture " + begin + "rouge" + end + "</text:p></office:text>");
 }
 
 TEST(Epub, EmptyTagsAndSectionsAreReadAsXml) {

@@ -210,6 +210,38 @@ TEST(Xliff, Version2GetsTargetsAndItsSegmentsTheState) {
   EXPECT_THROW(opened("a.xliff", "<xliff version=\"3.0\"/>"), std::runtime_error);
 }
 
+// A unit of XLIFF 1.2, and its target.
+std::string xliff_unit(const std::string& source) {
+  return "<xliff version=\"1.2\"><file><body><trans-unit id=\"1\"><source>" + source +
+         "</source></trans-unit></body></file></xliff>";
+}
+std::string target_in(const std::string& xliff) {
+  const size_t begin = xliff.find('>', xliff.find("<target")) + 1;
+  return xliff.substr(begin, xliff.find("</target>") - begin);
+}
+
+TEST(Xliff, TagsThatBeginAndEndAPairAreOne) {
+  const auto texts_of = [](const std::string& source) { return opened("a.xlf", xliff_unit(source))->texts(); };
+  EXPECT_THAT(texts_of("a <bpt id=\"1\">[b]</bpt>red<x id=\"3\"/> dog<ept id=\"1\">[/b]</ept>"),
+              ElementsAre("a <x0>red<x1/> dog</x0>"));
+  EXPECT_THAT(texts_of("<bx id=\"1\" rid=\"7\"/>a <g id=\"4\">red</g><ex id=\"2\" rid=\"7\"/> dog"),
+              ElementsAre("<x0>a <x1>red</x1></x0> dog"));
+  EXPECT_THAT(texts_of("a <sc id=\"1\"/>red<ec startRef=\"1\"/> dog"), ElementsAre("a <x0>red</x0> dog"));
+  EXPECT_THAT(texts_of("<x id=\"START_LINK_1\"/>a<x id=\"START_TAG_B\"/> red <x id=\"CLOSE_TAG_B\"/>"
+                       "<x id=\"CLOSE_LINK\"/>dog"),
+              ElementsAre("<x0>a<x1> red </x1></x0>dog"));
+  // Pairs that cross an element or each other are none, nor are halves.
+  EXPECT_THAT(texts_of("<sc id=\"1\"/>a <g id=\"2\">red<ec startRef=\"1\"/></g> dog"),
+              ElementsAre("<x0/>a <x1>red<x2/></x1> dog"));
+  EXPECT_THAT(texts_of("<sc id=\"1\"/>a <sc id=\"2\"/>red<ec startRef=\"1\"/> dog<ec startRef=\"2\"/>"),
+              ElementsAre("<x0>a <x1/>red</x0> dog<x2/>"));
+  EXPECT_THAT(texts_of("<mrk mtype=\"seg\"><bpt id=\"1\"/>One.</mrk><mrk mtype=\"seg\">Two.<ept id=\"1\"/></mrk>"),
+              ElementsAre("<x0/>One.", "Two.<x0/>"));
+  const auto file = opened("a.xlf", xliff_unit("A <bpt id=\"1\">[b]</bpt>red<ept id=\"1\">[/b]</ept> dog"));
+  EXPECT_EQ(target_in(file->with({"Un chien <x0>rouge</x0>"})),
+            "Un chien <bpt id=\"1\">[b]</bpt>rouge<ept id=\"1\">[/b]</ept>");
+}
+
 TEST(Catalogs, AnotherEncodingThanUtf8BecomesIt) {
   const auto file = opened("strings.xml",
                            "<?xml version=\"1.0\" encoding='us-ascii'?>\n<resources><string name=\"a\">One"
