@@ -23,7 +23,9 @@ class Message {
  public:
   explicit Message(const std::string& message, MessageSyntax syntax = MessageSyntax::any);
 
-  /// The text to translate; empty where there is none.
+  /// True if the message has a plural or a selection that is understood.
+  bool has_cases() const { return has_cases_; }
+  /// The texts to translate; none where there is nothing.
   std::vector<std::string> texts() const;
   /// The message with these translations of the texts.
   std::string with(const std::vector<std::string>& translations) const;

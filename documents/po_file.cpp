@@ -5,6 +5,7 @@
 #include <transmute/documents/accelerators.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
+#include <transmute/documents/message.h>
 #include <transmute/documents/plural_forms.h>
 #include <transmute/documents/po_entries.h>
 #include <transmute/documents/wrapped_text.h>
@@ -46,8 +47,8 @@ class PoFile : public DocumentFile {
       if (entry.id.empty()) {
         read_header(name, entry);
       } else if (retranslate || is_untranslated(entry)) {
-        const Places places{entry.has_plural ? text_number(entry.plural) : 0, text_number(entry.id)};
-        entries_.emplace_back(std::move(entry), places);
+        Places places{entry.has_plural ? text_numbers(entry.plural) : Numbers{}, text_numbers(entry.id)};
+        entries_.emplace_back(std::move(entry), std::move(places));
       }
     }
   }
@@ -69,9 +70,12 @@ class PoFile : public DocumentFile {
   }
 
  private:
+  // The numbers of a message's texts: one for each case of a plural or a selection of ICU, else one.
+  using Numbers = std::vector<size_t>;
+
   // The numbers of an entry's texts.
   struct Places {
-    size_t plural, singular;
+    Numbers plural, singular;
   };
 
   // The file as it is written: bytes that stay, and others in the place of those that do not.
@@ -92,11 +96,18 @@ class PoFile : public DocumentFile {
                        [](const PoField& field) { return field.text.empty(); });
   }
 
-  size_t text_number(const std::string& wrapped) {
-    const std::string text = without_accelerator(without_wrapping(wrapped), accelerator_sign_);
-    const auto [found, is_new] = numbers_.emplace(text, texts_.size());
-    if (is_new) texts_.push_back(text);
-    return found->second;
+  Numbers text_numbers(const std::string& wrapped) {
+    const Message message(wrapped);
+    const std::vector<std::string> texts =
+        message.has_cases() ? message.texts()
+                            : std::vector{without_accelerator(without_wrapping(wrapped), accelerator_sign_)};
+    Numbers numbers;
+    for (const std::string& text : texts) {
+      const auto [found, is_new] = numbers_.emplace(text, texts_.size());
+      if (is_new) texts_.push_back(text);
+      numbers.push_back(found->second);
+    }
+    return numbers;
   }
 
   void read_header(const std::string& name, const PoEntry& header) {
@@ -118,8 +129,12 @@ class PoFile : public DocumentFile {
 
   std::string translations_of(const PoEntry& entry, const Places& places, const std::vector<std::string>& translations,
                               const std::string& line_end) const {
-    const auto written = [&](const std::string& keyword, const std::string& source, size_t text) {
-      const std::string marked = with_accelerator(without_wrapping(source), translations[text], accelerator_sign_);
+    const auto written = [&](const std::string& keyword, const std::string& source, const Numbers& texts) {
+      std::vector<std::string> own;
+      for (const size_t text : texts) own.push_back(translations[text]);
+      const Message message(source);
+      if (message.has_cases()) return field(keyword, message.with(own), line_end);
+      const std::string marked = with_accelerator(without_wrapping(source), own.front(), accelerator_sign_);
       return field(keyword, wrapped_like(source, marked), line_end);
     };
     if (!entry.has_plural) return written("msgstr", entry.id, places.singular);

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_tokens.h>
+#include <transmute/documents/message.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/span_file.h>
 #include <transmute/documents/xml_text.h>
@@ -235,6 +236,9 @@ class XliffFile : public SpanFile {
     const size_t source = divided == kNone || !is_start(divided) ? whole : divided;
     XliffSource read = XliffSourceReader(content_, tokens_, scope_of(source, scope).keeps_lines).read(source);
     if (read.texts.empty()) return;
+    std::vector<std::string> tags;
+    const Message message = message_of(source, tags);
+    if (message.has_cases()) read = {{}, {"", ""}};
     if (is_version_2_) {
       const XmlToken& tag = tokens_[segment];
       add({tag.begin,
@@ -259,6 +263,13 @@ class XliffFile : public SpanFile {
           with_attribute(with_attribute(tag, "state-qualifier", "mt-suggestion"), "state", "needs-review-translation");
     read.between.front().insert(0, (target == kNone ? space_before(tokens_[whole].begin) : "") + tag);
     read.between.back() += fmt::format("</{}target>", prefix);
+    if (message.has_cases()) {
+      span.texts = message.texts();
+      span.write = [read, tags, message](const std::vector<std::string>& translations) {
+        return read.between.front() + with_tags(xml_escaped(message.with(translations)), tags) + read.between.back();
+      };
+      return add(std::move(span));
+    }
     for (const TextMarkup& text : read.texts) span.texts.push_back(text.text());
     span.write = [read = std::move(read)](const std::vector<std::string>& translations) {
       std::string result = read.between.front();
@@ -269,6 +280,31 @@ class XliffFile : public SpanFile {
       return result;
     };
     add(std::move(span));
+  }
+
+  static std::string placeholder(size_t tag) { return fmt::format("{{xliff.tag.{}}}", tag); }
+
+  static std::string with_tags(std::string message, const std::vector<std::string>& tags) {
+    for (size_t i = 0; i < tags.size(); ++i) {
+      const std::string here = placeholder(i);
+      for (size_t at = message.find(here); at != std::string::npos; at = message.find(here, at + tags[i].size()))
+        message.replace(at, here.size(), tags[i]);
+    }
+    return message;
+  }
+
+  // A source as a message, with a placeholder for each of its tags.
+  Message message_of(size_t source, std::vector<std::string>& tags) const {
+    std::string message;
+    for (size_t i = source + 1; i < tokens_[source].partner; ++i) {
+      if (is_xml_text(tokens_[i])) {
+        message += xml_text(content_, tokens_[i]);
+      } else {
+        message += placeholder(tags.size());
+        tags.emplace_back(tokens_[i].in(content_));
+      }
+    }
+    return Message(message);
   }
 
   // The line end and the indentation before a tag.

@@ -42,6 +42,15 @@ TEST(PoFile, FillsAllPluralForms) {
               HasSubstr("msgstr[0] \"plik\"\nmsgstr[1] \"%d pliki\"\nmsgstr[2] \"%d pliki\"\n"));
 }
 
+TEST(PoFile, EachCaseOfAPluralOfIcuIsATextOfItsOwn) {
+  const auto file = opened("de.po", std::string(kHeader) +
+                                        "msgid \"{n, plural, one {# dog} other {# dogs}} here\"\n"
+                                        "msgstr \"\"\n");
+  ASSERT_THAT(file->texts(), ElementsAre("<x0/> dog here", "<x0/> dogs here"));
+  EXPECT_THAT(file->with({"<x0/> Hund hier", "<x0/> Hunde hier"}),
+              HasSubstr("msgstr \"{n, plural, one {# Hund hier} other {# Hunde hier}}\"\n"));
+}
+
 TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {
   const std::string id =
       "msgid \"\"\n\"Prints the names of all files whose content\\n\"\n\"has changed since the last call of this\\n\"\n"

@@ -242,6 +242,13 @@ TEST(Xliff, TagsThatBeginAndEndAPairAreOne) {
             "Un chien <bpt id=\"1\">[b]</bpt>rouge<ept id=\"1\">[/b]</ept>");
 }
 
+TEST(Xliff, EachCaseOfAPluralIsATextOfItsOwn) {
+  const auto file = opened("a.xlf", xliff_unit("{N, plural, =0 {no &amp; dogs} other {<x id=\"A\"/> dogs}}"));
+  ASSERT_THAT(file->texts(), ElementsAre("no & dogs", "{xliff.tag.0} dogs"));
+  EXPECT_EQ(target_in(file->with({"kein & Hund", "{xliff.tag.0} Hunde"})),
+            "{N, plural, =0 {kein &amp; Hund} other {<x id=\"A\"/> Hunde}}");
+}
+
 TEST(Catalogs, AnotherEncodingThanUtf8BecomesIt) {
   const auto file = opened("strings.xml",
                            "<?xml version=\"1.0\" encoding='us-ascii'?>\n<resources><string name=\"a\">One"
