@@ -3,11 +3,13 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/documents/page_source.h>
+#include <transmute/documents/xml_text.h>
 #include <transmute/documents/xml_texts.h>
 #include <transmute/documents/xml_tokens.h>
 
@@ -131,8 +133,8 @@ std::vector<OfficePart> office_parts() {
   for (const char* part :
        {"word/document", "word/header", "word/footer", "word/footnotes", "word/endnotes", "word/comments.",
         "word/diagrams/data", "word/diagrams/drawing", "word/charts/chart", "ppt/slides/slide",
-        "ppt/notesSlides/notesSlide", "ppt/diagrams/data", "ppt/diagrams/drawing", "ppt/charts/chart",
-        "xl/drawings/drawing", "xl/charts/chart", "xl/diagrams/data", "xl/diagrams/drawing"})
+        "ppt/notesSlides/notesSlide", "ppt/comments/modernComment", "ppt/diagrams/data", "ppt/diagrams/drawing",
+        "ppt/charts/chart", "xl/drawings/drawing", "xl/charts/chart", "xl/diagrams/data", "xl/diagrams/drawing"})
     parts.push_back({part, paragraphs});
   XmlRules plain;
   plain.paragraphs = "text";
@@ -142,6 +144,19 @@ std::vector<OfficePart> office_parts() {
   parts.push_back({"xl/worksheets/sheet", cell_rules("is"), "inlineStr"});
   parts.push_back({"xl/comments", cell_rules("text")});
   return parts;
+}
+
+// The name of a table's column as its cell has it: Excel writes a line end in a name as _x000a_.
+std::string column_name(std::string_view attribute) {
+  constexpr size_t kLength = 7;
+  std::string name = with_references_decoded(attribute);
+  for (size_t at = name.find("_x"); at != std::string::npos; at = name.find("_x", at + 1)) {
+    const auto unit = utf16_unit(std::string_view(name).substr(at + 2));
+    std::string character;
+    if (unit && name.compare(at + kLength - 1, 1, "_") == 0 && Utf16Units().add(*unit, character))
+      name.replace(at, kLength, character);
+  }
+  return without_white_space(name);
 }
 
 // The headers of tables, which formulas name and which Excel wants to be the same in both places, and the fields of
@@ -155,7 +170,7 @@ std::set<std::string> table_headers(PackedDocument& file) {
     const std::string xml = file.read(member);
     for (const XmlToken& token : xml_tokens(xml, file.name_of(member)))
       if (token.local_name() == (is_table ? "tableColumn" : "cacheField") && token.kind != XmlToken::Kind::end)
-        headers.insert(with_references_decoded(xml_attribute(token.in(xml), "name")));
+        headers.insert(column_name(xml_attribute(token.in(xml), "name")));
   }
   return headers;
 }

@@ -8,6 +8,7 @@
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/paired_marks.h>
+#include <transmute/documents/xml_text.h>
 
 #include <algorithm>
 #include <map>
@@ -475,7 +476,7 @@ XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<s
   if (!is_code_paragraph(source, start)) reader.read(start);
   std::string plain;
   for (const Item& item : reader.items()) plain += item.text;
-  if (!has_letters(plain) || source.rules.kept_texts.count(with_references_decoded(plain)) > 0) {
+  if (!has_letters(plain) || source.rules.kept_texts.count(without_white_space(with_references_decoded(plain))) > 0) {
     paragraph.parts.emplace_back().kept = {"", "", begin, end};
   } else {
     paragraph.parts = TextMaker(reader.items(), reader.formats(), texts).parts();

@@ -21,7 +21,7 @@ struct XmlRules {
   const char* skipped = "";     ///< nothing that they hold is translated
   bool keeps_lines = false;     ///< a line end within text is one to the reader too
   bool (*skips)(std::string_view name, std::string_view tag) = nullptr;  ///< true for further elements to skip
-  std::set<std::string> kept_texts{};  ///< paragraphs with just this text, which others refer to, stay
+  std::set<std::string> kept_texts{};  ///< paragraphs with just this text, white space aside, stay: others refer to it
 };
 
 /// An inline tag of a text, or an element that is kept: `before`, the bytes from `begin` to before `end`, and

@@ -3,6 +3,8 @@
 
 #include <transmute/documents/html_references.h>
 
+#include <algorithm>
+
 namespace transmute {
 inline namespace v0 {
 
@@ -23,6 +25,12 @@ std::string without_forbidden(std::string_view text) {
   for (const char c : text)
     if (static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\n' || c == '\r') allowed += c;
   return allowed;
+}
+
+std::string without_white_space(std::string text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
+  return text;
 }
 
 std::string xml_escaped(std::string_view text) {

@@ -18,6 +18,9 @@ std::string xml_text(std::string_view xml, const XmlToken& token);
 /// The text without the control characters that XML has no way to write.
 std::string without_forbidden(std::string_view text);
 
+/// The text without spaces, tabs and line ends.
+std::string without_white_space(std::string text);
+
 /// The text as XML writes it between tags.
 std::string xml_escaped(std::string_view text);
 

@@ -112,10 +112,12 @@ TEST(WordFile, DeletedTextCodeAndNumbersStay) {
 TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {
   const std::string strings =
       "<sst><si><t>Name</t></si><si><t>Two\nlines &amp; more</t></si><si><r><t>plain </t></r><r><rPr><b/></rPr>"
-      "<t>bold</t></r></si><si><t>12</t></si></sst>";
+      "<t>bold</t></r></si><si><t>12</t></si><si><t>Dog\nprice</t></si><si><t>Cat\nprice</t></si></sst>";
   const auto file =
       opened("a.xlsx", archive_of({{"[Content_Types].xml", "<Types/>"},
-                                   {"xl/tables/table1.xml", "<table><tableColumn name=\"Name\"/></table>"},
+                                   {"xl/tables/table1.xml",
+                                    "<table><tableColumn name=\"Name\"/><tableColumn name=\"Dog_x000a_price\"/>"
+                                    "<tableColumn name=\"Cat&#10;price\"/></table>"},
                                    {"xl/sharedStrings.xml", strings}}));
   EXPECT_THAT(file->texts(), ElementsAre("Two", "lines &amp; more", "plain <b 0>bold</b>"));
   EXPECT_THAT(member_of(shouted(*file), "xl/sharedStrings.xml"),
@@ -162,6 +164,15 @@ TEST(Epub, EmptyTagsAndSectionsAreReadAsXml) {
   EXPECT_EQ(shouted_page(head + "<p><![CDATA[a > b & c]]></p></html>"), head + "<p>A &gt; B &amp; C</p></html>");
   EXPECT_EQ(shouted_page("<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><html><p>one</p></html>"),
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><html><p>ONE</p></html>");
+}
+
+TEST(PowerPointFile, CommentsOfBothKindsAreTranslated) {
+  const auto file = opened(
+      "a.pptx", archive_of({{"[Content_Types].xml", "<Types/>"},
+                            {"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Old</p:text></p:cm></p:cmLst>"},
+                            {"ppt/comments/modernComment_1.xml",
+                             "<p188:cm><p188:txBody><a:p><a:r><a:t>New</a:t></a:r></a:p></p188:txBody></p188:cm>"}}));
+  EXPECT_THAT(file->texts(), ElementsAre("Old", "New"));
 }
 
 TEST(Epub, PagesAreHtml) {
