@@ -195,6 +195,11 @@ class Errors(WithModel):
             transmute.Translator([])
         with self.assertRaises(ValueError):
             transmute.LanguageModel(TINY)  # which translates
+        for options in ({"device": 0}, {"precision": 8}, {"shortlist": False}, {"rerank": True}, {"threads": 2.0}):
+            with self.subTest(options), self.assertRaises(TypeError):
+                transmute.Translator(TINY, **options)
+        with self.assertRaisesRegex(TypeError, "device must be a str, not int"):
+            transmute.TextEncoder(TINY, device=1)
         closed = transmute.Translator(TINY)
         closed.close()
         with self.assertRaisesRegex(ValueError, "closed"):

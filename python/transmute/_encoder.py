@@ -9,7 +9,7 @@ import os
 from array import array
 from typing import Iterable, List, NamedTuple, Optional, Union, cast
 
-from ._library import LIBRARY, CallOptions, call, open_model, text_of, to_array, to_bytes
+from ._library import LIBRARY, CallOptions, call, open_model, set_field, text_of, to_array
 from ._options import listed
 from ._running import Call
 from ._translator import Precision, _Model
@@ -116,13 +116,13 @@ def _options(
 ) -> CallOptions:
     options = CallOptions()
     LIBRARY.translation_options_of(None, ctypes.byref(options), ctypes.sizeof(options))
-    for name, language in (("source_language", source_language), ("target_language", target_language)):
-        if language is not None:
-            setattr(options, name, to_bytes(language, name))
-    numbers = {"max_source_tokens": max_source_tokens, "batch_size": batch_size, "batch_tokens": batch_tokens}
-    for name, number in numbers.items():
-        if number is not None:
-            setattr(options, name, number)
+    given = {
+        "source_language": source_language, "target_language": target_language, "max_source_tokens": max_source_tokens,
+        "batch_size": batch_size, "batch_tokens": batch_tokens,
+    }  # fmt: skip
+    for name, value in given.items():
+        if value is not None:
+            set_field(options, name, value, name)
     return options
 
 

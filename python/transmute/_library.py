@@ -255,6 +255,16 @@ def to_array(texts: Sequence[str], what: str = "text") -> ctypes.Array[c_char_p]
     return (c_char_p * len(encoded))(*encoded)
 
 
+def set_field(options: ctypes.Structure, field: str, value: Any, name: str) -> None:
+    """Sets a field to a value that the caller knows by `name`. ctypes would take a number for a string's address."""
+    if (field, c_char_p) in options._fields_:
+        value = to_bytes(value, name)
+    try:
+        setattr(options, field, value)
+    except TypeError:
+        raise TypeError(f"{name} cannot be {value!r}") from None
+
+
 def to_path(path: str | os.PathLike[str]) -> bytes:
     return os.fsencode(path)
 
@@ -322,8 +332,10 @@ def open_model(
     LIBRARY.translator_options_init(ctypes.byref(opening), ctypes.sizeof(opening))
     for name, value in options.items():
         if value is not None:
-            encode = to_path if name in ("shortlist", "reverse_model") else to_bytes
-            setattr(opening, name, value if isinstance(value, int) else encode(value))
+            if name in ("shortlist", "reverse_model"):
+                setattr(opening, name, to_path(value))
+            else:
+                set_field(opening, name, value, name)
     others = (c_char_p * (len(models) - 1))(*[to_path(path) for path in models[1:]])
     opening.ensemble, opening.ensemble_size = others, len(others)
     try:

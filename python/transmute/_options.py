@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Sequence, Tuple, TypedDict, Union
 
-from ._library import LIBRARY, SPLIT_ALWAYS, SPLIT_AUTOMATIC, SPLIT_NEVER, CallOptions, Handle, to_array, to_bytes
+from ._library import LIBRARY, SPLIT_ALWAYS, SPLIT_AUTOMATIC, SPLIT_NEVER, CallOptions, Handle, set_field, to_array
 from ._results import Wanted
 
 if TYPE_CHECKING:
@@ -73,10 +73,6 @@ class GenerationOptions(SearchOptions, total=False):
     max_new_tokens: int  #: maximum number of tokens to add to the prompt
 
 
-_TEXTS = {
-    "mbr_utility", "rerank_source_language", "rerank_target_language", "guard", "protect", "text_language",
-    "source_language", "target_language",
-}  # fmt: skip
 _FIELDS = {
     "n_best": "num_hypotheses", "mbr": "mbr_candidates", "long_lines": "long_texts", "case": "letter_case",
     "max_new_tokens": "max_extra_length",
@@ -107,13 +103,7 @@ def filled(options: CallOptions, given: Mapping[str, Any], known: type, texts: i
     if "n_best" in left and "beam_size" not in left and not left.get("sample") and not options.alternatives:
         options.beam_size = max(options.beam_size, left["n_best"])
     for name, value in left.items():
-        field = _FIELDS.get(name, name)
-        if name in _TEXTS or name in ("long_lines", "case"):
-            value = to_bytes(value, name)
-        try:
-            setattr(options, field, value)
-        except TypeError:
-            raise TypeError(f"{name} cannot be {value!r}") from None
+        set_field(options, _FIELDS.get(name, name), value, name)
     return Wanted(wanted in ("tokens", "both"), wanted in ("words", "both"), options.rerank_candidates > 0)
 
 
