@@ -173,6 +173,9 @@ class Errors(WithModel):
                         {"case": "x"}, {"long_lines": "x"}, {"length_penalty": "x"}, {"rerank_candidates": 2}):  # fmt: skip
             with self.subTest(options), self.assertRaises(ValueError):
                 translate("a", **options)
+        for entry in ([], ("train",), ("train", "the", "noun"), "se"):
+            with self.subTest(entry), self.assertRaisesRegex(ValueError, "entry 2 of the glossary"):
+                translate("a", glossary=[("train", "the"), entry])
         with self.assertRaisesRegex(ValueError, "text 2 has a NUL"):
             translate(["a", "b\0"])
         with self.assertRaisesRegex(ValueError, "surrogate at character 1"):

@@ -135,6 +135,9 @@ def _take_structures(options: CallOptions, left: Dict[str, Any], texts: int) -> 
     glossary = left.pop("glossary", None)
     if glossary is not None:
         pairs = list(glossary.items() if isinstance(glossary, Mapping) else glossary)
+        for number, pair in enumerate(pairs, 1):
+            if isinstance(pair, str) or len(pair) != 2:
+                raise ValueError(f"entry {number} of the glossary must be a pair of terms, not {pair!r}")
         options.glossary = to_array([term for pair in pairs for term in pair], "glossary term")
         options.glossary_size = len(pairs)
 
