@@ -74,6 +74,18 @@ class Translating(WithModel):
         self.assertEqual(alone[1], "")
         self.assertEqual(self.translator.translate([]), [])
 
+    def test_options_apply_to_each_block(self):
+        def translated(**options):
+            return list(self.translator.translate_iterable(LINES, block=1, **options))
+
+        terms = [("train", "the"), ("dogs", "the")]
+        self.assertEqual(translated(glossary=iter(terms)), self.translator.translate(LINES, glossary=terms))
+        prefixes = ["the", "", "", "a"]
+        self.assertEqual(translated(target_prefix=prefixes), self.translator.translate(LINES, target_prefix=prefixes))
+        for number in (3, 5):
+            with self.assertRaisesRegex(ValueError, "differ in length"):
+                translated(target_prefix=["the"] * number)
+
     def test_numbers_may_be_words(self):  # which takes more of ICU's data than sentences do
         translator = transmute.Translator(TINY)
         for text, expected in (("2 dogs play", []), ("5 dogs play", ["the number 5 is missing"])):

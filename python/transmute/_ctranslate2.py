@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
-T = TypeVar("T")
 Tokens = List[str]
 Tokenize = Callable[[str], Tokens]
 Detokenize = Callable[[Tokens], str]
@@ -135,20 +133,6 @@ def check_functions(
     missing = [name for name, function in given.items() if function is None]
     if missing and len(missing) < len(given):
         raise ValueError(f"with functions for tokens, {' and '.join(missing)} must be given too")
-
-
-def blocks(first: Iterable[T], second: Iterable[Any], same: bool) -> Iterator[Tuple[List[T], List[Any]]]:
-    """Up to 1024 pairs at a time. `same`: both must have the same length."""
-    nothing: Any = object()
-    together = itertools.zip_longest(first, second, fillvalue=nothing) if same else zip(first, second)
-    pairs: Iterator[Tuple[Any, Any]] = iter(together)
-    while True:
-        some = list(itertools.islice(pairs, 1024))
-        if not some:
-            return
-        if some[-1][0] is nothing or some[-1][1] is nothing:
-            raise ValueError("the sources and what belongs to them differ in length")
-        yield [pair[0] for pair in some], [pair[1] for pair in some]
 
 
 def text_of_tokens(tokens: Tokens) -> str:

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Sequence, Tuple, TypedDict, Union
+import itertools
+from typing import (
+    TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple, TypedDict, TypeVar, Union,
+)  # fmt: skip
 
 from ._library import LIBRARY, SPLIT_ALWAYS, SPLIT_AUTOMATIC, SPLIT_NEVER, CallOptions, Handle, set_field, to_array
 from ._results import Wanted
 
 if TYPE_CHECKING:
     from typing_extensions import Literal
+
+T = TypeVar("T")
 
 
 class BatchOptions(TypedDict, total=False):
@@ -175,3 +180,24 @@ def listed(texts: Union[str, Iterable[str]], what: str = "texts") -> List[str]:
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"the {what} must be a list of str, not a single {type(texts).__name__}")
     return list(texts)
+
+
+def repeatable(given: Mapping[str, Any]) -> Dict[str, Any]:
+    """The options for several calls. An iterator becomes a list, because the first call would use it up."""
+    return {name: list(value) if isinstance(value, Iterator) else value for name, value in given.items()}
+
+
+def blocks(
+    first: Iterable[T], second: Iterable[Any], same: bool, size: int = 1024
+) -> Iterator[Tuple[List[T], List[Any]]]:
+    """Up to `size` pairs at a time. `same`: both must have the same length."""
+    nothing: Any = object()
+    together = itertools.zip_longest(first, second, fillvalue=nothing) if same else zip(first, second)
+    pairs: Iterator[Tuple[Any, Any]] = iter(together)
+    while True:
+        some = list(itertools.islice(pairs, size))
+        if not some:
+            return
+        if some[-1][0] is nothing or some[-1][1] is nothing:
+            raise ValueError("the texts and their targets or target prefixes differ in length")
+        yield [pair[0] for pair in some], [pair[1] for pair in some]

@@ -9,7 +9,9 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union, overload
 
 from ._library import LIBRARY, DocumentOptions, Handle, call, open_model, to_array, to_bytes, to_path
-from ._options import GenerationOptions, TranslationOptions, generation_options, listed, translation_options
+from ._options import (
+    GenerationOptions, TranslationOptions, blocks, generation_options, listed, repeatable, translation_options,
+)  # fmt: skip
 from ._results import Hypothesis, Translation, best_texts, hypotheses, translations
 from ._running import Call, stream
 from ._tokenizer import Span, Tokenizer, sentence_spans
@@ -150,12 +152,10 @@ class Translator(_Model):
             raise TypeError("the texts must be an iterable of str, not a single str")
         if block < 1:
             raise ValueError(f"block must be at least 1, not {block}")
-        source = iter(texts)
-        while True:
-            some = list(itertools.islice(source, block))
-            if not some:
-                return
-            yield from self.translate(some, **options)
+        prefix: Any = options.pop("target_prefix", None)
+        several, given = not isinstance(prefix, (str, type(None))), repeatable(options)
+        for some, each in blocks(texts, prefix if several else itertools.repeat(prefix), several, block):
+            yield from self.translate(some, target_prefix=each if several else prefix, **given)
 
     def translate_document(
         self,

@@ -15,10 +15,11 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequ
 
 from ._ctranslate2 import (
     END, AsyncScoringResult, AsyncTranslationResult, Detokenize, ExecutionStats, GenerationStepResult, Lines,
-    ScoringResult, Tokenize, Tokens, TranslationResult, batches, blocks, check_functions, folder_of, set_random_seed,
+    ScoringResult, Tokenize, Tokens, TranslationResult, batches, check_functions, folder_of, set_random_seed,
     text_of_tokens, tokens_of_text, translation_options,
 )  # fmt: skip
 from ._library import LIBRARY, text_of
+from ._options import blocks, repeatable
 from ._results import Wanted, _alignment
 from ._running import Call
 from ._translator import Translator as _Translator
@@ -150,7 +151,7 @@ class Translator:
         **options: Any,
     ) -> Iterator[TranslationResult]:
         """translate_batch() of texts as they come."""
-        options.update(max_batch_size=max_batch_size, batch_type=batch_type)
+        options = repeatable({**options, "max_batch_size": max_batch_size, "batch_type": batch_type})
         prefixes = itertools.repeat(None) if target_prefix is None else target_prefix
         for some, beginnings in blocks(source, prefixes, target_prefix is not None):
             yield from self._translate(some, beginnings, **options)
