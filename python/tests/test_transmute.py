@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import unittest
@@ -47,6 +48,15 @@ def program(name, *arguments, lines=()):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True,
     )  # fmt: skip
     return done.stdout.decode().split("\n")[:-1]
+
+
+def python(code, *arguments):
+    """What a script writes."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True,
+    )  # fmt: skip
+    return done.stdout.decode()
 
 
 def resident_kib():
@@ -240,6 +250,8 @@ class Errors(WithModel):
             else:
                 body()
             self.assertEqual(len(raised), 1)
+        with self.assertRaises(LookupError):
+            self.translator.translate(LINES[0], on_progress=fail)  # there is nothing left to end
 
     def test_a_forked_process_is_told(self):
         reader, writer = os.pipe()
@@ -275,6 +287,27 @@ class Errors(WithModel):
             begin = time.process_time()
             time.sleep(2)
             self.assertLess(time.process_time() - begin, 0.05)
+
+    def test_a_process_can_end_during_a_call(self):
+        opening = """
+            import sys, threading, time, transmute
+            translator = transmute.Translator(sys.argv[1])
+            options = {"protect": "none", "guard": "off", "beam_size": 1, "min_length": 4000, "max_extra_length": 4000}
+        """
+        for code in (
+            """
+            parts = translator.stream("the blue train", **options)
+            next(parts)
+            """,
+            """
+            call = {"on_progress": lambda *_: started.set(), "batch_size": 1}
+            started = threading.Event()
+            threading.Thread(target=lambda: translator.translate(["the blue train"] * 9999, **call), daemon=True).start()
+            started.wait()
+            """,
+        ):
+            with self.subTest(code):
+                self.assertEqual(python(opening + code, TINY), "")
 
 
 class Threads(WithModel):
@@ -435,8 +468,7 @@ class Importing(unittest.TestCase):
             "import sys, time; begin = time.perf_counter(); import transmute; took = time.perf_counter() - begin; "
             "print(took, 'numpy' in sys.modules)"
         )
-        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
-        took, numpy = done.stdout.decode().split()
+        took, numpy = python(code).split()
         self.assertLess(float(took), 2)
         self.assertEqual(numpy, "False")
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import os
 import threading
-from typing import Any, Callable, Iterator, List, Optional, TypeVar
+import time
+from typing import Any, Callable, Iterator, List, Optional, Set, TypeVar
 
 from ._library import LIBRARY, ON_PROGRESS, ON_TEXT, CallOptions, text_of
 
@@ -56,12 +59,17 @@ class Call:
         return self._checked(body)
 
     def _checked(self, body: Callable[[], T]) -> T:
+        _in_progress.add(self)
         try:
-            return body()
+            found = body()
         except RuntimeError:
-            if self._raised is not None:
-                raise self._raised from None
-            raise
+            if self._raised is None:
+                raise
+        finally:
+            _in_progress.discard(self)
+        if self._raised is not None:
+            raise self._raised
+        return found
 
     def _run_beside(self, body: Callable[[], T]) -> T:
         results: List[T] = []
@@ -99,6 +107,21 @@ class Call:
             raise
 
 
+_in_progress: Set[Call] = set()
+os.register_at_fork(after_in_child=_in_progress.clear)  # a forked process has none of their threads
+
+
+@atexit.register
+def _stop_all() -> None:
+    """A callback into an interpreter that has ended would abort the process."""
+    deadline = time.monotonic() + 2  # some calls cannot be stopped
+    while _in_progress and time.monotonic() < deadline:
+        for call in list(_in_progress):
+            call._raised = SystemExit()  # which ends a daemon thread without a traceback
+            call.stop()
+        time.sleep(0.01)
+
+
 def stream(run: Callable[[Call], str]) -> Iterator[str]:
     """The parts of the text that `run` computes, as soon as each can no longer change."""
     from queue import SimpleQueue  # only streams need it
@@ -108,7 +131,7 @@ def stream(run: Callable[[Call], str]) -> Iterator[str]:
 
     def work() -> None:
         try:
-            news.put((run(call), True))
+            news.put((call._checked(lambda: run(call)), True))
         except BaseException as error:
             news.put((error, True))
 
