@@ -288,6 +288,19 @@ class Errors(WithModel):
             time.sleep(2)
             self.assertLess(time.process_time() - begin, 0.05)
 
+    def test_interrupting_an_evaluation_returns(self):
+        code = """
+            import os, signal, threading, time, transmute
+            texts = [" ".join(str(word ** power % 97) for word in range(300)) for power in (1, 2)]
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            begin = time.monotonic()
+            try:
+                transmute.evaluate(texts[:1] * 60, texts[1:] * 60, "ter")
+            except KeyboardInterrupt:
+                print(time.monotonic() - begin)
+        """
+        self.assertLess(float(python(code)), 4)
+
     def test_a_process_can_end_during_a_call(self):
         opening = """
             import sys, threading, time, transmute

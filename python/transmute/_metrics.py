@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Iterable, NamedTuple, Optional, Sequence, Unio
 
 from ._library import LIBRARY, MetricOptions, call, take_string, to_array, to_bytes
 from ._options import listed
+from ._running import Call
 
 if TYPE_CHECKING:
     from typing_extensions import Literal
@@ -65,8 +66,7 @@ def evaluate(
     options.ter_normalize, options.ter_no_punctuation = ter_normalize, ter_no_punctuation
     options.ter_asian_support = ter_asian_support
     score = ctypes.c_double()
-    signature = call(
-        LIBRARY.evaluate,
+    arguments = (
         to_bytes(metric, "metric"),
         to_array(texts, "translation"),
         len(texts),
@@ -75,4 +75,5 @@ def evaluate(
         ctypes.byref(options),
         ctypes.byref(score),
     )
+    signature = Call().run(lambda: call(LIBRARY.evaluate, *arguments))
     return Score(score.value, take_string(signature))
