@@ -2,6 +2,7 @@
 """transmute.ctranslate2: python3 -m unittest discover python/tests"""
 
 import io
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -192,6 +193,27 @@ class LikeCTranslate2(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(stats.num_examples, len(TEXTS))
             self.assertEqual(len(output.read_text(encoding="utf-8").splitlines()), len(TEXTS))
+
+    def test_a_mistake_leaves_the_output_as_it_was(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, output = Path(folder, "source"), Path(folder, "output")
+            source.write_text("a\n")
+            output.write_text("b\n")
+            for input, options in ((source, {"beam_sise": 2}), (Path(folder, "no such file"), {}), (output, {})):
+                with self.subTest(input), self.assertRaises((TypeError, FileNotFoundError, ValueError)):
+                    self.translator.translate_file(str(input), str(output), **options)
+                self.assertEqual(output.read_text(), "b\n")
+                self.assertEqual(len(list(Path(folder).iterdir())), 2)
+
+    def test_a_pipe_can_be_the_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, pipe = Path(folder, "source"), Path(folder, "pipe")
+            source.write_text("a\n")
+            os.mkfifo(pipe)
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self.translator.translate_file(str(source), str(pipe))
+            self.assertEqual(os.read(reader, 9999).count(b"\n"), 1)
+            os.close(reader)
 
     def test_what_is_not_there_is_an_error(self):
         source = [self.tokenizer.encode(TEXTS[0])]

@@ -85,7 +85,8 @@ AsyncScoringResult = AsyncTranslationResult
 
 
 class Lines:
-    """The lines of a source and, if there is one, of a target, as tokens; and what is written for each."""
+    """The lines of a source and, if there is one, of a target, as tokens; and what is written for each. The output
+    appears under its name when it is complete."""
 
     def __init__(
         self,
@@ -99,13 +100,24 @@ class Lines:
 
         self._clock, self._begin, self._tokens, self._count = time.perf_counter, time.perf_counter(), 0, 0
         self._paths, self._functions = (source, target), (tokenize or str.split, tokenize_target or str.split)
-        self._output = open(output, "w", encoding="utf-8")
+        is_device = os.path.exists(output) and not os.path.isfile(output)
+        self._path = output if is_device else os.path.realpath(output)
+        if any(path is not None and os.path.realpath(path) == self._path for path in self._paths):
+            raise ValueError(f"the output {output} is an input too; give it another name")
+        self._partial = self._path if is_device else self._path + ".partial"
+        self._output = open(self._partial, "w", encoding="utf-8")
 
     def __enter__(self) -> Lines:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         self._output.close()
+        if self._partial == self._path:
+            return
+        if error:
+            os.remove(self._partial)
+        else:
+            os.replace(self._partial, self._path)
 
     def __iter__(self) -> Iterator[Tuple[Tokens, Tokens]]:
         source, target = self._paths
