@@ -174,6 +174,9 @@ class Translating(WithModel):
         if scored.tokens == found.best.tokens:
             self.assertAlmostEqual(scored.log_probability, found.best.log_probability, places=3)
         self.assertEqual([scored], self.translator.score([LINES[0]], [found.text]))
+        for alignment in ("words", "both"):
+            with self.assertRaisesRegex(ValueError, "alignment of tokens"):
+                self.translator.score("a", "b", alignment=alignment)
 
     def test_languages(self):
         with transmute.Translator(MULTILINGUAL) as translator:

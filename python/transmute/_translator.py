@@ -237,8 +237,8 @@ class Translator(_Model):
         target: Union[str, Iterable[str]],
         **options: Unpack[TranslationOptions],
     ) -> Union[Hypothesis, List[Hypothesis]]:
-        """Scores a given translation: its tokens, their log-probabilities and, if requested, its alignment. Two lists
-        give a list."""
+        """Scores a given translation: its tokens, their log-probabilities and, with alignment="tokens", their
+        alignment. Two lists give a list."""
         if isinstance(source, str) != isinstance(target, str):
             raise TypeError("source and target must both be str, or both lists of str")
         if isinstance(source, str) and isinstance(target, str):
@@ -276,6 +276,8 @@ class Translator(_Model):
             raise ValueError(f"the numbers of targets ({len(targets)}) and sources ({len(sources)}) differ")
         handle, running = self._open(), Call()
         filled, wanted = translation_options(handle, options, len(sources))
+        if wanted.word_alignment:
+            raise ValueError("score gives the alignment of tokens, not that of words; use alignment=\"tokens\"")
         running.attach(filled)
         arguments = to_array(sources, "source"), to_array(targets, "target"), len(sources), ctypes.byref(filled)
         return hypotheses(running.run(lambda: call(LIBRARY.score, handle.address, *arguments)), wanted)
