@@ -113,8 +113,8 @@ class LikeCTranslate2(unittest.TestCase):
         suppressed = translated(suppress_sequences=[pair, [token], []])
         self.assertNotIn(token, suppressed)
         self.assertNotIn(tuple(pair), list(zip(suppressed, suppressed[1:])))
-        several = self.translator.translate_iterable([[]] * 1024 + source, beam_size=4, suppress_sequences=iter([[token]]))
-        self.assertNotIn(token, list(several)[-1].hypotheses[0])
+        *_, last = self.translator.translate_iterable([[]] * 1024 + source, suppress_sequences=iter([[token]]))
+        self.assertNotIn(token, last.hypotheses[0])
         with self.assertRaisesRegex(ValueError, "repetition_penalty"):
             translated(repetition_penalty=0)
 

@@ -26,6 +26,7 @@ import transmute
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data" / "formats"
 TINY = DATA / "marian_ctranslate2"
 MULTILINGUAL = DATA / "nllb"
+REVERSE = DATA / "fairseq"  # reranks translations of TINY
 LANGUAGES = {"source_language": "eng_Latn", "target_language": "deu_Latn"}
 PROGRAMS = os.environ.get("TRANSMUTE_PROGRAMS")
 MODEL = os.environ.get("TRANSMUTE_MODEL", str(TINY))
@@ -167,6 +168,17 @@ class Translating(WithModel):
         abandoned = self.translator.stream("the blue train is near.")
         next(abandoned)
         abandoned.close()
+
+    def test_a_model_of_the_opposite_direction_reranks(self):
+        with transmute.Translator(TINY, rerank=REVERSE) as translator:
+            found = translator.translate_batch(LINES)
+            self.assertIsNotNone(found[0].best.reverse_log_probability)
+            self.assertEqual(found, translator.translate_batch(LINES, rerank_candidates=8))
+            for options in ({"rerank_candidates": 0}, {"mbr": 4}, {"alternatives": 2}):
+                with self.subTest(options):
+                    self.assertIsNone(translator.translate_batch(LINES, **options)[0].best.reverse_log_probability)
+            plain = translator.translate(LINES[0], rerank_candidates=0, guard="warn")
+            self.assertEqual("".join(translator.stream(LINES[0])), plain)
 
     def test_scores_are_those_of_the_search(self):
         found = self.translator.translate_batch([LINES[0]], protect="none", case="keep", split_sentences="never")[0]
@@ -318,7 +330,8 @@ class Errors(WithModel):
             """
             call = {"on_progress": lambda *_: started.set(), "batch_size": 1}
             started = threading.Event()
-            threading.Thread(target=lambda: translator.translate(["the blue train"] * 9999, **call), daemon=True).start()
+            texts = ["the blue train"] * 9999
+            threading.Thread(target=lambda: translator.translate(texts, **call), daemon=True).start()
             started.wait()
             """,
         ):
@@ -459,6 +472,12 @@ class SameAsThePrograms(unittest.TestCase):
             with self.subTest(precision), transmute.Translator(MODEL, precision=precision) as translator:
                 expected = program("translate", "-m", MODEL, "--precision", precision, lines=lines)
                 self.assertEqual(translator.translate(lines), expected)
+
+    def test_reranking(self):
+        lines = text_lines()[:50]
+        with transmute.Translator(MODEL, rerank=REVERSE) as translator:
+            expected = program("translate", "-m", MODEL, "--rerank", str(REVERSE), lines=lines)
+            self.assertEqual(translator.translate(lines), expected)
 
     def test_json(self):
         lines = text_lines()[:50]

@@ -50,7 +50,8 @@ class TranslationOptions(SearchOptions, total=False):
     alternatives: int  #: the most probable next tokens after the prefix, each completed greedily
     mbr: int  #: of so many translations, choose the one most similar to the others
     mbr_utility: Literal["chrf", "bleu"]
-    rerank_candidates: int  #: of so many translations, choose the best for both models; needs Translator(rerank=…)
+    #: Number of translations of which both models choose the best; 0: no reranking. Default: 8 with Translator(rerank=…).
+    rerank_candidates: int
     rerank_weight: float
     rerank_source_language: str
     rerank_target_language: str
@@ -161,9 +162,13 @@ def _take_length_penalty(options: CallOptions, left: Dict[str, Any]) -> None:
         raise ValueError(f"length_penalty must be \"paper\", \"power\" or a number, not {penalty!r}")
 
 
-def translation_options(translator: Handle, given: Mapping[str, Any], texts: int) -> Tuple[CallOptions, Wanted]:
+def translation_options(
+    translator: Handle, given: Mapping[str, Any], texts: int, *, reranks: bool = False
+) -> Tuple[CallOptions, Wanted]:
     options = CallOptions()
     LIBRARY.translation_options_of(translator.address, ctypes.byref(options), ctypes.sizeof(options))
+    if reranks and not given.get("mbr") and not given.get("alternatives"):  # they choose in another way
+        options.rerank_candidates = 8
     return options, filled(options, given, TranslationOptions, texts)
 
 

@@ -61,7 +61,7 @@ class Translator(_Model):
     threads    worker threads on the CPU; 0: one per core
     device     "cpu", "cuda", "cuda:N" or "auto". GPUs need the library libtransmute_torch
     shortlist  a table written by `make_shortlist`, or "none"; default: the model's own, if any
-    rerank     a model of the opposite direction, for the option rerank_candidates
+    rerank     a model of the opposite direction, which helps to choose among several translations
     listed_pieces  whether texts, prefixes and translations are lists of the vocabulary's pieces with spaces between them,
                languages included, for programs with a tokenizer of their own
 
@@ -99,6 +99,7 @@ class Translator(_Model):
                 "listed_pieces": int(listed_pieces),
             },
         )
+        self._reranks = rerank is not None
 
     @overload
     def translate(  # type: ignore[overload-overlap] # a str is an iterable of str too
@@ -179,7 +180,7 @@ class Translator(_Model):
         running, handle = Call(on_progress=on_progress), self._open()
         if options.get("target_prefix") is not None:
             raise ValueError("target_prefix is not for documents")
-        filled, _ = translation_options(handle, options, 0)
+        filled, _ = translation_options(handle, options, 0, reranks=self._reranks)
         running.attach(filled)
         document = DocumentOptions()
         LIBRARY.document_options_init(ctypes.byref(document), ctypes.sizeof(document))
@@ -192,14 +193,16 @@ class Translator(_Model):
         running.run(lambda: call(LIBRARY.translate_document, handle.address, *arguments))
 
     def stream(self, text: str, **options: Unpack[TranslationOptions]) -> Iterator[str]:
-        """Yields the translation of a text in parts, each as soon as it can no longer change. Joined, they are the
-        translation. What is abandoned stops.
+        """Yields the translation of a text in parts, each as soon as it can no longer change. Nothing is searched for
+        again, nor reranked: joined, the parts are the translation with guard="warn" and rerank_candidates=0. What is
+        abandoned stops.
 
         >>> for part in translator.stream("9 hours, 30 minutes"):
         ...     print(part, end="", flush=True)
         """
         handle = self._open()
         handle.address  # a forked process is told before it waits
+        options.setdefault("rerank_candidates", 0)  # what was yielded cannot be chosen any more
         return stream(lambda running: self._translate([text], options, running, _best)[0])
 
     @overload
@@ -266,7 +269,7 @@ class Translator(_Model):
         copied: Callable[[int, List[str], Any], List[T]],
     ) -> List[T]:
         handle = self._open()
-        filled, wanted = translation_options(handle, options, len(texts))
+        filled, wanted = translation_options(handle, options, len(texts), reranks=self._reranks)
         running.attach(filled)
         result = call(LIBRARY.translate, handle.address, to_array(texts), len(texts), ctypes.byref(filled))
         return copied(result, texts, wanted)
