@@ -413,6 +413,8 @@ class Tools(WithModel):
                 self.assertTrue(names[number] == piece or piece not in names, piece)
             self.assertEqual(len(pieces), len(ids))
             self.assertEqual(opened.decode(pieces).split(), line.split())
+            for listed in (pieces, ids):
+                self.assertEqual(opened.decode(iter(listed)), opened.decode(listed))
             self.assertEqual(len(opened.spans(line)), len(ids))
         with self.assertRaises(ValueError):
             opened.id("no such piece")
@@ -420,6 +422,15 @@ class Tools(WithModel):
             opened.decode([10**9])
         with self.assertRaises(FileNotFoundError):
             transmute.Tokenizer("/no/such")
+
+    def test_the_time_for_spans_grows_with_the_text(self):
+        def seconds(text):
+            begin = time.perf_counter()
+            tokenizer.spans(text)
+            return time.perf_counter() - begin
+
+        tokenizer, text = transmute.Tokenizer(TINY), "a long text. " * 3000
+        self.assertLess(seconds(text.replace("a", "ä")), 6 * seconds(text))
 
     def test_sentences(self):
         text = "Dr. Müller arrived on Jan. 3.  He left at once."

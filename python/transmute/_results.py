@@ -7,19 +7,29 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from ._library import LIBRARY, text_of
 
+_CONTINUATIONS = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
+
 
 class _Characters:
-    """Characters of a text by its bytes."""
+    """Characters of a text by its bytes. It continues from the byte asked for last, so that many spans take linear
+    time."""
 
     def __init__(self, text: str) -> None:
         encoded = text.encode()
         self._encoded: Optional[bytes] = None if len(encoded) == len(text) else encoded
+        self._byte, self._before = 0, 0
 
     def span(self, begin: int, end: int) -> Tuple[int, int]:
         return self._character(begin), self._character(end)
 
     def _character(self, byte: int) -> int:
-        return byte if self._encoded is None else len(self._encoded[:byte].decode(errors="replace"))
+        if self._encoded is None:
+            return byte
+        first, last = sorted((self._byte, byte))
+        between = len(self._encoded[first:last].translate(None, _CONTINUATIONS))
+        self._before += between if byte > self._byte else -between
+        self._byte = byte
+        return self._before
 
 
 class Word(NamedTuple):

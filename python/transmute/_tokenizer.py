@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Dict, List, Optional, Sequence, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Tuple, Union
 
 from ._library import LIBRARY, SOURCE, TARGET, Handle, call, take_string, text_of, to_bytes, to_path
 from ._results import _Characters
@@ -58,10 +58,11 @@ class Tokenizer:
         characters = _Characters(text)
         return [characters.span(token.begin, token.end) for token in self._tokens(text, side)]
 
-    def decode(self, pieces: Sequence[Union[str, int]], side: str = "source") -> str:
+    def decode(self, pieces: Iterable[Union[str, int]], side: str = "source") -> str:
         """The text of pieces or ids."""
         if isinstance(pieces, str):
             raise TypeError("pieces must be a list of str or int, not a single str")
+        pieces = list(pieces)
         if any(isinstance(piece, str) and self._known(side).get(piece) is None for piece in pieces):
             names = self.vocabulary(side)
             written = "".join(piece if isinstance(piece, str) else names[piece] for piece in pieces)
