@@ -7,6 +7,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 
+#include <clocale>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -23,12 +24,37 @@ namespace {
 constexpr int kMaxEntries = 1000;
 constexpr uint64_t kMaxRatio = 100, kFreeBytes = 64 << 20;
 
-bool is_of_a_model(const fs::path& path) {
-  const std::string name = path.filename().string();
-  for (const char* ending : {".json", ".yaml", ".yml", ".txt", ".model", ".spm", ".bin", ".npz", ".safetensors", ".md"})
-    if (ends_in(name, ending)) return true;
-  return name == "LICENSE";
+// True for the files that tell people about a model.
+bool is_notice(const std::string& name) {
+  return ends_in(name, ".md") || begins_with(name, "README") || begins_with(name, "LICENSE");
 }
+
+bool is_of_a_model(const fs::path& path) {
+  // Argos Translate splits sentences with the networks in stanza/; macOS adds the others.
+  for (const fs::path& part : path)
+    if (part == "stanza" || part == "__MACOSX" || begins_with(part.string(), "._")) return false;
+  const std::string name = path.filename().string();
+  for (const char* ending :
+       {".json", ".yaml", ".yml", ".txt", ".model", ".spm", ".bin", ".npz", ".safetensors", ".pt", ".ckpt"})
+    if (ends_in(name, ending)) return true;
+  return is_notice(name);
+}
+
+// libarchive loses the names of a zip archive that the locale of the thread cannot represent.
+class Utf8Locale {
+ public:
+  Utf8Locale() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)), before_(uselocale(utf8_)) {}
+  ~Utf8Locale() {
+    uselocale(before_);
+    if (utf8_ != nullptr) freelocale(utf8_);
+  }
+  Utf8Locale(const Utf8Locale&) = delete;
+  Utf8Locale& operator=(const Utf8Locale&) = delete;
+
+ private:
+  locale_t utf8_;  // null where the system has no such locale, which changes nothing
+  locale_t before_;
+};
 
 // The archive, opened for the formats in which models are packed.
 class Archive {
@@ -72,13 +98,14 @@ class Archive {
     refuse(fmt::format("no archive of a model, or a damaged one: {}", why ? why : "it cannot be read"));
   }
 
+  Utf8Locale locale_{};
   std::string path_;
   std::unique_ptr<archive, int (*)(archive*)> archive_;
 };
 
 // The path of an entry within the folder that it is unpacked to.
 fs::path path_of(const Archive& archive, archive_entry* entry) {
-  const char* const name = archive_entry_pathname(entry);  // in UTF-8, which the C library need not know
+  const char* const name = archive_entry_pathname(entry);
   if (name == nullptr || *name == '\0') archive.refuse("an entry has no name");
   const fs::path path(name);
   if (path.is_absolute()) archive.refuse(fmt::format("an entry has the absolute path {}", name));
@@ -88,13 +115,18 @@ fs::path path_of(const Archive& archive, archive_entry* entry) {
   return path.lexically_normal();
 }
 
-// A folder that is alone in `folder` gives up its content, except "model", whose name Argos Translate and others mean.
+// The only folder in `folder` gives up its content if nothing but notices is beside it. Its notices replace those of
+// the same name.
 void leave_out_single_folder(const std::string& folder) {
-  std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder)) entries.push_back(entry.path());
-  if (entries.size() != 1 || !fs::is_directory(entries[0])) return;
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_directory())
+      folders.push_back(entry.path());
+    else if (!is_notice(entry.path().filename().string()))
+      return;
+  if (folders.size() != 1) return;
   const fs::path outer = path_in(folder, ".outer");  // no entry in it has this name
-  fs::rename(entries[0], outer);
+  fs::rename(folders[0], outer);
   std::vector<fs::path> inner;
   for (const auto& entry : fs::directory_iterator(outer)) inner.push_back(entry.path());
   for (const fs::path& path : inner) fs::rename(path, fs::path(folder) / path.filename());

@@ -11,7 +11,8 @@ inline namespace v0 {
 std::string archive_stem(const std::string& name);
 
 /// Unpacks from a zip or tar archive the files of a model, by the endings of their names, into an existing folder. A
-/// single folder around them is left out. Nothing is run, and nothing is written outside the folder.
+/// single folder around them, also beside a README or a license, is left out. Nothing is run, and nothing is written
+/// outside the folder.
 /// @throws std::runtime_error naming the archive that is damaged, has no such files, has links, absolute paths or "..",
 /// or more than 1,000 entries, or whose files have more than 100 times its size (and 64 MiB)
 void unpack_model(const std::string& archive, const std::string& folder);

@@ -185,18 +185,21 @@ std::string download_model(Downloader& downloader, const ModelPlan& plan, const 
   const std::string model = path_in(arrivals, "model");
   fs::create_directories(arrivals);
   check_space(arrivals, description);
+  ModelOrigin origin = description.origin;
   if (plan.hub_name.empty()) {
     fs::remove_all(model);
     fs::create_directories(model);
     const RemoteFile& file = description.files.front();
-    fetch_archive(downloader, file, path_in(arrivals, file.name));
-    unpack_model(path_in(arrivals, file.name), model);
+    const std::string archive = path_in(arrivals, file.name);
+    fetch_archive(downloader, file, archive);
+    origin.revision = digest_of_file(archive, Digest::Kind::sha256);
+    unpack_model(archive, model);
   } else {
     fs::create_directories(model);
     for (const RemoteFile& file : description.files) downloader.fetch(file, path_in(model, file.name));
     remove_others(model, description.files);
   }
-  write_model_origin(model, description.origin);
+  write_model_origin(model, origin);
   try {
     load_model(model);
   } catch (const std::bad_alloc&) {

@@ -12,7 +12,7 @@ inline namespace v0 {
 /// The origin of a downloaded model, which its folder keeps in `download.json`.
 struct ModelOrigin {
   std::string source;                  ///< "hf:owner/name" or the address of an archive
-  std::string revision;                ///< the hub's commit; empty for an archive
+  std::string revision;                ///< the hub's commit, or an archive's SHA-256; empty: not known
   std::string license;                 ///< as the source states it; empty: it does not
   std::vector<std::string> languages;  ///< as the source names them
 };

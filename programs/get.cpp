@@ -49,14 +49,21 @@ std::string summary(const transmute::ModelDescription& description) {
       description.bytes ? transmute::size_text(*description.bytes) : "the server does not say");
 }
 
-// True if the model is in the store.
-bool is_there(const transmute::ModelPlan& plan) {
+// True if the model is in the store. Asks the hub which commit a branch or a tag is.
+bool is_there(transmute::Downloader& downloader, const transmute::ModelPlan& plan, const std::string& endpoint) {
   const std::string folder = transmute::required_model_store() + "/" + plan.name;
   if (!std::filesystem::exists(folder)) return false;
   const std::optional<transmute::ModelOrigin> origin = transmute::read_model_origin(folder);
   if (!origin || origin->source != plan.source)
     throw std::runtime_error(fmt::format("{}: is another model{}; give this one another name with --name", folder,
                                          origin ? ", from " + transmute::without_control(origin->source) : ""));
+  std::string wanted = plan.revision + plan.sha256;  // at most one of them is given
+  if (!plan.revision.empty() && wanted != origin->revision)
+    wanted = transmute::describe_model(downloader, plan, endpoint).origin.revision;
+  if (!wanted.empty() && wanted != origin->revision)
+    throw std::runtime_error(fmt::format(
+        "{}: {} of this model is stored, not {}; remove that folder, or give this one another name with --name", folder,
+        origin->revision.empty() ? "an unknown revision" : transmute::without_control(origin->revision), wanted));
   std::cerr << fmt::format("{0} is there already: {1}\nTo download it again, remove that folder.\n", plan.name, folder);
   return true;
 }
@@ -67,10 +74,10 @@ int get(const Arguments& arguments) {
     throw std::invalid_argument("name a model: a pair of languages (--list), hf:OWNER/NAME, or an archive's address");
   const std::string endpoint = transmute::hub_endpoint();
   const transmute::ModelPlan plan = transmute::plan_of(arguments.request, endpoint);
-  if (is_there(plan)) return 0;
   transmute::ProgressLine line;
   const char* const token = std::getenv("HF_TOKEN");
   transmute::Downloader downloader(token ? token : "", endpoint, shown_on(line));
+  if (is_there(downloader, plan, endpoint)) return 0;
   const transmute::ModelDescription description = transmute::describe_model(downloader, plan, endpoint);
   std::cerr << summary(description);
   if (arguments.is_dry_run) return 0;

@@ -7,6 +7,7 @@ TRANSMUTE_PROGRAMS: the folder of programs. TRANSMUTE_TEST_DATA: tests/data.
 
 import hashlib
 import io
+import json
 import os
 import pathlib
 import random
@@ -145,6 +146,33 @@ class GetTest(unittest.TestCase):
         other = self.get("hf:other/en-de")
         self.assertEqual(other.returncode, 1)
         self.assertIn("--name", other.stderr)
+
+    def test_another_revision_than_the_stored_one_is_an_error(self):
+        self.get("en-de")
+        for revision in (COMMIT, "v1"):  # the hub says that v1 is this commit
+            self.assert_got(self.get(f"hf:{NAME}@{revision}", "--name", "en-de"))
+        self.assertEqual(len([path for _, path, _ in self.hub.requests if path.endswith("/revision/v1")]), 1)
+        description = {**self.hub.describe(NAME), "sha": "f" * 40}
+        self.hub.describe = lambda _: description
+        shutil.copytree(self.store / "en-de", self.data / "before")
+        for more in ((), ("--dry-run",)):
+            outcome = self.get(f"hf:{NAME}@v1", "--name", "en-de", *more)
+            self.assertEqual(outcome.returncode, 1)
+            self.assertIn(f"{COMMIT} of this model is stored, not {'f' * 40}; remove that folder", outcome.stderr)
+        self.assertEqual(files_of(self.store / "en-de"), files_of(self.data / "before"))
+
+    def test_another_checksum_than_that_of_the_stored_archive_is_an_error(self):
+        package = argos_package()
+        self.assert_got(self.archive(package), "a", {"metadata.json": METADATA})
+        count = len(self.hub.requests)
+        self.assert_got(self.archive(package), "a", {"metadata.json": METADATA})
+        outcome = self.archive(package + b"changed")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn(f"{hashlib.sha256(package).hexdigest()} of this model is stored, not ", outcome.stderr)
+        self.assertEqual(len(self.hub.requests), count)
+        origin = self.store / "a" / "download.json"
+        origin.write_text(json.dumps({**json.loads(origin.read_text()), "revision": ""}))  # of an earlier version
+        self.assertIn("an unknown revision of this model is stored", self.archive(package).stderr)
 
     def test_dry_run_downloads_nothing(self):
         self.assert_refused(self.get("en-de", "--dry-run"), "license: cc-by-4.0", code=0)
@@ -291,10 +319,23 @@ class GetTest(unittest.TestCase):
         expected = self.run_program("translate", "-m", FORMATS / "marian_ctranslate2", text="a b\n")
         self.assertEqual((translated.returncode, translated.stdout), (0, expected.stdout))
         shutil.rmtree(self.store)
+        self.assertFalse((self.data / "transmute/models/a/stanza").exists())
         files = files_of(FORMATS / "npz")
         for mode, ending in (("w:gz", "tar.gz"), ("w:xz", "tar.xz")):
             packed = tar_of([(f"ende/{name}", content) for name, content in files.items()], mode)
             self.assert_got(self.archive(packed, f"b.{ending}"), "b", files)
+            shutil.rmtree(self.store)
+
+    def test_archives_of_training_programs_and_of_macos(self):
+        for kind in ("fairseq", "joeynmt", "opennmt"):
+            files = files_of(FORMATS / kind)
+            packed = {f"Modèle/{name}": content for name, content in files.items()}
+            apple = {f"__MACOSX/Modèle/._{name}": b"Mac" for name in files}
+            self.assert_got(self.archive(zip_of({**packed, **apple, "README.md": b"", "LICENSE.txt": b""})), "a",
+                            {"README.md": b"", "LICENSE.txt": b"", **files})
+            shutil.rmtree(self.store)
+            apple = [(f"Modèle/._{name}", b"Mac") for name in files] + [("._Modèle", b"Mac")]
+            self.assert_got(self.archive(tar_of([*apple, *packed.items()]), "b.tar.gz"), "b", files)
             shutil.rmtree(self.store)
 
     def test_hostile_archives(self):
@@ -309,11 +350,11 @@ class GetTest(unittest.TestCase):
                  (tar_of([("/tmp/evil.json", b"x")]), "a.tar.gz", "absolute"),
                  (tar_of([(link, b"")]), "a.tar.gz", "link"), (tar_of([(hard, b"")]), "a.tar.gz", "link"),
                  (tar_of([(device, b"")]), "a.tar.gz", "neither a file nor a folder"),
-                 (zip_of({"a.txt/b.txt": b"1", "A.pt": b"2"}), "a.zip", "no model that transmute can use"),
+                 (zip_of({"a.txt/b.txt": b"1", "A.h5": b"2"}), "a.zip", "no model that transmute can use"),
                  (tar_of([("a.txt", b"1"), ("a.txt", b"2")]), "a.tar.gz", "twice"),
                  (zip_of({"a.bin": bytes(200 << 20)}), "a.zip", "far larger"),
                  (zip_of({f"{i}.txt": b"" for i in range(1001)}), "a.zip", "more than 1000 entries"),
-                 (zip_of({"a.pt": b"x"}), "a.zip", "no files of a model"),
+                 (zip_of({"a.h5": b"x"}), "a.zip", "no files of a model"),
                  (argos_package()[:-3000], "a.zip", "damaged"), (b"<html>", "a.tar.gz", "no archive")]
         for content, name, message in cases:
             with self.subTest(message):
