@@ -26,7 +26,7 @@ struct ApiOptions {
   ApiLimits limits{};
   double request_seconds = 60;                   ///< time after which an unfinished request is canceled
   size_t requests_per_client = 64;               ///< under way at once, by API key, else by address
-  bool behind_proxy = false;                     ///< the client's address is the last of X-Forwarded-For
+  bool behind_proxy = false;                     ///< X-Forwarded-For, -Host, -Proto and -Prefix are the proxy's
   bool log_texts = false;                        ///< texts, translations and reasons of refusal go into the log
   bool log_failures_only = false;                ///< log only the requests in which the server itself failed
   std::function<void(const Json& entry)> log{};  ///< gets one entry for each request

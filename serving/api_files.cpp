@@ -45,6 +45,30 @@ HttpResponse response_of(const StoredFile& file) {
   return response;
 }
 
+// The address by which the client reaches the server, as the headers of the request and of the proxy tell.
+std::string address_for_client(const HttpRequest& request, bool behind_proxy) {
+  const auto header = [&](const std::string& name, const std::string& marks) {
+    std::string value = request.header(name);
+    value.resize(std::min(value.find(','), value.size()));  // of the proxy that the client asks
+    value.erase(std::remove_if(value.begin(), value.end(),
+                               [&](unsigned char c) {
+                                 return std::isalnum(c) == 0 && marks.find(static_cast<char>(c)) == std::string::npos;
+                               }),
+                value.end());
+    return value;
+  };
+  constexpr const char* kHostMarks = ".:-_[]";
+  std::string scheme = "http", host = header("host", kHostMarks), folder;
+  if (behind_proxy) {
+    if (lower_case(header("x-forwarded-proto", "")) == "https") scheme = "https";
+    if (const std::string asked = header("x-forwarded-host", kHostMarks); !asked.empty()) host = asked;
+    folder = header("x-forwarded-prefix", "./-_~%");
+    folder.resize(folder.find_last_not_of('/') + 1);
+    if (!folder.empty() && folder.front() != '/') folder.insert(0, 1, '/');
+  }
+  return fmt::format("{}://{}{}", scheme, host, folder);
+}
+
 // Opens the file and gives the request its texts.
 std::unique_ptr<DocumentParts> open_file(FormFile& file, ApiRequest& request, const ApiLimits& limits) {
   const DocumentFormat* const format = document_format_of(file.name);
@@ -78,16 +102,10 @@ void detect_source(const ModelSet& models, ApiRequest& request) {
 
 void Api::translate_file(const CallPointer& call) {
   begin_file(call, [this, call](StoredFile file) {
-    std::string host = call->request().header("host");
-    host.erase(std::remove_if(host.begin(), host.end(),
-                              [](unsigned char c) {
-                                return std::isalnum(c) == 0 && c != '.' && c != ':' && c != '-' && c != '[' && c != ']';
-                              }),
-               host.end());
-    const bool is_secure = options_.behind_proxy && lower_case(call->request().header("x-forwarded-proto")) == "https";
     const std::string ending = file.name.substr(file.name.rfind('.'));
-    return Json{{"translatedFileUrl", fmt::format("{}://{}/download_file/{}{}", is_secure ? "https" : "http", host,
-                                                  files_.add(std::move(file)), ending)}};
+    return Json{{"translatedFileUrl",
+                 fmt::format("{}/download_file/{}{}", address_for_client(call->request(), options_.behind_proxy),
+                             files_.add(std::move(file)), ending)}};
   });
 }
 

@@ -326,7 +326,7 @@ ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits
 
 ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   if (!is_json(http)) throw ApiError(415, "send JSON, with Content-Type: application/json");
-  const Json json = read_json(http.body);
+  const Json json = read_parameters(http);
   Members members(json, "");
   ApiRequest request;
   const Json* text = members.find("text");

@@ -143,6 +143,22 @@ TEST_F(Serve, TranslatesFiles) {
   EXPECT_THAT(settings["supportedFilesFormat"].get<std::vector<std::string>>(), Contains(".docx"));
 }
 
+TEST_F(Serve, NamesTheAddressOfAFileByTheProxysHeaders) {
+  RunningServe server(flags({"--behind-proxy"}));
+  const auto address = [](const RunningServe& at, const std::string& headers) {
+    const Answer answer = Client(at.port()).post("/translate_file", file_form("a.txt", kText), headers,
+                                                 "multipart/form-data; boundary=b");
+    const std::string url = parse_json(answer.body)["translatedFileUrl"];
+    return url.substr(0, url.find("/download_file/"));
+  };
+  const std::string host = "X-Forwarded-Host: example.org:8443, 10.0.0.1\r\n";
+  const std::string rest = "X-Forwarded-Proto: https\r\nX-Forwarded-Prefix: /mt/\r\n";
+  EXPECT_EQ(address(server, host + rest), "https://example.org:8443/mt");
+  EXPECT_EQ(address(server, "X-Forwarded-Host: a/b@c\"\r\nX-Forwarded-Prefix: m\"<t\r\n"), "http://abc/mt");
+  EXPECT_EQ(address(server, ""), "http://localhost");
+  EXPECT_EQ(address(*server_, host + rest), "http://localhost") << "without --behind-proxy anybody could send them";
+}
+
 TEST_F(Serve, TranslatesTranslatedEntriesOfACatalogIfAsked) {
   const std::string type = "multipart/form-data; boundary=b";
   const std::string catalog = std::string("msgid \"") + kText + "\"\nmsgstr \"alt\"\n";
@@ -404,9 +420,11 @@ TEST_F(Serve, ReadsHeadersAsHttpHasThem) {
   Client client(server.port());
   const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}}.dump();
   EXPECT_EQ(client.post("/translate", request, "", "APPLICATION/JSON").status, 200);
-  const Answer compressed = client.post("/translate", request, "Content-Encoding: gzip\r\n");
-  EXPECT_EQ(compressed.status, 415);
-  EXPECT_THAT(compressed.body, HasSubstr("Content-Encoding gzip"));
+  for (const char* path : {"/translate", "/v1/translate"}) {
+    const Answer compressed = client.post(path, "\x1f\x8b", "Content-Encoding: gzip\r\n");
+    EXPECT_EQ(compressed.status, 415) << path;
+    EXPECT_THAT(compressed.body, HasSubstr("Content-Encoding gzip"));
+  }
   ASSERT_TRUE(client.send(request_bytes("POST", "/translate", request)));  // without a type
   EXPECT_EQ(client.receive().status, 200);
   ASSERT_TRUE(client.send(request_bytes("GET", "http://a.example/health?x=1")));
