@@ -10,6 +10,7 @@ const kPauseBeforeTranslating = 250;  // milliseconds without a keystroke
 const kNumAlternatives = 6;
 const kSureOfLanguage = 50;  // percent
 const kDoubtful = 0.3;  // confidence below which a word is marked
+const kTimeToSave = 60000;  // milliseconds that a translated document stays for the browser
 
 let mostAlternatives = kNumAlternatives;  // that the server gives
 let languages = [], running = null, pause = 0, last = null;
@@ -353,16 +354,17 @@ async function readFile(file) {
   }
 }
 
-// A document comes back as a file, which the browser saves.
+// A translated document is a file, which the browser saves.
 async function translateFile(file) {
   const form = new FormData();
   for (const [name, value] of [['file', file], ['source', from.value], ['target', to.value]]) form.append(name, value);
   say(`Translating ${file.name} …`);
-  const {translatedFileUrl} = await (await ask('translate_file', form)).json();
+  const answer = await ask('v1/documents', form);
   const link = document.createElement('a');
-  link.href = 'download_file/' + translatedFileUrl.match(/[^/]+$/)[0];
-  link.download = '';
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = decodeURIComponent(answer.headers.get('Content-Disposition').match(/''(.*)/)[1]);
   link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), kTimeToSave);
   say(`${file.name} was translated.`);
 }
 
@@ -390,7 +392,8 @@ function listen() {
   byId('copy').addEventListener('click', copy);
   target.addEventListener('keydown', moveBetweenWords);
   document.addEventListener('keydown', (event) => {
-    if (!event.altKey || event.ctrlKey || event.metaKey) return;
+    const isMac = /Mac|iPhone|iPad/.test(navigator.platform);  // where Option alone types characters
+    if (!event.altKey || event.ctrlKey !== isMac || event.metaKey) return;
     const act = {KeyS: swap, KeyC: copy}[event.code];
     if (!act) return;
     event.preventDefault();

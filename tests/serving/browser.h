@@ -30,7 +30,7 @@ class BrowserPage {
   bool becomes_true(const std::string& expression);
   /// Types it as a person does.
   void type(const std::string& text);
-  /// A key by its KeyboardEvent.key; `modifiers`: 1 is Alt, 8 is Shift.
+  /// A key by its KeyboardEvent.key; `modifiers`: 1 is Alt, 2 is Control, 8 is Shift.
   void press(const std::string& key, const std::string& code, int key_code, int modifiers = 0);
   /// Shows the page as a window of this size does; with `touch`, as a phone does.
   void resize(int width, int height, bool touch);

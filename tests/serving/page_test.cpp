@@ -280,6 +280,17 @@ TEST_F(ServePage, SwapsTheLanguages) {
   swap_and_expect_the_translation_as_source();
 }
 
+// Where Option and a letter type a character.
+TEST_F(ServePage, SwapsTheLanguagesOfAMacByControlAndOption) {
+  type_and_wait();
+  const Json before = page_->evaluate(kShown);
+  page_->evaluate("Object.defineProperty(navigator, 'platform', {value: 'MacIntel'}), 0");
+  page_->press("ß", "KeyS", 83, 1);
+  EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "en");
+  page_->press("s", "KeyS", 83, 3);
+  EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
+}
+
 TEST_F(ServePage, SwapsALanguageThatWasDetected) {
   translate_from("auto");
   page_->press("s", "KeyS", 83, 1);
@@ -364,14 +375,17 @@ TEST_F(ServePage, ReadsDroppedFiles) {
 
 TEST_F(ServePage, TranslatesDroppedDocuments) {
   page_->evaluate(R"((() => {
-    window.fetched = [];
-    HTMLAnchorElement.prototype.click = function () { fetched.push(fetch(this.href)); };
+    window.saved = [];
+    const blobs = [];
+    URL.createObjectURL = (blob) => '#' + blobs.push(blob);
+    HTMLAnchorElement.prototype.click = function () { saved.push([this.download, blobs[this.hash.slice(1) - 1]]); };
     const transfer = new DataTransfer();
-    transfer.items.add(new File(['1\n00:00:01,000 --> 00:00:02,000\nthe red house\n'], 'film.srt'));
+    transfer.items.add(new File(['1\n00:00:01,000 --> 00:00:02,000\nthe red house\n'], 'größe.srt'));
     document.querySelector('#source').dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true}));
   })())");
-  ASSERT_TRUE(page_->becomes_true("fetched.length === 1"));
-  const std::string film = page_->evaluate("fetched[0].then((answer) => answer.text())").get<std::string>();
+  ASSERT_TRUE(page_->becomes_true("saved.length === 1"));
+  EXPECT_EQ(page_->evaluate("saved[0][0]"), "größe_de.srt");
+  const std::string film = page_->evaluate("saved[0][1].text()").get<std::string>();
   const std::string times = "1\n00:00:01,000 --> 00:00:02,000\n";
   ASSERT_THAT(film, StartsWith(times));
   std::string words = film.substr(times.size());
