@@ -23,7 +23,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-std::string form_decoded(std::string_view text) {
+std::string percent_decoded(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool is_escape =
@@ -32,10 +32,16 @@ std::string form_decoded(std::string_view text) {
       result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
       i += 2;
     } else {
-      result += text[i] == '+' ? ' ' : text[i];
+      result += text[i];
     }
   }
   return result;
+}
+
+std::string form_decoded(std::string_view text) {
+  std::string spaced(text);
+  std::replace(spaced.begin(), spaced.end(), '+', ' ');
+  return percent_decoded(spaced);
 }
 
 void add_parameter(Json& into, const std::string& name, std::string value) {
@@ -74,6 +80,17 @@ std::string header_parameter(std::string_view header, const std::string& wanted)
     if (name == wanted) return value;
   }
   return "";
+}
+
+// The name of a part's file; empty if there is none. .NET sends a name that is not ASCII as filename*=utf-8''%C3%BC
+// (RFC 8187), beside a filename for programs that do not know this.
+std::string file_name_of(std::string_view disposition) {
+  constexpr std::string_view kCharset = "utf-8'";
+  const std::string extended = header_parameter(disposition, "filename*");
+  const size_t language_end = extended.find('\'', kCharset.size());
+  if (lower_case(extended.substr(0, kCharset.size())) != kCharset || language_end == std::string::npos)
+    return header_parameter(disposition, "filename");
+  return percent_decoded(std::string_view(extended).substr(language_end + 1));
 }
 
 // The Content-Disposition among the headers of a part.
@@ -125,7 +142,7 @@ void read_multipart(std::string_view body, const std::string& content_type, Json
     const std::string_view disposition = disposition_of(body.substr(at + 2, headers_end - at));
     const std::string name = header_parameter(disposition, "name");
     if (name.empty()) refuse_multipart("a part has no name");
-    const std::string file_name = header_parameter(disposition, "filename");
+    const std::string file_name = file_name_of(disposition);
     std::string content(end < text ? std::string_view() : body.substr(text, end - text));
     if (file_name.empty()) {
       add_parameter(into, name, std::move(content));

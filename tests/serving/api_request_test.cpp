@@ -247,6 +247,21 @@ TEST(LibreTranslateRequest, MayBeAMultipartForm) {
   EXPECT_THAT(texts(fields + odd), ElementsAre("a"));
 }
 
+TEST(FileRequest, TakesTheFilesNameAsDotNetSendsIt) {
+  const auto name = [](const std::string& parameters) {
+    FormFile file;
+    parse_translate_file(multipart_request("--a B\r\nContent-Disposition: form-data; name=source\r\n\r\nen\r\n"
+                                           "--a B\r\nContent-Disposition: form-data; name=target\r\n\r\nde\r\n"
+                                           "--a B\r\nContent-Disposition: form-data; name=file; " +
+                                           parameters + "\r\n\r\na\r\n--a B--"),
+                         file);
+    return file.name;
+  };
+  EXPECT_EQ(name("filename=\"=?utf-8?B?w7xiZXIrMS50eHQ=?=\"; filename*=utf-8''%C3%BCber+1.txt"), "über+1.txt");
+  EXPECT_EQ(name("filename*=UTF-8'de'a.txt; filename=b.txt"), "a.txt");
+  EXPECT_EQ(name("filename=\"a+%20.txt\"; filename*=iso-8859-1''%FC.txt"), "a+%20.txt");
+}
+
 TEST(LibreTranslateRequest, SaysWhatIsWrongWithAMultipartForm) {
   const std::string field = "--a B\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\na\r\n";
   for (const std::string& body : {std::string(), std::string("q=a"), field, field + "--a B", field + "--a B-",
