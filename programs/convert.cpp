@@ -6,6 +6,7 @@
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/foreign/writers.h>
 #include <transmute/formats/model_output.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/formats/shortlist_file.h>
 #include <transmute/network/precision.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -132,8 +133,9 @@ int main(int argc, char** argv) {
     if (form != "argos" && form != "hugging_face" && has_any(facts))
       throw std::invalid_argument(
           "--source-language, --target-language, --license and --score are for --to hugging_face and argos");
-    transmute::check_output_is_no_input(output, {{"--model", model}});
-    transmute::check_folder_is_in_no_input(output, {{"--model", model}});
+    const std::vector<transmute::NamedInput> inputs{{"--model", transmute::model_path(model)}};
+    transmute::check_output_is_no_input(output, inputs);
+    transmute::check_folder_is_in_no_input(output, inputs);
     if (form == "argos")
       check_package(output);
     else

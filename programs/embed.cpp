@@ -6,6 +6,7 @@
 #include <transmute/common/json.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/programs/shared/cut_lines.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_output.h>
@@ -92,7 +93,7 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
     throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
   if (npy && transmute::is_standard_stream(arguments.streams.output))
     throw std::invalid_argument("--format npy needs --output FILE: its header, which counts the lines, comes first");
-  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model}});
+  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", transmute::model_path(arguments.model)}});
   transmute::TranslatorOptions opened_with = arguments.opened_with;
   opened_with.precision = transmute::precision_from_name(arguments.precision);
   const transmute::TextEncoder encoder(arguments.model, opened_with);

@@ -5,6 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/export/torchscript.h>
 #include <transmute/formats/model_config.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/program.h>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace {
 
@@ -64,11 +66,12 @@ int main(int argc, char** argv) {
   for (CLI::Option* flag : of_search) flag->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
     if (output.empty() && triton.empty()) throw std::invalid_argument("--output or --triton is required");
-    transmute::check_output_is_no_input(output, {{"--model", model}});
+    const std::vector<transmute::NamedInput> inputs{{"--model", transmute::model_path(model)}};
+    transmute::check_output_is_no_input(output, inputs);
     if (!triton.empty()) {
       for (const std::string& written : {triton, transmute::path_in(triton, "1/model.pt")})
-        transmute::check_output_is_no_input(written, {{"--model", model}}, "--triton");
-      transmute::check_folder_is_in_no_input(triton, {{"--model", model}}, "--triton");
+        transmute::check_output_is_no_input(written, inputs, "--triton");
+      transmute::check_folder_is_in_no_input(triton, inputs, "--triton");
     }
     if (forward != kTranslate && triton.empty())
       for (const CLI::Option* flag : of_search)

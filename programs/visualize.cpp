@@ -5,6 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/examples/explorer/page.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
@@ -127,7 +128,7 @@ int main(int argc, char** argv) {
                                                     {"--target", arguments.target}};
     transmute::check_standard_input_once(inputs);
     transmute::check_output_is_no_input(arguments.output, inputs);
-    transmute::check_output_is_no_input(arguments.output, {{"--model", arguments.model}});
+    transmute::check_output_is_no_input(arguments.output, {{"--model", transmute::model_path(arguments.model)}});
     const auto sentences = read_sentences(arguments);
     explorer.title = arguments.model;
     const std::string page = page_of(sentences, arguments);

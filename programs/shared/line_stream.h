@@ -66,7 +66,7 @@ BlockSource open_input(const std::string& path, const LineRules& rules = {});
 /// The name of that path's input in messages.
 std::string input_name(const std::string& path);
 
-/// A flag, or a key of a config, and the path that it was given.
+/// A flag, or a key of a config, and the path that it was given; for a model from the store what model_path() returns.
 struct NamedInput {
   const char* flag;
   std::string path;

@@ -2,6 +2,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/engine/device_backend.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/translator_flags.h>
@@ -144,9 +145,9 @@ TranslatorOptions TranslatorFlags::options() const {
 }
 
 std::vector<NamedInput> TranslatorFlags::inputs() const {
-  std::vector<NamedInput> inputs{{"--rerank", options_.reverse_model}};
+  std::vector<NamedInput> inputs{{"--rerank", model_path(options_.reverse_model)}};
   if (options_.shortlist.table != kNoShortlist) inputs.push_back({"--shortlist", options_.shortlist.table});
-  for (const std::string& model : models_) inputs.push_back({"--model", model});
+  for (const std::string& model : models_) inputs.push_back({"--model", model_path(model)});
   return inputs;
 }
 

@@ -72,6 +72,31 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
   EXPECT_EQ(read_text(weights), before);
 }
 
+TEST_F(CommandLine, NoModelIsWrittenOverAModelThatTheStoreNames) {
+  const TemporaryFolder folder;
+  const std::string store = folder / "transmute/models", stored = store + "/stored";
+  std::filesystem::create_directories(store);
+  std::filesystem::copy(model(), stored);
+  const auto refusal_of = [&](const std::string& name, const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"env", "XDG_DATA_HOME=" + folder.path(), program(name), "-m", "stored"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_program_with(words);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.errors;
+    return outcome.errors;
+  };
+  EXPECT_THAT(refusal_of("convert", {"--to", "folder", "--precision", "int8", "-o", stored}),
+              HasSubstr("--output is the folder of --model, which would be lost"));
+  EXPECT_THAT(refusal_of("convert", {"--to", "folder", "-o", stored + "/small"}),
+              HasSubstr("--output would be within the folder of --model"));
+  EXPECT_THAT(refusal_of("export_torchscript", {"--triton", stored}), HasSubstr("--triton is the folder of --model"));
+  for (const char* name : {"export_torchscript", "translate", "embed", "visualize"})
+    EXPECT_THAT(refusal_of(name, {"-o", stored + "/weights.safetensors"}),
+                HasSubstr("--output is a file in the folder of --model"))
+        << name;
+  EXPECT_EQ(names_in(stored), names_in(model()));
+  EXPECT_EQ(read_text(stored + "/weights.safetensors"), read_text(model() + "/weights.safetensors"));
+}
+
 TEST_F(CommandLine, NoFolderIsWrittenIntoTheModelThatIsRead) {
   const TemporaryFolder folder;
   const std::string own = folder / "own", link = folder / "link";
