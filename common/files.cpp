@@ -351,27 +351,33 @@ void remove_rests_of(const std::string& path) {
   for (const std::string& rest : partials_of(path)) fs::remove_all(rest);
 }
 
-void write_folder_atomically(const std::string& name, const std::function<void(const std::string&)>& fill) {
-  // "model/" is the folder "model": what is beside it gets no slash in its name.
-  const std::string path = follow_links(fs::path(name).has_filename() ? name : fs::path(name).parent_path().string());
-  if (fs::exists(path) && !fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
+void use_folder_beside(const std::string& path, const std::function<void(const std::string&)>& use) {
   remove_rests_of_the_dead(path);
   Descriptor lock{-1};
   const std::string partial = make_folder(path, lock);
   std::error_code ignored;
   try {
+    use(partial);
+  } catch (...) {
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+  fs::remove_all(partial, ignored);
+}
+
+void write_folder_atomically(const std::string& name, const std::function<void(const std::string&)>& fill) {
+  // "model/" is the folder "model": what is beside it gets no slash in its name.
+  const std::string path = follow_links(fs::path(name).has_filename() ? name : fs::path(name).parent_path().string());
+  if (fs::exists(path) && !fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
+  use_folder_beside(path, [&](const std::string& partial) {
     fill(partial);
     if (struct stat old = {}; ::stat(path.c_str(), &old) == 0) ::chmod(partial.c_str(), old.st_mode & 07777);
     for (const auto& entry : fs::recursive_directory_iterator(partial))
       entry.is_directory() ? sync_folder(entry.path().string()) : sync_path(entry.path().string());
     sync_folder(partial);
-    replace_folder(partial, path);
+    replace_folder(partial, path);  // `partial` becomes the old one, where there was one
     sync_folder(parent_of(path));
-    fs::remove_all(partial, ignored);  // the old one, where there was one
-  } catch (...) {
-    fs::remove_all(partial, ignored);
-    throw;
-  }
+  });
 }
 
 void remove_folder_atomically(const std::string& path) {

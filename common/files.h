@@ -91,6 +91,11 @@ class AtomicFile {
   int fd_ = -1;
 };
 
+/// Calls `use` with a new folder beside `path`, which is removed when `use` returns or throws. If the process is
+/// killed, the next one that writes `path` removes the folder.
+/// @throws std::runtime_error where it cannot be made
+void use_folder_beside(const std::string& path, const std::function<void(const std::string&)>& use);
+
 /// Makes the folder `path` with the files that `fill` writes into the folder that it is given; all or nothing, as for
 /// AtomicFile. An older folder of that name is replaced: callers check that it is theirs.
 /// @throws std::runtime_error naming the folder and the cause.

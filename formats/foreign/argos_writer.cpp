@@ -8,14 +8,10 @@
 #include <transmute/tokenizer/piece_table.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <system_error>
 #include <vector>
 
 namespace transmute {
@@ -47,26 +43,6 @@ std::string metadata(const ModelFacts& facts) {
   return json.dump(2, ' ', true) + "\n";  // ASCII: Argos Translate reads it in the encoding of the locale
 }
 
-// A folder beside a file, which goes with this object.
-class FolderBeside {
- public:
-  explicit FolderBeside(const std::string& file) : path_(file + ".XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw std::runtime_error(fmt::format("{}: cannot be made: {}", path_, std::strerror(errno)));
-  }
-  ~FolderBeside() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  FolderBeside(const FolderBeside&) = delete;
-  FolderBeside& operator=(const FolderBeside&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace
 
 void save_argos_package(const LoadedModel& model, Precision precision, const ModelFacts& facts,
@@ -78,20 +54,21 @@ void save_argos_package(const LoadedModel& model, Precision precision, const Mod
   const std::string usage =
       fmt::format("```sh\nargospm install {}\nargos-translate --from {} --to {} \"A sentence.\"\n```", file_name,
                   facts.source_language, facts.target_language);
-  const FolderBeside folder(path);
-  save_ctranslate2_folder(model, precision, folder.path());
-  ZipWriter archive(path);
-  archive.add(top + "metadata.json", metadata(facts));
-  archive.add(top + "README.md", model_card(model, precision, facts, usage));
-  archive.add(top + "sentencepiece.model", model.tokenizer.source().serialized());
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder.path())) names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names)
-    if (!ends_in(name, ".spm"))  // text is divided by sentencepiece.model
-      archive.add(fmt::format("{}model/{}", top, name),
-                  read_file(path_in(folder.path(), name), std::numeric_limits<uint32_t>::max()));
-  archive.commit();
+  use_folder_beside(path, [&](const std::string& folder) {
+    save_ctranslate2_folder(model, precision, folder);
+    ZipWriter archive(path);
+    archive.add(top + "metadata.json", metadata(facts));
+    archive.add(top + "README.md", model_card(model, precision, facts, usage));
+    archive.add(top + "sentencepiece.model", model.tokenizer.source().serialized());
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names)
+      if (!ends_in(name, ".spm"))  // text is divided by sentencepiece.model
+        archive.add(fmt::format("{}model/{}", top, name),
+                    read_file(path_in(folder, name), std::numeric_limits<uint32_t>::max()));
+    archive.commit();
+  });
 }
 
 }  // namespace formats

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <tuple>
@@ -234,10 +235,15 @@ std::pair<std::string, std::vector<std::string>> read_pieces(const std::string& 
       fmt::format("{}: has neither {}_vocabulary nor shared_vocabulary as .json or .txt", folder, side));
 }
 
+// The folder of the package that a model's folder is in, where it is in one.
+fs::path package_of(const std::string& folder) {
+  return (fs::absolute(folder) / "").lexically_normal().parent_path().parent_path();
+}
+
 // Beside the model or, in a package of Argos Translate, beside the model's folder; empty where there is none.
 std::string sentencepiece_of(const std::string& folder, const std::string& side) {
   if (const std::string beside = find_sentencepiece(folder, side); !beside.empty()) return beside;
-  const fs::path package = fs::path(folder).parent_path();
+  const fs::path package = package_of(folder);
   if (!fs::exists(package / "metadata.json")) return "";
   if (fs::exists(package / "sentencepiece.model")) return (package / "sentencepiece.model").string();
   if (fs::exists(package / "bpe.model"))
@@ -249,7 +255,7 @@ std::string sentencepiece_of(const std::string& folder, const std::string& side)
 
 // Argos Translate begins every translation with this piece and cuts it off afterwards.
 void refuse_target_prefix(const std::string& folder) {
-  const fs::path path = fs::path(folder).parent_path() / "metadata.json";
+  const fs::path path = package_of(folder) / "metadata.json";
   if (!fs::exists(path)) return;
   const nlohmann::ordered_json package = read_json(path.string());
   if (package.is_object() && package.contains("target_prefix") && package["target_prefix"].is_string() &&
@@ -303,11 +309,16 @@ std::string form_of(const std::string& piece) {
   return form;
 }
 
-// >>deu<< of OPUS-MT, __de__ and __ast__ of M2M-100, deu_Latn of NLLB, de_DE of mBART; but not __URL__ or my_ID.
-bool is_language(const std::string& piece) {
-  if (is_language_tag(piece)) return true;
-  const std::string form = form_of(piece);
-  return form == "__aa__" || form == "__aaa__" || form == "aaa_Aaaa" || form == "aa_AA";
+// >>deu<< of OPUS-MT, __de__ and __ast__ of M2M-100, deu_Latn of NLLB, de_DE of mBART. A vocabulary with the languages
+// of one of the last three has English among them; in any other, __url__ and en_US are pieces of text.
+std::set<std::string> languages_among(const std::vector<std::string>& pieces) {
+  std::set<std::string> forms, languages;
+  for (const auto& [form, english] :
+       {std::pair{"__aa__", "__en__"}, {"__aaa__", "__en__"}, {"aaa_Aaaa", "eng_Latn"}, {"aa_AA", "en_XX"}})
+    if (std::find(pieces.begin(), pieces.end(), english) != pieces.end()) forms.insert(form);
+  for (const std::string& piece : pieces)
+    if (is_language_tag(piece) || forms.count(form_of(piece)) > 0) languages.insert(piece);
+  return languages;
 }
 
 Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings, int64_t rows) {
@@ -324,8 +335,7 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
   // CTranslate2 puts it after the others where a file does not have it.
   if (number_of(settings.unknown) == kNoPiece) vocabulary.pieces.push_back(settings.unknown);
   check_rows_have_pieces(vocabulary.pieces, rows, path);
-  for (const std::string& piece : vocabulary.pieces)
-    if (is_language(piece)) vocabulary.control.insert(piece);
+  vocabulary.control = languages_among(vocabulary.pieces);
   vocabulary.unknown = number_of(settings.unknown);
   vocabulary.end = number_of(settings.end);
   vocabulary.start = settings.starts_from_zeros ? kNoPiece : number_of(settings.start);

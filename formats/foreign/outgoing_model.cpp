@@ -89,8 +89,11 @@ LoadedModel without_residual_scales(const LoadedModel& model) {
 std::vector<std::string> pieces_by_id(const SubwordModel& subwords) {
   std::vector<std::string> pieces(kReservedPieces.begin(), kReservedPieces.end());
   std::set<std::string> known(pieces.begin(), pieces.end());
+  const bool has_words = has_whole_words(subwords.serialized());
   for (int64_t id = special_ids::kCount; id < subwords.size(); ++id) {
-    pieces.push_back(subwords.piece(id));
+    std::string piece = subwords.piece(id);
+    if (has_words && begins_word(piece)) piece.erase(0, kSpaceMark.size());
+    pieces.push_back(std::move(piece));
     if (!known.insert(pieces.back()).second)
       throw std::invalid_argument(
           fmt::format("its vocabulary has the piece \"{}\" twice, once under the id {}, which "

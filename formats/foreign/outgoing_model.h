@@ -30,7 +30,8 @@ void require_expressible(const LoadedModel& model, const std::string& program,
 /// but for norm_epsilon, where f ends with a linear layer, which is divided here.
 LoadedModel without_residual_scales(const LoadedModel& model);
 
-/// The pieces of a vocabulary by its ids; those of the reserved ids are kReservedPieces.
+/// The pieces of a vocabulary by its ids; those of the reserved ids are kReservedPieces. Those of a vocabulary of words
+/// between spaces are the words, without SentencePiece's mark.
 /// @throws std::invalid_argument where a piece has two ids
 std::vector<std::string> pieces_by_id(const SubwordModel& subwords);
 

@@ -361,7 +361,10 @@ TEST(ArgosPackage, IsRefusedWithATargetPrefix) {
   write_text(model.path("../metadata.json"), R"({"from_code": "en", "target_prefix": ""})");
   EXPECT_NO_THROW(load_model(model.folder()));
   write_text(model.path("../metadata.json"), R"({"from_code": "en", "target_prefix": "__de__"})");
-  EXPECT_THAT(model.refusal(), AllOf(HasSubstr("metadata.json"), HasSubstr("\"__de__\" (target_prefix)")));
+  for (const char* end : {"", "/", "/."})
+    EXPECT_THAT(message_of<std::runtime_error>([&] { load_model(model.folder() + end); }),
+                AllOf(HasSubstr("metadata.json"), HasSubstr("\"__de__\" (target_prefix)")))
+        << end;
 }
 
 // A file may call one tensor by many names: each becomes a weight of its own in memory.
@@ -393,11 +396,13 @@ TEST(CTranslate2Model, ScalesEmbeddingsByTheNumberThatItSays) {
 }
 
 TEST(CTranslate2Model, TakesNoPlaceholdersForLanguages) {
-  const CopiedModel model("marian_ctranslate2");
-  EXPECT_EQ(load_model(model.folder()).tokenizer.source().languages(), LanguagePieces::tags);
-  model.change("shared_vocabulary.json", ">>deu<<", "__URL__");
-  model.change("shared_vocabulary.json", ">>nld<<", "MY_ID");
-  EXPECT_EQ(load_model(model.folder()).tokenizer.source().languages(), LanguagePieces::none);
+  for (const auto& [one, other] : {std::pair{"__URL__", "MY_ID"}, {"__url__", "my_ID"}, {"__num__", "en_US"}}) {
+    const CopiedModel model("marian_ctranslate2");
+    EXPECT_EQ(load_model(model.folder()).tokenizer.source().languages(), LanguagePieces::tags);
+    model.change("shared_vocabulary.json", ">>deu<<", one);
+    model.change("shared_vocabulary.json", ">>nld<<", other);
+    EXPECT_EQ(load_model(model.folder()).tokenizer.source().languages(), LanguagePieces::none) << one;
+  }
 }
 
 // Whatever a file has, a model of it is opened or refused.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/load_model.h>
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -164,6 +166,24 @@ TEST(WrittenModels, OfOtherProgramsAreReadBackToo) {
   }
 }
 
+TEST(WrittenCTranslate2, HasTheWordsOfAModelWithoutSentencePiece) {
+  const std::string words = TRANSMUTE_TEST_DATA "/formats/joeynmt_deep", text = "the old bridge is gone.";
+  const LoadedModel model = load_model(words);
+  const TemporaryFolder folder;
+  formats::save_ctranslate2_folder(model, Precision::float32, folder.path());
+  const auto pieces = nlohmann::json::parse(testing::read_text(folder / "source_vocabulary.json"));
+  EXPECT_EQ(pieces.at(4), "blue");
+  EXPECT_FALSE(std::filesystem::exists(folder / "source.spm"));
+  const Tokenizer tokenizer = load_model(folder.path()).tokenizer;
+  expect_same_tokens(tokenizer, model.tokenizer);
+  EXPECT_EQ(tokenizer.source().encode(text), model.tokenizer.source().encode(text));
+  TranslationOptions options;
+  options.search.min_length = 4;
+  const std::string translation = Translator(words).translate(text, options);
+  EXPECT_NE(translation, "");
+  EXPECT_EQ(Translator(folder.path()).translate(text, options), translation);
+}
+
 // The package's files in a folder.
 void unpack(const std::string& package, const std::string& folder) {
   const ZipArchive archive(package);
@@ -185,7 +205,7 @@ TEST(WrittenArgosPackage, IsAModelWithItsDescription) {
     formats::save_argos_package(model, Precision::float32, {"en", "de", "CC-BY-4.0", {"BLEU 41.2 on x"}}, path);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "nothing else remains";
     unpack(path, folder / "unpacked");
-    const LoadedModel read = load_model(folder / "unpacked/model");
+    const LoadedModel read = load_model(folder / "unpacked/model/");
     expect_same_weights(read, model);
     for (const char* text : kTexts)
       EXPECT_EQ(read.tokenizer.source().encode(text), model.tokenizer.source().encode(text)) << text;
@@ -198,6 +218,24 @@ TEST(WrittenArgosPackage, IsAModelWithItsDescription) {
                               "argospm install en_de.argosmodel"})
       EXPECT_THAT(card, HasSubstr(words));
   }
+}
+
+TEST(WrittenArgosPackage, LeavesNothingThatTheNextOneDoesNotRemove) {
+  const LoadedModel model = random_model([](auto&) {});
+  const TemporaryFolder folder;
+  const auto save = [&] {
+    formats::save_argos_package(model, Precision::float32, {"en", "de", "", {}}, folder / "en_de.argosmodel");
+  };
+  const auto killed_at_a_full_block = [&] {
+    constexpr rlimit kOneBlock{4096, 4096};
+    std::signal(SIGXFSZ, SIG_DFL);
+    ::setrlimit(RLIMIT_FSIZE, &kOneBlock);
+    save();
+  };
+  EXPECT_EXIT(killed_at_a_full_block(), ::testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
+  save();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(WrittenArgosPackage, IsRefusedWithoutLanguages) {
