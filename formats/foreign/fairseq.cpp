@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
 
 namespace transmute {
@@ -142,6 +143,8 @@ TransformerOptions options_of(const JsonConfig& config) {
 std::vector<std::string> read_dictionary(const std::string& path, size_t most) {
   constexpr const char* kReplaces = "#fairseq:overwrite";
   std::vector<std::string> pieces{"<s>", "<pad>", "</s>", "<unk>"};
+  std::unordered_map<std::string, size_t> last_numbers;
+  for (const std::string& piece : pieces) last_numbers.emplace(piece, last_numbers.size());
   std::istringstream lines(read_model_text(path));
   for (std::string line; std::getline(lines, line);) {
     const auto cut_last_field = [&] {
@@ -158,7 +161,9 @@ std::vector<std::string> read_dictionary(const std::string& path, size_t most) {
       throw std::runtime_error(
           fmt::format("{}: line {} is not a piece and its count; restore the file", path, pieces.size() - 3));
     if (pieces.size() == most) refuse_more_pieces(path, static_cast<int64_t>(most));
-    if (replaces) std::replace(pieces.begin(), pieces.end(), line, std::string());  // its number is not used any more
+    const auto [known, is_new] = last_numbers.emplace(line, pieces.size());
+    if (replaces && !is_new) pieces[known->second].clear();  // its number is not used any more
+    known->second = pieces.size();
     pieces.push_back(line);
   }
   return pieces;

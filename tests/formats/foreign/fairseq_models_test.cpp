@@ -83,6 +83,7 @@ TEST(FairseqCheckpoint, HasThePiecesOfItsDictionaries) {
   const CopiedModel replaced = copied();
   replaced.change("dict.de.txt", "\ns 73", "\ne 73 #fairseq:overwrite");
   EXPECT_EQ(load_model(replaced.folder()).tokenizer.target().size(), separate.tokenizer.target().size());
+  EXPECT_THAT(dictionary_with("\n▁the 74\ns 73", "\ne 74\ne 73 #fairseq:overwrite"), HasSubstr("has two numbers"));
 
   const CopiedModel lost = copied();
   fs::remove(lost.path("dict.de.txt"));
