@@ -10,7 +10,9 @@ inline namespace v0 {
 
 namespace {
 
-constexpr size_t kMostValues = 1 << 20;  // some 20 for each tensor
+// Some 20 for each tensor. A value takes 80 bytes of memory; each further one, as of a large vocabulary, needs 8 bytes
+// of the file.
+constexpr size_t kMostValues = 1 << 20, kBytesOfFurtherValue = 8;
 
 [[noreturn]] void refuse_pickle(const std::string& what) {
   throw PickleError(what);
@@ -40,7 +42,7 @@ const PickleValue* Pickle::member(const PickleValue& whole, std::string_view key
 }
 
 std::string_view Pickle::take(size_t count) {
-  if (count > bytes_.size() - at_) refuse_pickle("it is cut short");
+  if (count > bytes_.size() - at_) throw PickleCutShort();
   at_ += count;
   return bytes_.substr(at_ - count, count);
 }
@@ -65,12 +67,13 @@ double Pickle::big_endian_real() {
 
 std::string_view Pickle::line() {
   const size_t end = bytes_.find('\n', at_);
-  if (end == std::string_view::npos) refuse_pickle("it is cut short");
+  if (end == std::string_view::npos) throw PickleCutShort();
   return take(end - at_ + 1);  // with the line end
 }
 
 bool Pickle::push(PickleValue value) {
-  if (values_.size() >= kMostValues) refuse_pickle("it has too many values to describe a model");
+  if (values_.size() >= kMostValues + bytes_.size() / kBytesOfFurtherValue)
+    refuse_pickle("it has too many values to describe a model");
   stack_.push_back(values_.size());
   values_.push_back(std::move(value));
   return true;

@@ -13,12 +13,16 @@
 namespace transmute {
 inline namespace v0 {
 
-constexpr uint64_t kMaxPickleBytes = 4 << 20;  ///< a model's has some 100 bytes for each tensor
-
 /// A fault of a pickle: something that it may not have, or that it lacks. It does not name the file.
 class PickleError : public std::runtime_error {
  public:
   explicit PickleError(const std::string& what) : std::runtime_error("its pickle: " + what) {}
+};
+
+/// Thrown where a pickle needs more bytes than there are.
+class PickleCutShort : public PickleError {
+ public:
+  PickleCutShort() : PickleError("it is cut short") {}
 };
 
 enum class PickleKind { none, number, real, text, sequence, map, global, module, object, storage, tensor };
@@ -28,6 +32,12 @@ enum class PickleObjects {
   refused,
   kept  ///< as records of the class's or function's name and of the attributes; a program's settings are one
 };
+
+/// Limit for the bytes of a model's pickle: some 100 for each tensor. A vocabulary that is kept in it, such as
+/// OpenNMT-py's with the counts of all words of a corpus, has some 20 for each word.
+constexpr uint64_t most_pickle_bytes(PickleObjects objects) {
+  return objects == PickleObjects::kept ? 64 << 20 : 4 << 20;
+}
 
 /// Values refer to others by their place in a list of all: a pickle may refer to itself.
 struct PickleValue {

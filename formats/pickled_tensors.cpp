@@ -102,10 +102,11 @@ Array strided_copy(const Array& numbers, int64_t begin, const std::vector<int64_
 
 }  // namespace
 
-std::string ArchivedStorages::read_pickle() const {
+std::string ArchivedStorages::read_pickle(PickleObjects objects) const {
   if (archive_.has("byteorder") && archive_.read("byteorder") != "little")
     throw PickleError("its numbers are big-endian");
-  if (archive_.size(kPickleRecord) > kMaxPickleBytes) throw PickleError("it is too large to describe a model");
+  if (archive_.size(kPickleRecord) > most_pickle_bytes(objects))
+    throw PickleError("it is too large to describe a model");
   return archive_.read(kPickleRecord);
 }
 

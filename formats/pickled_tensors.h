@@ -30,7 +30,7 @@ class ArchivedStorages : public PickledStorages {
 
   /// The pickle that describes what is in them.
   /// @throws PickleError where it is too large, or the numbers are big-endian
-  std::string read_pickle() const;
+  std::string read_pickle(PickleObjects objects = PickleObjects::refused) const;
 
   uint64_t size(const std::string& name) const override { return archive_.size("data/" + name); }
   void read(const std::string& name, void* to, uint64_t count) const override {

@@ -107,13 +107,18 @@ using UseOfSaved = std::function<void(const Pickle&, PickledTensors&)>;
 
 void read_old_layout(const std::string& path, PickleObjects objects, const UseOfSaved& use) {
   const InputFile file(path);
-  std::string begin(std::min(file.size(), kMaxPickleBytes), '\0');
+  std::string begin(std::min(file.size(), most_pickle_bytes(objects)), '\0');
   begin.resize(file.read(0, begin.data(), begin.size()));
   size_t at = kOldLayoutBegin.size();
   const auto next = [&](PickleObjects kept = PickleObjects::refused) {
-    Pickle pickle(std::string_view(begin).substr(at), kept);
-    at += pickle.size();
-    return pickle;
+    try {
+      Pickle pickle(std::string_view(begin).substr(at), kept);
+      at += pickle.size();
+      return pickle;
+    } catch (const PickleCutShort&) {
+      if (file.size() > begin.size()) throw PickleError("it is too large to describe a model");
+      throw;
+    }
   };
   const Pickle version = next();
   if (version.root().kind != PickleKind::number || version.root().number != kOldLayoutVersion)
@@ -128,7 +133,7 @@ void read_old_layout(const std::string& path, PickleObjects objects, const UseOf
 void read_archived(const std::string& path, PickleObjects objects, const UseOfSaved& use) {
   const ZipArchive archive(path);
   const ArchivedStorages storages(archive);
-  const std::string bytes = storages.read_pickle();
+  const std::string bytes = storages.read_pickle(objects);
   const Pickle pickle(bytes, objects);
   PickledTensors tensors(pickle, storages, StorageSharing::allowed);
   use(pickle, tensors);

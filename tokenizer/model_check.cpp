@@ -2,6 +2,7 @@
 #include <transmute/tokenizer/model_check.h>
 
 #include <transmute/tokenizer/message_reader.h>
+#include <transmute/tokenizer/piece_table.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr size_t kMostPieceBytes = 8192;
 constexpr size_t kMostSelfTestBytes = 1 << 16;  // opening a model encodes them, in a time that grows with the square
+constexpr size_t kMostTrainerBytes = 4 << 20;   // a name takes some 50 bytes of memory, however short it is
 constexpr size_t kMostRuleUnits = 1 << 20;      // NFKC has some 60,000
 constexpr size_t kMostReplacementBytes = 256;   // the longest of NFKC has 33
 // SentencePiece has room for so many rules, and user-defined pieces, that begin at one place of a text.
@@ -148,17 +150,21 @@ bool are_nested_too_deeply(std::vector<std::string_view> texts) {
 }  // namespace
 
 bool is_safe_to_open(std::string_view serialized) {
-  size_t longest_piece = 0, self_test_bytes = 0;
+  size_t longest_piece = 0, self_test_bytes = 0, trainer_bytes = 0;
+  int64_t pieces = 0;
   std::vector<std::string_view> user_defined_texts;
   for (MessageReader model(serialized); model.next();) {
-    if (model.tag == kModelPieces)
+    if (model.tag == kModelPieces) {
+      if (++pieces > kMostPieces) return false;
       if (const auto text = user_defined(model.bytes, longest_piece); !text.empty()) user_defined_texts.push_back(text);
+    }
     if (model.tag == kModelSelfTest) self_test_bytes += model.bytes.size();
+    if (model.tag == kModelTrainerSpec) trainer_bytes += model.bytes.size();
     const bool writes_text = model.tag == kModelDenormalizerSpec;
     if ((writes_text || model.tag == kModelNormalizerSpec) && !has_sound_rules(model.bytes, writes_text)) return false;
   }
   return longest_piece <= kMostPieceBytes && self_test_bytes <= kMostSelfTestBytes &&
-         !are_nested_too_deeply(std::move(user_defined_texts));
+         trainer_bytes <= kMostTrainerBytes && !are_nested_too_deeply(std::move(user_defined_texts));
 }
 
 }  // namespace v0

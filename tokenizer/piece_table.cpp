@@ -78,6 +78,8 @@ Parts take_apart(const std::string& serialized, const std::string& name) try {
   Parts parts;
   for (MessageReader field(serialized); field.next();) {
     if (field.tag == kModelPieces) {
+      if (static_cast<int64_t>(parts.pieces.size()) == kMostPieces)
+        throw std::runtime_error(fmt::format("it has more than {} pieces", kMostPieces));
       parts.pieces.push_back(read_piece(field.bytes));
     } else if (field.tag == kModelTrainerSpec) {
       put_bytes(parts.others, kModelTrainerSpec, with_usual_names(field.bytes));

@@ -14,6 +14,9 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Far more than any vocabulary has; more pieces in a file are damage.
+constexpr int64_t kMostPieces = int64_t{1} << 21;
+
 /// The pieces of a network's vocabulary, in the order of its ids.
 struct PieceTable {
   std::vector<std::string> pieces;  ///< the first special_ids::kCount stand for the reserved ids, whatever their text

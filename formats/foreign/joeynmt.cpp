@@ -2,6 +2,7 @@
 #include <transmute/formats/foreign/readers.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
 #include <transmute/common/yaml.h>
 #include <transmute/formats/foreign/json_config.h>
@@ -44,7 +45,7 @@ class JoeyConfig {
  public:
   explicit JoeyConfig(const std::string& path) : path_(path) {
     try {
-      root_ = parse_yaml(read_model_text(path), path);
+      root_ = parse_yaml(read_regular_file(path, kMaxConfigBytes), path);
     } catch (const std::invalid_argument& error) {
       throw std::runtime_error(error.what());
     }

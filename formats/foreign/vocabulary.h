@@ -15,8 +15,6 @@ inline namespace v0 {
 namespace formats {
 
 constexpr int64_t kNoPiece = -1;  ///< in place of a piece's number: there is none
-/// Far more than any vocabulary has; more pieces in a file are damage.
-constexpr int64_t kMostPieces = int64_t{1} << 21;
 
 /// The vocabulary of another program's model: its pieces by its own numbers.
 struct Vocabulary {

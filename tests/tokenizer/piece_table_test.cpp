@@ -169,6 +169,18 @@ TEST_P(PieceTableOfTwoLanguages, KnowsWhatIsNotSafeToOpen) {
 
   EXPECT_TRUE(is_safe(field_of(kModelSelfTest, std::string(1000, 'x'))));
   EXPECT_FALSE(is_safe(field_of(kModelSelfTest, std::string(100'000, 'x'))));
+
+  EXPECT_TRUE(is_safe(field_of(kModelTrainerSpec, std::string(1000, '\0'))));
+  EXPECT_FALSE(is_safe(field_of(kModelTrainerSpec, std::string(5'000'000, '\0'))));
+}
+
+// Each takes two bytes of the file and some hundred of memory.
+TEST(PieceTable, HasAtMostTwoMillionPieces) {
+  std::string model;
+  for (int64_t i = 0; i <= kMostPieces; ++i) model += field_of(kModelPieces, "");
+  EXPECT_FALSE(is_safe_to_open(model));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { pieces_of(model, "model"); }),
+              HasSubstr("model: not a SentencePiece model, or damaged (it has more than 2097152 pieces)"));
 }
 
 TEST(PieceTable, HasNoPieceWithItsOwnMark) {

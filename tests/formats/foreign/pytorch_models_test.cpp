@@ -9,6 +9,7 @@
 #include <transmute/formats/model_folder.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/zip_files.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 
 using testing::CopiedModel;
 using ::testing::HasSubstr;
+using testing::little_endian;
 using testing::read_text;
 using testing::write_text;
 
@@ -88,7 +90,8 @@ TEST(JoeyCheckpoint, NamesWhatIsNotSupported) {
            {"data:\n", "data:\n    special_symbols: {pad_id: 0}\n", "its pad_id is 0"},
            {"beam_size: 5", "beam_size: 0", "testing: beam_size is \"0\""},
            {"model:\n", "mode1:\n", "has no section \"model\""},
-           {"model:\n", "model: [\n", "not valid YAML"}}) {
+           {"model:\n", "model: [\n", "not valid YAML"},
+           {"model:\n", std::string(1 << 20, '#') + "\nmodel:\n", "config.yaml: has more than 1048576 bytes"}}) {
     const CopiedModel model("joeynmt");
     model.change("config.yaml", from, to);
     EXPECT_THAT(model.refusal(), HasSubstr(words)) << to;
@@ -122,6 +125,24 @@ TEST(OpenNmtCheckpoint, HasWhatItsSettingsSay) {
   EXPECT_EQ(fields.options.embedding_tying, EmbeddingTying::none);
   EXPECT_TRUE(fields.options.attention_bias);
   EXPECT_EQ(fields.options.sinusoids.layout, PositionLayout::halves);
+}
+
+// Before version 3, torchtext's vocabularies have the counts of all words of the corpus.
+TEST(OpenNmtCheckpoint, MayHaveALargeVocabulary) {
+  const std::string itos = "X" + little_endian(4, 4) + "itos";
+  const std::string freqs = "X" + little_endian(5, 4) + "freqs";
+  std::string counts;
+  for (int word = 1'000'000; word < 1'600'000; ++word)
+    counts += "X" + little_endian(7, 4) + std::to_string(word) + "K\1";
+  const CopiedModel model("opennmt_fields");
+  const std::string config = load_model(model.folder()).config;
+  model.change(kOpenNmt, itos, freqs + "}(" + counts + "us" + itos);
+  EXPECT_EQ(load_model(model.folder()).config, config);
+
+  const CopiedModel endless("opennmt_fields");
+  endless.change(kOpenNmt, itos,
+                 freqs + "X" + little_endian(70'000'000, 4) + std::string(70'000'000, 'x') + "s" + itos);
+  EXPECT_THAT(endless.refusal(), HasSubstr("its pickle: it is too large to describe a model"));
 }
 
 TEST(OpenNmtCheckpoint, NamesWhatIsNotSupported) {

@@ -227,6 +227,10 @@ TEST_F(OldStateDict, TakesLittleMemoryForAPickle) {
   OldLayout layout;
   layout.facts = std::string(3 << 20, 'N');
   EXPECT_THAT(refusal(layout), HasSubstr("too many values"));
+  layout.facts = pickled(std::string(5 << 20, 'x'));
+  EXPECT_THAT(refusal(layout), HasSubstr("its pickle: it is too large to describe a model"));
+  layout.facts = "X" + little_endian(5 << 20, 4);
+  EXPECT_THAT(refusal(layout), HasSubstr("its pickle: it is cut short"));
 }
 
 TEST_F(OldStateDict, IsRefusedOrReadWhateverItsDamage) {
