@@ -246,6 +246,7 @@ void TranslationGuard::search_wider(const std::vector<Retried>& parts, const Tra
       if (open[i]->translation.warnings.empty()) break;
       Translation other;
       other.source_tokens = found[i].source_tokens;
+      other.unknown = found[i].unknown;
       other.hypotheses.push_back(std::move(hypothesis));
       take_if_better(*open[i], std::move(other));
     }

@@ -79,10 +79,12 @@ TEST_F(Guarded, LeavesGoodTranslationsAlone) {
 TEST_F(Guarded, TakesTheFirstHypothesisOfAWiderSearchThatHasNoWarning) {
   whole.hypotheses.push_back(translation(kGood).hypotheses[0]);
   whole.hypotheses.push_back(translation("das blaue Haus.").hypotheses[0]);
+  whole.unknown = {"電"};
   const Translation checked = check(translation(kLoop));
   EXPECT_EQ(text_of(checked), kGood);
   EXPECT_THAT(checked.warnings, IsEmpty());
   EXPECT_THAT(checked.hypotheses, ::testing::SizeIs(1));
+  EXPECT_THAT(checked.unknown, ElementsAre("電"));
   ASSERT_EQ(searches.size(), 2U) << "its sentences, then the whole";
   EXPECT_EQ(searches[1].beam_size, 8);
   EXPECT_EQ(searches[1].num_hypotheses, 8);
