@@ -9,11 +9,13 @@
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/programs/shared/program.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -40,6 +42,13 @@ struct PartialState {
 std::string text_of(const PartialState& state) {
   return fmt::format("transmute partial output 1: lines {:020d} bytes {:020d} input {:016x}\n{}\n", state.lines,
                      state.bytes, state.input, fmt::join(state.facts, "\n"));
+}
+
+// Beside the output. Where its own name is too long for that, with as much of it as fits.
+std::string partial_path(const std::string& output) {
+  constexpr size_t kEndingBytes = std::string_view(".partial.state").size();
+  fs::path path(output);
+  return path.replace_filename(shortened_name(path.filename().string(), NAME_MAX - kEndingBytes) + ".partial").string();
 }
 
 std::string state_path(const std::string& partial) {
@@ -77,17 +86,28 @@ void write_all(int fd, const std::string& path, std::string_view bytes, off_t at
   }
 }
 
+// Locks the file. -1 where it cannot be opened.
+int open_locked(const std::string& path, int flags, mode_t mode) {
+  const int fd = ::open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return fd;
+  ::close(fd);
+  throw std::runtime_error(path + ": another process is writing it; wait for it, or choose another output");
+}
+
+// Throws if another process is at work on the file.
+void check_is_idle(const std::string& path) {
+  if (const int fd = open_locked(path, 0, 0); fd >= 0) ::close(fd);
+}
+
 // Neither a link nor somebody else's.
 int open_own(const std::string& path, bool is_new, mode_t mode) {
   std::error_code ignored;
-  if (is_new) fs::remove(path, ignored);
-  const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0);
-  const int fd = ::open(path.c_str(), flags, mode);
-  if (fd < 0) refuse_partial(path, "cannot be written");
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(fd);
-    throw std::runtime_error(path + ": another process is writing it; wait for it, or choose another output");
+  if (is_new) {
+    check_is_idle(path);
+    fs::remove(path, ignored);
   }
+  const int fd = open_locked(path, is_new ? O_CREAT | O_EXCL : 0, mode);
+  if (fd < 0) refuse_partial(path, "cannot be written");
   return fd;
 }
 
@@ -99,22 +119,29 @@ std::string fingerprint_of(const fs::path& path) {
   return fmt::format("{}@{}", bytes, fs::last_write_time(path).time_since_epoch().count());
 }
 
-// The content of a file, or of the files in a model's folder; empty for a pipe, or what is not there.
+// Outputs and logs may come into a model's folder while a run is at work. A .pt may be a checkpoint.
+bool counts_in_folder(const fs::path& file) {
+  return may_be_of_model(file.string()) || file.extension() == ".pt";
+}
+
+// The content of a file, or of the model's files in a folder; empty for a pipe, or what is not there.
 std::string content_of(const std::string& path) {
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return " " + fingerprint_of(path);
   std::vector<std::string> files;
   for (fs::directory_iterator entry(path, ignored), end; entry != end; entry.increment(ignored))
-    if (entry->is_regular_file(ignored))
+    if (entry->is_regular_file(ignored) && counts_in_folder(entry->path()))
       files.push_back(entry->path().filename().string() + " " + fingerprint_of(entry->path()));
   std::sort(files.begin(), files.end());
   const std::string all = fmt::format("{}", fmt::join(files, "\n"));
   return all.empty() ? "" : fmt::format(" {:016x}", hash_bytes(all.data(), all.size()));
 }
 
-bool has_files(const CLI::Option& option) {
+// The same for what an option's value names; empty where it names no file.
+std::string content_of(const CLI::Option& option, const std::string& value) {
   const std::string type = option.get_type_name();
-  return type == "FILE" || type == "FOLDER" || type == "MODEL";
+  if (type == "MODEL") return content_of(model_path(value));
+  return type == "FILE" || type == "FOLDER" ? content_of(value) : "";
 }
 
 }  // namespace
@@ -130,7 +157,7 @@ std::vector<std::string> run_facts(const CLI::App& app) {
     const std::string name = option->get_name();
     if (option->count() == 0 || std::count(kWithoutEffect.begin(), kWithoutEffect.end(), name) > 0) continue;
     for (const std::string& value : option->results())
-      facts.push_back(without_control(name + " " + value) + (has_files(*option) ? content_of(value) : ""));
+      facts.push_back(without_control(name + " " + value) + content_of(*option, value));
   }
   return facts;
 }
@@ -138,12 +165,12 @@ std::vector<std::string> run_facts(const CLI::App& app) {
 LineOutput::LineOutput(const std::string& path, std::vector<std::string> facts, bool resumes,
                        std::string resuming_command)
     : path_(path), output_(path), facts_(std::move(facts)), resuming_command_(std::move(resuming_command)) {
-  if (output_.is_file()) partial_ = path + ".partial";
+  if (output_.is_file()) partial_ = partial_path(path);
   if (resumes && partial_.empty())
     throw std::invalid_argument("--continue needs the --output file that an earlier run has begun");
   std::error_code ignored;
   if (partial_.empty()) return;
-  if (fs::symlink_status(partial_, ignored).type() != fs::file_type::not_found) {
+  if (fs::exists(fs::symlink_status(partial_, ignored))) {
     resumes ? resume() : note_earlier_run();
   } else if (resumes) {
     note(fmt::format("{} is not there, so there is nothing to continue; starting at the beginning", partial_));
@@ -151,7 +178,7 @@ LineOutput::LineOutput(const std::string& path, std::vector<std::string> facts, 
 }
 
 LineOutput::~LineOutput() {
-  if (partial_fd_ >= 0 && lines_ == 0) remove_partial();
+  if (partial_fd_ >= 0 && !has_partial_lines()) remove_partial();
   if (partial_fd_ >= 0) ::close(partial_fd_);
   if (state_fd_ >= 0) ::close(state_fd_);
   say_on_interruption("");
@@ -165,6 +192,7 @@ void LineOutput::remove_partial() const {
 void LineOutput::note_earlier_run() const {
   PartialState state;
   if (!read_state(partial_, state)) refuse_foreign(partial_);
+  check_is_idle(partial_);
   if (state.facts == facts_ && state.lines > 0)
     note(fmt::format("{} has the results of {} from an earlier run, which --continue would keep; starting over",
                      partial_, counted(state.lines, "line")));
@@ -278,18 +306,17 @@ std::string LineOutput::kept_lines() const {
 
 void LineOutput::finish_after(const std::function<void()>& work) {
   try {
-    work();
-  } catch (const BadLine& error) {
+    try {
+      work();
+    } catch (const BadLine& error) {
+      // The lines before it are fewer than an earlier run has finished, or none.
+      if (lines_ < finished_lines_ || (lines_ == 0 && output_.is_empty())) throw;
+      finish();
+      throw BadLine(std::string(error.what()) + "; the lines before it are written");
+    }
     finish();
-    throw BadLine(std::string(error.what()) + "; the lines before it are written");
   } catch (...) {
-    if (partial_fd_ >= 0 && lines_ > 0) note(kept_lines());
-    throw;
-  }
-  try {
-    finish();
-  } catch (...) {
-    if (partial_fd_ >= 0) note(kept_lines());
+    if (has_partial_lines()) note(kept_lines());
     throw;
   }
 }

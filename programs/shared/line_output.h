@@ -49,7 +49,8 @@ class LineOutput {
   /// Gives the file its name, or compresses it, and removes the partial one.
   void finish();
   /// Runs `work` and finishes. If a bad line of the input ends it, the results before that line become the output, as
-  /// the exception then says; if another error does, they stay in the partial file, as standard error then says.
+  /// the exception then says. If another error does, or an earlier run had finished more lines, what is finished stays
+  /// in the partial file, as standard error then says. An older output stays if no line is finished.
   void finish_after(const std::function<void()>& work);
 
  private:
@@ -58,6 +59,7 @@ class LineOutput {
   void write_state();
   void remove_partial() const;
   void note_earlier_run() const;
+  bool has_partial_lines() const { return partial_fd_ >= 0 && lines_ + finished_lines_ > 0; }
   std::string kept_lines() const;
 
   std::string path_;

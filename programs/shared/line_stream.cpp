@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/shared/program.h>
 #include <unistd.h>
@@ -60,17 +61,6 @@ class FileLines {
   bool has_zeros_ = false;
   std::exception_ptr failure_;  // what the next call throws
 };
-
-// The name tells. Anything else in the folder of a model may be the output of an earlier run, to be replaced.
-bool may_be_of_model(const std::string& file) {
-  const std::filesystem::path path(file);
-  const std::string name = path.filename().string(), extension = path.extension().string();
-  constexpr const char* kExtensions[] = {".safetensors", ".bin", ".npz", ".model", ".spm", ".json", ".yaml", ".yml"};
-  constexpr const char* kTexts[] = {"checksums.txt", "shared_vocabulary.txt", "source_vocabulary.txt",
-                                    "target_vocabulary.txt"};
-  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions) ||
-         std::find(std::begin(kTexts), std::end(kTexts), name) != std::end(kTexts);
-}
 
 // True if the name `file`, which may be a link to somewhere else, is in the folder or below it.
 bool is_within(const std::string& file, const std::string& folder) {
@@ -231,6 +221,17 @@ void check_standard_input_once(const std::vector<NamedInput>& inputs) {
   }
 }
 
+// The name tells. Anything else in the folder of a model may be the output of an earlier run, to be replaced.
+bool may_be_of_model(const std::string& file) {
+  const std::filesystem::path path(file);
+  const std::string name = path.filename().string(), extension = path.extension().string();
+  constexpr const char* kExtensions[] = {".safetensors", ".bin",  ".npz",  ".ckpt", ".model",
+                                         ".spm",         ".json", ".yaml", ".yml"};
+  if (std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions)) return true;
+  return name == "checksums.txt" || ends_in(name, "_vocabulary.txt") || ends_in(name, "_vocab.txt") ||
+         (begins_with(name, "dict.") && extension == ".txt");
+}
+
 void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
                               const char* output_flag) {
   namespace fs = std::filesystem;
@@ -293,6 +294,7 @@ void keep_output_before_bad_line(Output& output, const std::function<void()>& wo
   try {
     work();
   } catch (const BadLine& error) {
+    if (output.is_empty()) throw;
     output.finish();
     throw BadLine(std::string(error.what()) + "; the lines before it are written");
   }

@@ -75,6 +75,10 @@ struct NamedInput {
 /// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
 void check_standard_input_once(const std::vector<NamedInput>& inputs);
 
+/// True for a name that only files of models have: weights, settings, vocabularies. `.pt` is not among them, as
+/// export_torchscript writes such files, too.
+bool may_be_of_model(const std::string& file);
+
 /// Writing an output must not destroy what is read: @throws std::invalid_argument where it is the file or the folder of
 /// one of the inputs, or a file of a model in such a folder. `output_flag`: the flag that names it.
 void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
@@ -99,8 +103,9 @@ std::vector<std::string> read_input_lines(const std::string& path, size_t most =
 void check_equal_lines(const std::string& path, size_t lines, const std::string& other_path, size_t other_lines,
                        const char* must);
 
-/// Runs `work`. Where it meets a bad line, what was written until then is kept.
-/// @throws what `work` throws; a BadLine says that the lines before are written.
+/// Runs `work`. Where it meets a bad line, what was written until then is kept; an older output stays if that is
+/// nothing.
+/// @throws what `work` throws; a BadLine says whether the lines before are written.
 void keep_output_before_bad_line(Output& output, const std::function<void()>& work);
 
 }  // namespace transmute

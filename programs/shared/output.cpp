@@ -104,6 +104,7 @@ Output::Output(const std::string& path) {
 Output::~Output() = default;
 
 void Output::write(std::string_view text) {
+  is_empty_ = is_empty_ && text.empty();
   if (gzip_) {
     gzip_->write(text, *file_);
   } else if (file_) {

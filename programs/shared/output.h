@@ -27,11 +27,14 @@ class Output {
   void finish();
   /// True for a file, false for standard output, a device or a pipe.
   bool is_file() const { return file_ != nullptr && !file_->partial_path().empty(); }
+  /// True if no text was written.
+  bool is_empty() const { return is_empty_; }
 
  private:
   class Gzip;
   class RemovedBySignals;
 
+  bool is_empty_ = true;
   std::unique_ptr<AtomicFile> file_;
   std::unique_ptr<RemovedBySignals> removed_;
   std::unique_ptr<Gzip> gzip_;

@@ -69,6 +69,11 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
   EXPECT_THAT(
       refusal("make_shortlist", {"-m", own, "--source", weights, "--target", weights, "-o", own + "/config.yaml"}),
       HasSubstr("--output is a file in the folder of --model"));
+  for (const char* name : {"/best.ckpt", "/src_vocab.txt", "/dict.en.txt"}) {
+    write_text(own + name, "");
+    EXPECT_THAT(refusal("translate", {"-m", own, "-o", own + name}),
+                HasSubstr("--output is a file in the folder of --model"));
+  }
   EXPECT_EQ(read_text(weights), before);
 }
 
@@ -236,6 +241,97 @@ TEST_F(CommandLine, APartialFileOfSomebodyElseStays) {
   EXPECT_EQ(read_text(folder / "out.de.partial"), "mine\n");
 }
 
+TEST_F(CommandLine, AnInputThatEndsBeforeTheFinishedLinesLeavesThemToBeContinued) {
+  const TemporaryFolder folder;
+  const std::string partial = folder / "out.de.partial", begin = "the house\nthe train\n", all = begin + "the river\n";
+  const std::string command =
+      command_line({program("translate"), "-m", model(), "--max-extra-length", "2", "-o", "out.de"});
+  stop_after_lines(folder.path(), command, begin, 2);
+  const std::string finished = read_text(partial);
+  EXPECT_EQ(finished, translate(begin).output);
+  const auto resume = [&](const std::string& input) {
+    return shell("cd " + shell_quoted(folder.path()) + "; " + command + "--continue < " + input);
+  };
+  for (const std::string input : {"/dev/null", "/", "<(printf 'the house\\n' | gzip | head -c 12)"}) {
+    const Outcome outcome = resume(input);
+    EXPECT_EQ(outcome.exit_code, 1) << input;
+    EXPECT_THAT(outcome.errors, AllOf(HasSubstr("--continue resumes from there"), Not(HasSubstr("are written"))));
+    EXPECT_EQ(read_text(partial), finished) << input;
+    EXPECT_FALSE(std::filesystem::exists(folder / "out.de")) << input;
+  }
+  write_text(folder / "all.en", all);
+  EXPECT_EQ(resume("all.en").exit_code, 0);
+  EXPECT_EQ(read_text(folder / "out.de"), translate(all).output);
+}
+
+TEST_F(CommandLine, ARunLeavesThePartialFileToTheRunThatIsAtWorkOnIt) {
+  const TemporaryFolder folder;
+  const std::string run =
+      command_line({program("translate"), "-m", model(), "--max-extra-length", "2", "-o", "out.de"});
+  const std::string wait = "; for i in $(seq 300); do ";
+  // The second run starts before the first has a partial file, the third after.
+  const Outcome outcome = shell(
+      "cd " + shell_quoted(folder.path()) + "; mkfifo a b; " + run + "< a & first=$!; " + run +
+      "< b & second=$!; exec 3> a 4> b" + wait + "[ $(ls -d out.de.partial-* 2> /dev/null | wc -l) = 2 ] && break" +
+      "; sleep 0.1; done; echo the house >&3" + wait + "grep -qs 'lines 0*1 ' *.state && break" +
+      "; sleep 0.1; done; echo the train >&4; exec 4>&-; wait $second; echo $?; echo the | " + run +
+      "; echo $?; exec 3>&-; wait $first; echo $?");
+  EXPECT_EQ(outcome.output, "1\n1\n0\n") << outcome.errors;
+  const std::string refused = "another process is writing it", &said = outcome.errors;
+  EXPECT_NE(said.find(refused), said.rfind(refused)) << said;
+  EXPECT_EQ(read_text(folder / "out.de"), translate("the house\n").output);
+}
+
+TEST_F(CommandLine, ResumingNeedsTheModelThatItsNameMeantAndNothingElseInItsFolder) {
+  const TemporaryFolder folder;
+  const std::string store = folder / "transmute/models", stored = store + "/stored", begin = "the house\n";
+  std::filesystem::create_directories(store);
+  std::filesystem::copy(model(), stored);
+  const std::string command = command_line({"env", "XDG_DATA_HOME=" + folder.path(), program("translate"), "-m",
+                                            "stored", "--max-extra-length", "2", "-o", "out.de"});
+  stop_after_lines(stored, command, begin, 1);
+  const auto resume = [&] {
+    return shell("cd " + shell_quoted(stored) + "; printf " + shell_quoted(begin) + " | " + command + "--continue");
+  };
+  write_text(stored + "/log", "");
+  write_text(stored + "/added.json", "{}");
+  const Outcome changed = resume();
+  EXPECT_EQ(changed.exit_code, 1);
+  EXPECT_THAT(changed.errors, HasSubstr("the earlier run had other settings: '--model stored "));
+  std::filesystem::remove(stored + "/added.json");
+  const Outcome resumed = resume();
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_EQ(read_text(stored + "/out.de"), translate(begin).output);
+}
+
+TEST_F(CommandLine, AnInputOfWhichNoLineIsDoneLeavesTheOldOutput) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "out", good = folder / "good", bad = folder / "bad";
+  write_text(good, "the\n");
+  write_text(bad, "\xff\n");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"translate", "-m", model(), "-i", bad},
+                                                {"translate", "-m", model(), "-i", good, "--target-prefix", bad},
+                                                {"embed", "-m", model(), "-i", bad},
+                                                {"score", "-m", model(), "--source", bad, "--target", good},
+                                                {"sentences", "-i", bad}}) {
+    write_text(out, "old\n");
+    std::vector<std::string> flags(words.begin() + 1, words.end());
+    flags.insert(flags.end(), {"-o", out});
+    EXPECT_THAT(refusal(words.front(), flags, 1), AllOf(HasSubstr("bad:1: "), Not(HasSubstr("are written"))));
+    EXPECT_EQ(read_text(out), "old\n") << words.front();
+  }
+}
+
+TEST_F(CommandLine, AnOutputMayHaveALongName) {
+  const TemporaryFolder folder;
+  for (const size_t length : {242, 255}) {
+    const std::string out = folder / std::string(length, 'n');
+    const Outcome outcome = translate("the\n", {"-o", out});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    EXPECT_EQ(read_text(out), translate("the\n").output) << length;
+  }
+}
+
 TEST_F(CommandLine, Utf16WithoutAMarkIsNamedByEveryProgramThatReadsText) {
   using namespace std::string_literals;
   const std::string utf16 = "t\0h\0e\0 \0h\0o\0u\0s\0e\0\n\0"s, path = *folder_ / "utf16.txt";
@@ -397,7 +493,6 @@ TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
            Fault{"das\nder\n電車\n", "prefixes:3: \"電車\" has characters", 2},
            Fault{{"das\nd\0r\n", 8}, "prefixes:2: \"d\\x00r\" has characters", 1},
            Fault{"das\n\xff\n", "prefixes:2: not valid UTF-8", 1},
-           Fault{"\xff\n", "prefixes:1: not valid UTF-8", 0},
            Fault{"das\nder\n", "prefixes:3: the file ends here, but the input continues", 2},
            Fault{"das\nder\ndie\ndas\n", "prefixes:4: the input has only 3 lines", 3},
            Fault{"das\nder\ndie\n\xff\n", "prefixes:4: the input has only 3 lines", 3},
