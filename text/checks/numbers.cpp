@@ -2,6 +2,7 @@
 #include <transmute/text/checks/numbers.h>
 
 #include <unicode/locid.h>
+#include <unicode/normalizer2.h>
 #include <unicode/rbnf.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
@@ -382,6 +383,22 @@ void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other)
   groups.erase(std::remove_if(groups.begin(), groups.end(), is_there), groups.end());
 }
 
+// The numbers that tokenizers, which use NFKC, read in m², CO₂ and ½. Digits are left out: those beside such a mark
+// would join it.
+std::vector<Number> numbers_of_marks(std::string_view text) {
+  std::string marks(text);
+  for_each_character(text, [&](const Character& character) {
+    const size_t length = character.end - character.begin;
+    if (u_charDigitValue(character.code) >= 0) marks.replace(character.begin, length, length, ' ');
+  });
+  UErrorCode error = U_ZERO_ERROR;
+  std::string normalized;
+  icu::StringByteSink<std::string> sink(&normalized);
+  const icu::Normalizer2* nfkc = icu::Normalizer2::getNFKCInstance(error);
+  if (U_SUCCESS(error)) nfkc->normalizeUTF8(0, marks, sink, nullptr, error);
+  return numbers_in(normalized, {});
+}
+
 std::vector<NumberFault> faults_of(std::vector<Group> source, std::vector<Group> target) {
   std::vector<NumberFault> faults;
   for (size_t i = 0; i < std::max(source.size(), target.size()); ++i)
@@ -400,6 +417,8 @@ std::vector<NumberFault> compare_numbers(std::string_view source, std::string_vi
   if (missing.empty() && added.empty()) return {};
   match_groups(missing, added, [](int64_t a, int64_t b) { return a == b; });
   match_groups(missing, added, are_same_time);
+  if (!missing.empty()) drop_repeated(missing, numbers_of_marks(target));
+  if (!added.empty()) drop_repeated(added, numbers_of_marks(source));
   if (missing.empty() != added.empty()) {
     drop_repeated(missing, in_target);
     drop_repeated(added, in_source);

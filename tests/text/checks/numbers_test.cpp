@@ -109,6 +109,18 @@ TEST(Numbers, ThatAreLeftOutOrAddedAreFound) {
   EXPECT_EQ(faults("Line spacing", "Zeilenabstand 20"), Faults{">20"});
 }
 
+TEST(Numbers, OfMarksThatTokenizersReadAsDigitsMayBeDigits) {
+  for (const auto& [source, target] : std::vector<std::pair<std::string, std::string>>{
+           {"a room of 20 m²", "ein Raum von 20 m2"}, {"CO₂", "CO2"}, {"½ cup", "1⁄2 Tasse"}, {"see ①", "siehe 1"}}) {
+    EXPECT_EQ(faults(source, target), Faults{}) << source << " | " << target;
+    EXPECT_EQ(faults(target, source), Faults{}) << target << " | " << source;
+  }
+  EXPECT_EQ(faults("20 m²", "20 Quadratmeter"), Faults{}) << "or words";
+  EXPECT_EQ(faults("20 m²", "20 m3"), Faults{">3"});
+  EXPECT_EQ(faults("7 m²", "9 m2"), Faults{"7>9"});
+  EXPECT_EQ(faults("10⁵ men", "105 Männer"), Faults{"10>105"});
+}
+
 TEST(Numbers, OfIgnoredPlacesDoNotCount) {
   EXPECT_TRUE(compare_numbers("see %1$s", "siehe", {{4, 8}}).empty());
   EXPECT_TRUE(compare_numbers("siehe", "see %99$s", {}, {{4, 9}}).empty());
