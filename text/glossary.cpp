@@ -4,6 +4,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/tokenizer/truecase.h>
+#include <unicode/bytestream.h>
+#include <unicode/edits.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 #include <unicode/utf8.h>
@@ -52,14 +55,29 @@ bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t") == std::string::npos;
 }
 
-// A text with one space for each run of white space, as tokenizers read it.
+// A text in NFC and with one space for each run of white space, as tokenizers read it.
 struct FoldedText {
   std::string text;
-  std::vector<size_t> places;  // places of its bytes in the original
+  std::vector<size_t> places;  // places of its bytes and of its end in the original
 };
 
-FoldedText fold_white_space(const std::string& text) {
+FoldedText in_nfc(const std::string& text) {
+  FoldedText nfc;
+  UErrorCode error = U_ZERO_ERROR;
+  icu::Edits edits;
+  icu::StringByteSink<std::string> sink(&nfc.text, static_cast<int32_t>(text.size()));
+  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFCInstance(error);
+  if (U_SUCCESS(error)) normalizer->normalizeUTF8(0, text, sink, &edits, error);
+  for (auto edit = edits.getFineIterator(); edit.next(error);)
+    for (int32_t byte = 0; byte < edit.newLength(); ++byte)
+      nfc.places.push_back(static_cast<size_t>(edit.sourceIndex() + (edit.hasChange() ? 0 : byte)));
+  nfc.places.push_back(text.size());
+  return nfc;
+}
+
+FoldedText folded_text(const std::string& original) {
   FoldedText folded;
+  const auto [text, places] = in_nfc(original);
   const auto size = static_cast<int32_t>(text.size());
   for (int32_t next = 0; next < size;) {
     auto at = static_cast<size_t>(next);
@@ -68,14 +86,15 @@ FoldedText fold_white_space(const std::string& text) {
     if (u_isUWhiteSpace(c)) {
       if (!folded.text.empty() && folded.text.back() == ' ') continue;
       folded.text += ' ';
-      folded.places.push_back(at);
+      folded.places.push_back(places[at]);
     } else {
       for (; at < static_cast<size_t>(next); ++at) {
         folded.text += text[at];
-        folded.places.push_back(at);
+        folded.places.push_back(places[at]);
       }
     }
   }
+  folded.places.push_back(original.size());
   return folded;
 }
 
@@ -102,7 +121,7 @@ struct FirstCapital {
 
 // A source term as texts are searched for it.
 std::string folded_term(const std::string& source) {
-  return stripped(fold_white_space(source).text);
+  return stripped(folded_text(source).text);
 }
 
 }  // namespace
@@ -131,7 +150,7 @@ Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
 std::vector<TermMatch> Glossary::matches_in(const std::string& original) const {
   std::vector<TermMatch> matches;
   if (terms_.empty()) return matches;
-  const auto [text, places] = fold_white_space(original);
+  const auto [text, places] = folded_text(original);
   std::vector<bool> is_inside(text.size() + 1);  // a word, at each place
   std::vector<uint32_t> longest(text.size(), TermFinder::kNoTerm);
   const auto longest_word_at = [&](size_t at, uint32_t state) {
@@ -162,8 +181,7 @@ std::vector<TermMatch> Glossary::matches_in(const std::string& original) const {
       continue;
     }
     const Term& term = terms_[longest[at]];
-    matches.push_back(
-        {places[at], places[at + term.length - 1] + 1, term.target, lacks_capital && at == capital.begin});
+    matches.push_back({places[at], places[at + term.length], term.target, lacks_capital && at == capital.begin});
     at += term.length;
   }
   return matches;

@@ -28,14 +28,14 @@ class Glossary {
   explicit Glossary(const std::vector<GlossaryEntry>& entries);
 
   /// The source terms that are in the text as whole words, in its order. In scripts without spaces between words
-  /// (Chinese, Japanese, Thai) they may be anywhere. White space matches any white space, however long. Of those
-  /// that begin at the same place the longest counts, and nothing inside it. The first word of the text may begin with
-  /// a capital that its term lacks.
+  /// (Chinese, Japanese, Thai) they may be anywhere. White space matches any white space, however long. A letter
+  /// with an accent matches the letter and its combining accent. Of those that begin at the same place the longest
+  /// counts, and nothing inside it. The first word of the text may begin with a capital that its term lacks.
   std::vector<TermMatch> matches_in(const std::string& text) const;
 
  private:
   struct Term {
-    size_t length;  // bytes of the source term, with single spaces
+    size_t length;  // bytes of the source term, in NFC and with single spaces
     std::string target;
   };
 

@@ -103,6 +103,16 @@ TEST(AGlossary, TakesAnyWhiteSpaceForASpace) {
   EXPECT_THROW(Glossary({GlossaryEntry{"\u00A0", "a"}}), std::invalid_argument);
 }
 
+TEST(AGlossary, TakesALetterAndItsCombiningAccentForOneLetter) {
+  const std::vector<GlossaryEntry> entries{{"café", "Lokal"}, {"re\u0301gime", "Diät"}};
+  const std::string text = "The cafe\u0301  s\u0301, le régime";
+  std::vector<std::string> found;
+  for (const TermMatch& match : Glossary(entries).matches_in(text))
+    found.push_back(text.substr(match.begin, match.end - match.begin));
+  EXPECT_THAT(found, ElementsAre("cafe\u0301", "régime"));
+  EXPECT_THAT(targets_in(Glossary(std::vector<GlossaryEntry>{{"cafe", "x"}}), text), IsEmpty());
+}
+
 // A text as its characters, of which some are of several bytes.
 using Characters = std::vector<std::string>;
 
