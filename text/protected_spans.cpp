@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/protected_spans.h>
 
+#include <transmute/common/ascii_case.h>
+#include <transmute/text/letter_case.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -45,17 +47,38 @@ bool is_letter_or_digit(std::string_view text, size_t at) {
          (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || static_cast<unsigned char>(text[at]) >= 0x80);
 }
 
+bool has(UChar32 c, UProperty property) {
+  return c >= 0 && u_hasBinaryProperty(c, property) != 0;
+}
+
+// True if a character belongs to a word that has spaces around it.
+bool is_of_word(UChar32 c) {
+  const auto breaks = u_getIntPropertyValue(c, UCHAR_LINE_BREAK);
+  return (u_isalnum(c) != 0 || has(c, UCHAR_GRAPHEME_EXTEND)) && breaks != U_LB_IDEOGRAPHIC &&
+         breaks != U_LB_COMPLEX_CONTEXT && breaks != U_LB_CONDITIONAL_JAPANESE_STARTER;
+}
+
+// The character that begins at `at`; negative if there is none.
+UChar32 character_at(std::string_view text, size_t at) {
+  auto next = static_cast<int32_t>(at);
+  UChar32 c = U_SENTINEL;
+  if (at < text.size()) U8_NEXT(text.data(), next, static_cast<int32_t>(text.size()), c);
+  return c;
+}
+
 // The end of a conversion of printf whose flags begin at `at`; `at` if there is none. A space is no flag here: "50 %
-// of".
+// of". A hyphen without a width may join two words: "50 %-Chance".
 size_t conversion_end(std::string_view text, size_t at) {
-  size_t end = end_of(text, at, "-+#0'");
-  end = is_one_of(text, end, "*") ? end + 1 : end_of(text, end, kDigits);
+  const size_t flags = end_of(text, at, "-+#0'");
+  size_t end = is_one_of(text, flags, "*") ? flags + 1 : end_of(text, flags, kDigits);
+  const bool may_be_hyphen = end == flags && flags > at && text[flags - 1] == '-';
   if (is_one_of(text, end, ".")) end = is_one_of(text, end + 1, "*") ? end + 2 : end_of(text, end + 1, kDigits);
   for (const std::string_view size : {"I64", "I32", "hh", "ll", "h", "l", "q", "j", "z", "t", "L"})
     if (starts_with(text, end, size) && is_one_of(text, end + size.size(), kLetters)) {
       end += size.size();
       break;
     }
+  if (may_be_hyphen && is_letter_or_digit(text, end + 1)) return at;
   return is_one_of(text, end, "diouxXeEfFgGaAcCsSpn@") ? end + 1 : at;
 }
 
@@ -179,6 +202,32 @@ size_t escape_length(std::string_view text, size_t at) {
   return is_one_of(text, at + 1, "ntr0\"'\\") ? 2 : 0;
 }
 
+// True for white space, angle brackets, quotation marks and the punctuation of East Asia, which end an address.
+bool ends_token(UChar32 c) {
+  constexpr UChar32 kKatakanaMiddleDot = 0x30FB;  // between the words of a name
+  if (c < 0x80) return c >= 0 && std::string_view(" \t\r\n<>\"").find(static_cast<char>(c)) != std::string_view::npos;
+  const auto width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+  const bool is_east_asian = width == U_EA_FULLWIDTH || width == U_EA_HALFWIDTH || width == U_EA_WIDE;
+  return u_isUWhiteSpace(c) != 0 || has(c, UCHAR_QUOTATION_MARK) ||
+         (is_east_asian && u_ispunct(c) != 0 && c != kKatakanaMiddleDot);
+}
+
+// The end of what may be an address or a path at `at`. Entities end it, but for that of &, which an address contains.
+size_t end_of_token(std::string_view text, size_t at) {
+  constexpr std::array<std::string_view, 4> kAmpersands{"&amp;", "&#38;", "&#038;", "&#x26;"};
+  const auto size = static_cast<int32_t>(text.size());
+  for (auto next = static_cast<int32_t>(at); next < size;) {
+    const auto place = static_cast<size_t>(next);
+    UChar32 c = 0;
+    U8_NEXT(text.data(), next, size, c);
+    if (ends_token(c)) return place;
+    if (c != '&' || entity_length(text, place) == 0) continue;
+    const auto is_here = [&](std::string_view entity) { return starts_with(text, place, entity); };
+    if (std::none_of(kAmpersands.begin(), kAmpersands.end(), is_here)) return place;
+  }
+  return text.size();
+}
+
 // Without the punctuation that ends a sentence or a parenthesis around it.
 size_t without_last_punctuation(std::string_view text, size_t begin, size_t end) {
   const auto count = [&](char c) { return std::count(text.begin() + begin, text.begin() + end, c); };
@@ -191,7 +240,8 @@ size_t address_length(std::string_view text, size_t at, size_t token_end) {
   const std::string_view token = text.substr(at, token_end - at);
   const size_t scheme = end_of(token, 0, kLetters);
   const bool has_scheme = starts_with(token, scheme, "://") && scheme > 1 && token.size() > scheme + 3;
-  if (has_scheme || starts_with(token, 0, "www.") || starts_with(token, 0, "mailto:"))
+  const std::string beginning = lower_case(std::string(token.substr(0, 7)));
+  if (has_scheme || starts_with(beginning, 0, "www.") || starts_with(beginning, 0, "mailto:"))
     return without_last_punctuation(token, 0, token.size());
   const size_t local = end_of(token, 0, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+%");
   const bool is_mail = is_one_of(token, local, "@");
@@ -204,8 +254,10 @@ size_t address_length(std::string_view text, size_t at, size_t token_end) {
   if (is_mail) return host_end;
   constexpr std::array<std::string_view, 10> kTopDomains{"com", "org", "net", "edu", "gov",
                                                          "io",  "de",  "eu",  "uk",  "info"};
-  const bool is_known = std::find(kTopDomains.begin(), kTopDomains.end(), top) != kTopDomains.end();
-  if (!is_known || is_letter_or_digit(token, host_end)) return 0;
+  const bool is_in_one_case = end_of(top, 0, kLower) == top.size() || end_of(top, 0, kUpper) == top.size();
+  const bool is_known =
+      std::find(kTopDomains.begin(), kTopDomains.end(), lower_case(std::string(top))) != kTopDomains.end();
+  if (!is_in_one_case || !is_known || is_of_word(character_at(token, host_end))) return 0;
   return is_one_of(token, host_end, "/:") ? without_last_punctuation(token, 0, token.size()) : host_end;
 }
 
@@ -223,10 +275,6 @@ size_t path_length(std::string_view text, size_t at, size_t token_end) {
                              is_one_of(token, dot + 1, kLetters) && end_of(token, dot + 1, kNameBytes) == end;
   const bool has_folders = first == 0 && last > 1 && is_one_of(token, 1, kPathBytes.substr(0, kPathBytes.size() - 1));
   return end > 2 && (has_beginning || has_extension || has_folders) ? end : 0;
-}
-
-bool has(UChar32 c, UProperty property) {
-  return c >= 0 && u_hasBinaryProperty(c, property) != 0;
 }
 
 // An emoji with its modifiers, or several that are joined into one.
@@ -279,13 +327,6 @@ size_t marker_length(const std::string& text, size_t begin) {
   return next > end && next < text.size() ? end - begin : 0;
 }
 
-// True if a character belongs to a word that has spaces around it.
-bool is_of_word(UChar32 c) {
-  const auto breaks = u_getIntPropertyValue(c, UCHAR_LINE_BREAK);
-  return (u_isalnum(c) != 0 || has(c, UCHAR_GRAPHEME_EXTEND)) && breaks != U_LB_IDEOGRAPHIC &&
-         breaks != U_LB_COMPLEX_CONTEXT && breaks != U_LB_CONDITIONAL_JAPANESE_STARTER;
-}
-
 // Finds the spans from the left to the right.
 class SpanFinder {
  public:
@@ -309,7 +350,7 @@ class SpanFinder {
   ProtectedSpan span_at(size_t at, bool is_start) {
     const auto found = [&](size_t length, ProtectedKind kind) { return ProtectedSpan{at, length, kind}; };
     if (begins_token(at)) {
-      if (at >= token_end_) token_end_ = std::min(text_.find_first_of(" \t\r\n<>\"", at), text_.size());
+      if (at >= token_end_) token_end_ = end_of_token(text_, at);
       if (token_end_ - at <= kLongestToken) {
         if (const size_t length = address_length(text_, at, token_end_); length > 0)
           return found(length, ProtectedKind::address);
@@ -342,13 +383,55 @@ class SpanFinder {
     }
   }
 
-  // True if an address or a path may begin here.
-  bool begins_token(size_t at) const { return at == free_ || is_one_of(text_, at - 1, " \t\r\n<>\"'([{,;=|"); }
+  // True if an address or a path may begin here: after white space, a mark that begins none itself, or a character of a
+  // script without spaces.
+  bool begins_token(size_t at) const {
+    if (at == free_ || is_one_of(text_, at - 1, " \t\r\n<>\"'([{,;:=|!?*`")) return true;
+    if (U8_IS_SINGLE(text_[at - 1]) || !U8_IS_SINGLE(text_[at])) return false;
+    auto begin = static_cast<int32_t>(at);
+    UChar32 before = U_SENTINEL;
+    U8_PREV(text_.data(), 0, begin, before);
+    return before >= 0 && !is_of_word(before);
+  }
 
   const std::string& text_;
   std::vector<ProtectedSpan> spans_;
   size_t free_ = 0;       // after the last span
   size_t token_end_ = 0;  // of the token at hand
+};
+
+// Tells where letters may be capitals only because of their place, as far as ASCII marks the ends of sentences: in
+// sentences in capitals or in title case, and in the first word of others. The letters of placeholders do not count.
+class PlacesOfCapitals {
+ public:
+  PlacesOfCapitals(const std::string& text, const std::vector<ProtectedSpan>& spans) : text_(text) {
+    for (const ProtectedSpan& span : spans) text_.replace(span.begin, span.length, span.length, '0');
+  }
+
+  // The places are asked for from the left to the right.
+  bool contain(size_t place) {
+    size_t begin = end_;
+    for (; place >= end_; end_ = sentence_end(begin)) begin = end_;
+    if (begin < end_) {
+      const bool is_mixed = case_of(text_.substr(begin, end_ - begin)) == TextCase::mixed;
+      capitals_end_ = is_mixed ? text_.find_first_of(kSpaces, text_.find_first_not_of(kSpaces, begin)) : end_;
+    }
+    return place < capitals_end_;
+  }
+
+ private:
+  static constexpr const char* kSpaces = " \t\n";
+
+  size_t sentence_end(size_t begin) const {
+    size_t mark = text_.find_first_of(".!?\n", begin);
+    while (mark != std::string::npos && text_[mark] != '\n' && !is_one_of(text_, mark + 1, kSpaces))
+      mark = text_.find_first_of(".!?\n", mark + 1);
+    return std::min(mark, text_.size() - 1) + 1;
+  }
+
+  std::string text_;
+  size_t end_ = 0;           // of the sentence at hand
+  size_t capitals_end_ = 0;  // of the places in it
 };
 
 // Adds the characters that are unknown, with the words that they belong to.
@@ -357,8 +440,14 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
   std::vector<ProtectedSpan> all;
   const auto size = static_cast<int32_t>(text.size());
   auto next = spans.begin();
-  int32_t word = 0;  // where the word begins that `at` may belong to
-  bool is_word_unknown = false;
+  PlacesOfCapitals places_of_capitals(text, spans);
+  const auto is_lacked = [&](UChar32 c, int32_t at) {
+    if (c < 0 || !is_unknown(c)) return false;
+    const UChar32 lower = u_tolower(c);
+    return lower == c || is_unknown(lower) || !places_of_capitals.contain(static_cast<size_t>(at));
+  };
+  int32_t word = 0;  // where the word begins that `at` may belong to; a run of unknown marks is one, too
+  bool is_word_unknown = false, is_of_marks = false;
   const auto end_word = [&](int32_t end) {
     if (is_word_unknown)
       all.push_back({static_cast<size_t>(word), static_cast<size_t>(end - word), ProtectedKind::unknown});
@@ -376,14 +465,14 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
     const int32_t begin = at;
     UChar32 c = 0;
     U8_NEXT(text.data(), at, size, c);
-    const bool unknown = c >= 0 && is_unknown(c);
-    if (is_of_word(c) || (unknown && is_word_unknown)) {
-      is_word_unknown = is_word_unknown || unknown;
-      continue;
+    const bool unknown = is_lacked(c, begin), is_mark = !is_of_word(c);
+    const bool joins = is_mark == is_of_marks || has(c, UCHAR_GRAPHEME_EXTEND);
+    if (word == begin || !joins || (is_mark && !unknown)) {
+      end_word(begin);
+      is_of_marks = is_mark;
     }
-    end_word(begin);
-    is_word_unknown = unknown;
-    if (!unknown) word = at;
+    is_word_unknown = is_word_unknown || unknown;
+    if (is_mark && !unknown) word = at;
   }
   end_word(size);
   return all;

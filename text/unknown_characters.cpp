@@ -47,9 +47,7 @@ bool UnknownCharacters::contain(int32_t character) const {
   const bool is_visible = u_isgraph(character) != 0 && u_hasBinaryProperty(character, UCHAR_GRAPHEME_EXTEND) == 0 &&
                           u_hasBinaryProperty(character, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) == 0;
   const bool ends_sentence = u_hasBinaryProperty(character, UCHAR_S_TERM) != 0;  // which decides where texts are cut
-  if (!exist_ || !is_visible || ends_sentence || is_known(character)) return false;
-  const UChar32 lower = u_tolower(character), upper = u_toupper(character);
-  return !(lower != character && is_known(lower)) && !(upper != character && is_known(upper));
+  return exist_ && is_visible && !ends_sentence && !is_known(character);
 }
 
 }  // namespace v0

@@ -9,8 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The characters that a vocabulary lacks. A letter counts as known if the vocabulary has it in the other case, and a
-/// mark that ends sentences counts as known in any case.
+/// The characters that a vocabulary lacks. A mark that ends sentences always counts as known.
 class UnknownCharacters {
  public:
   /// `vocabulary` outlives it.

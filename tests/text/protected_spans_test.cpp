@@ -23,7 +23,8 @@ Texts spans_of(const std::string& text, const IsUnknown& is_unknown = {}) {
 TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
   const std::vector<std::pair<std::string, Texts>> kTexts{
       {"A man holds %s and %1$s beers.", {"%s", "%1$s"}},
-      {"%-5.2f of %ld, %'d, %+.1e, %*d and %.*s", {"%-5.2f", "%ld", "%'d", "%+.1e", "%*d", "%.*s"}},
+      {"%-5.2f of %ld, %'d, %+.1e, %*d, %-*d, %.*s and %-d. %B",
+       {"%-5.2f", "%ld", "%'d", "%+.1e", "%*d", "%-*d", "%.*s", "%-d", "%B"}},
       {"JPEG 2000%s, 5%d.", {"%s", "%d"}},
       {"%d%% done, %ds left, %sDo it", {"%d", "%%", "%d", "%s"}},
       {"%(name)s has %(count)03d files, %<rate>.1f", {"%(name)s", "%(count)03d", "%<rate>.1f"}},
@@ -74,11 +75,28 @@ TEST(ProtectedSpans, AreAddressesAndPaths) {
       {"Write to jane.doe@mail.example.org, or visit www.example.org!",
        {"jane.doe@mail.example.org", "www.example.org"}},
       {"github.com/a/b, example.com and mailto:x@y.org", {"github.com/a/b", "example.com", "mailto:x@y.org"}},
+      {"VISIT WWW.A.B OR EXAMPLE.COM! The End.Info follows.", {"WWW.A.B", "EXAMPLE.COM"}},
       {"In /usr/lib/x.so, ~/notes, ../up/one and src/main.cpp.",
        {"/usr/lib/x.so", "~/notes", "../up/one", "src/main.cpp"}},
       {R"(Open C:\Users\me\a.txt or \\server\share.)", {R"(C:\Users\me\a.txt)", R"(\\server\share)"}},
   };
   for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
+}
+
+TEST(ProtectedSpans, AreAddressesBesideTheMarksOfAnyScript) {
+  for (const char* before :
+       {"“", "« ", "—", "（", "bike :\u00A0", "\u202F", "E-mail:", "看", "です", "**", "&quot;", "&nbsp;"})
+    for (const char* address : {"https://a.org/b?c=d", "info@example.com", "example.com", "src/main.cpp"})
+      for (const char* after :
+           {"”", " »", "。一个", "、", "）", "！", "\u00A0is", "&quot; is", "&gt;", "&nbsp;is", "&#8217;s", ""}) {
+        const std::string text = std::string(before) + address + after;
+        EXPECT_EQ(spans_of(text).size(), 1U + (before[0] == '&') + (after[0] == '&')) << text;
+        EXPECT_EQ(spans_of(text).at(before[0] == '&'), address) << text;
+      }
+  EXPECT_EQ(spans_of("访问example.com了解"), Texts{"example.com"});
+  EXPECT_EQ(spans_of("https://a.org/?b=c&amp;d=e&#038;f"), Texts{"https://a.org/?b=c&amp;d=e&#038;f"});
+  EXPECT_EQ(spans_of("https://ja.wikipedia.org/wiki/ジョン・スミス"),
+            Texts{"https://ja.wikipedia.org/wiki/ジョン・スミス"});
 }
 
 TEST(ProtectedSpans, AreEmojiWithTheirModifiers) {
@@ -90,6 +108,16 @@ TEST(ProtectedSpans, AreWordsOfCharactersThatTheVocabularyLacks) {
   const auto is_unknown = [](int32_t c) { return c == 0x159 || c == 0x65E5 || c == 0x672C || c == 0x2014 || c == '@'; };
   EXPECT_EQ(spans_of("Herr Dvořák — wohnt in 日本国 @ %s", is_unknown), (Texts{"Dvořák", "—", "日本", "@", "%s"}));
   EXPECT_EQ(spans_of("%sř ř", is_unknown), (Texts{"%s", "ř", "ř"}));
+  EXPECT_EQ(spans_of("One—two——Dvořák—three 日本four", is_unknown), (Texts{"—", "——", "Dvořák", "—", "日本"}));
+}
+
+TEST(ProtectedSpans, AreWordsOfCapitalsThatTheVocabularyLacksWhereTheyAreNotDueToTheirPlace) {
+  const auto is_unknown = [](int32_t c) { return c == 0xCA || c == 0xCB || c == 0xEB; };  // it has ê, but no Ê, Ë or ë
+  EXPECT_EQ(spans_of("The man Êcole is ë", is_unknown), (Texts{"Êcole", "ë"}));
+  EXPECT_EQ(spans_of("THE MAN ÊCOLE IS Ë", is_unknown), Texts{"Ë"});
+  EXPECT_EQ(spans_of("The Man Êcole Rides", is_unknown), Texts{});
+  EXPECT_EQ(spans_of("Êa is 3.5 Êm. THE {name} ÊCOLE! Êa Ê.", is_unknown), (Texts{"Êm", "{name}", "Ê"}));
+  EXPECT_EQ(spans_of("{name} Êcole", is_unknown), (Texts{"{name}", "Êcole"}));
 }
 
 TEST(ProtectedSpans, AreNotOrdinaryText) {
@@ -98,6 +126,7 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
                            "100% sure",
                            "100%ig",
                            "10 %, say",
+                           "50 %-Chance, 3 %-share",
                            "AT&T and R&D",
                            "Q&A; rock & roll",
                            "rock&roll",
@@ -135,8 +164,9 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
 
 // Each would take minutes if a sign were read up to the end of the text.
 TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
-  for (const std::string part : {"{a,plural,", "%(a", "_a", "a_", "&a", "http://(", "((", "{{", "${", "/a", "\\\\a",
-                                 "a@", "'a", "))", "%1", "👍🏽"}) {
+  for (const std::string part :
+       {"{a,plural,", "%(a", "_a", "a_",       "&a", "http://(", "((",  "{{", "${",   "/a",     "\\\\a", "a@",
+        "'a",         "))",  "%1", "👍🏽", ":a", "“a",       "看a", "*/", "&aa;", "!/a/b(", "a:/"}) {
     std::string text;
     while (text.size() < 200'000) text += part;
     const auto start = testing::CpuClock::now();
