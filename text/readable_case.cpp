@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/readable_case.h>
 
+#include <transmute/text/protected_spans.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -124,15 +125,17 @@ bool is_hard(const Ids& written, const Ids& readable, TextCase text_case) {
 std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, const std::string& text, TextCase written,
                                             const std::string& language, const Glossary& glossary) {
   if (written == TextCase::mixed) return {};
-  const std::vector<TermMatch> terms = glossary.matches_in(text);
-  auto term = terms.begin();
+  std::vector<std::pair<size_t, size_t>> kept = spans_of_fixed_case(text);
+  for (const TermMatch& term : glossary.matches_in(text)) kept.emplace_back(term.begin, term.end);
+  std::sort(kept.begin(), kept.end());
+  auto next = kept.begin();
   WordCases words(vocabulary, written, case_locale(text, language));
   RecasedText readable;
   for_each_word(text, [&](size_t begin, size_t end) {
-    while (term != terms.end() && term->end <= begin) ++term;
+    while (next != kept.end() && next->second <= begin) ++next;
     const std::string word = text.substr(begin, end - begin);
     const RecasedText best = words.best_of(word);
-    if (term != terms.end() && term->begin < end) {
+    if (next != kept.end() && next->first < end) {
       readable.append_unchanged(word);
     } else {
       readable.append(best);
@@ -140,6 +143,13 @@ std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, cons
   });
   if (readable.text == text || !is_hard(vocabulary.encode(text), vocabulary.encode(readable.text), written)) return {};
   return readable;
+}
+
+std::vector<std::pair<size_t, size_t>> spans_of_fixed_case(const std::string& text) {
+  std::vector<std::pair<size_t, size_t>> fixed;
+  for (const auto& [begin, length, kind] : protected_spans(text))
+    if (kind != ProtectedKind::accelerator && kind != ProtectedKind::marker) fixed.emplace_back(begin, begin + length);
+  return fixed;
 }
 
 RecasedText in_case(const std::string& translation, TextCase wanted, const std::string& language,

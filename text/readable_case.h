@@ -5,6 +5,7 @@
 #include <transmute/text/letter_case.h>
 #include <transmute/tokenizer/tokenizer.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,9 +20,12 @@ inline namespace v0 {
 /// vocabulary reads it as it is.
 /// @param written of the text
 /// @param language of the text, see case_locale
-/// @param glossary its source terms stay as they are
+/// @param glossary its source terms stay as they are, as do the spans of fixed case
 std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, const std::string& text, TextCase written,
                                             const std::string& language, const Glossary& glossary);
+
+/// The bytes of a text, in order, whose letters mean something else in another case: placeholders, addresses and paths.
+std::vector<std::pair<size_t, size_t>> spans_of_fixed_case(const std::string& text);
 
 /// Gives a translation the case of its source.
 /// @param language of the translation, see case_locale

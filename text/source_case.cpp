@@ -41,6 +41,9 @@ std::vector<std::pair<size_t, size_t>> SourceCase::demanded_in(const SourcePart&
   std::vector<GlossaryEntry> terms;
   for (const Ids& term : part.terms) terms.push_back({target.decode(term), target.decode(term)});
   for (const TermMatch& match : Glossary(terms).matches_in(translation)) demanded.emplace_back(match.begin, match.end);
+  for (const auto& [begin, end] : spans_of_fixed_case(translation))
+    if (part.plain.find(translation.substr(begin, end - begin)) != std::string::npos) demanded.emplace_back(begin, end);
+  std::sort(demanded.begin(), demanded.end());
   return demanded;
 }
 

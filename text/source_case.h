@@ -20,7 +20,8 @@ class SourceCase {
   /// The text as the model read it; null if that is the text as it was written.
   const RecasedText* read(size_t text) const;
 
-  /// The translation of a text for which read() is not null. The caller's prefix and terms stay as they are.
+  /// The translation of a text for which read() is not null. The caller's prefix and terms stay as they are, as do the
+  /// source's spans of fixed case.
   /// @param ends where the translation of each part of the text ends
   RecasedText restore(size_t text, const std::vector<size_t>& ends, const std::string& translation) const;
 

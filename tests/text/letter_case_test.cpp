@@ -104,6 +104,12 @@ TEST_F(ReadableCase, LeavesTermsOfTheGlossary) {
   EXPECT_EQ(readable("THE RED HOUSE IS NEAR. THE RIVER IS FAR.", glossary), "The RED HOUSE is near. The river is far.");
 }
 
+TEST_F(ReadableCase, LeavesPlaceholdersAddressesAndPaths) {
+  EXPECT_EQ(readable("THE RED {NAME} HOUSE IS NEAR THE %(X)s TRAIN."), "The red {NAME} house is near the %(X)s train.");
+  EXPECT_EQ(readable("THE RED HOUSE IS IN THE OLD WWW.A.B"), "The red house is in the old WWW.A.B");
+  EXPECT_EQ(readable("&THE RED HOUSE IS NEAR."), "&The red house is near.") << "an accelerator has no case";
+}
+
 TEST_F(ReadableCase, LowersTheTurkishDotlessLetterWhereTheVocabularyHasIt) {
   std::vector<std::string> lines(50, "kız ırmak iki kırmızı adım");
   lines.insert(lines.end(), 5, "ABCDEFGHIJKLMNOPQRSTUVWXYZİ");

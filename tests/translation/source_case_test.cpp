@@ -6,6 +6,7 @@
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/tests/support/translation_engine.h>
+#include <transmute/text/source_case.h>
 
 #include <memory>
 #include <string>
@@ -120,6 +121,14 @@ TEST_F(CaseOfTheSource, LeavesPrefixesAndTermsAsTheCallerWroteThem) {
   options.glossary = {{"house", "Haus"}};
   EXPECT_THAT(text("THE RED HOUSE", options), HasSubstr("Haus"));
   EXPECT_EQ(capitals(text("THE RED HOUSE", options)), capitals(text("the red house", options)));
+}
+
+TEST_F(CaseOfTheSource, DoesNotReachPlaceholdersThatTheModelWrites) {
+  const SourceTexts sources =
+      encode_texts(tokenizer_.source(), {"THE OLD RED HOUSE %s IS NEAR {n}"}, {}, {}, one_by_one);
+  const std::string translation = "das {n} rote Haus %d ist %s nah";
+  EXPECT_EQ(SourceCase(sources, tokenizer_, "").restore(0, {translation.size()}, translation).text,
+            "DAS {n} ROTE HAUS %D IST %s NAH");
 }
 
 TEST_F(CaseOfTheSource, IsRestoredOnlyOnceTheTranslationIsWhole) {
