@@ -78,7 +78,7 @@ bool SentenceScan::next(std::pair<size_t, size_t>& sentence) {
     const UChar32 c = is_plain ? unit : at(byte);
     if (is_plain) {
       ++byte;
-    } else if (is_line_end(c) || (is_space(c) && item_ && begins_item(skip_space(byte)))) {
+    } else if (is_line_end(c) || (item_ && is_space(c) && !is_space(before(byte)) && begins_item(skip_space(byte)))) {
       sentence = {begin_, byte};
       begin_ = byte;
       return true;
@@ -256,7 +256,8 @@ SentenceScan::Span SentenceScan::word_before(size_t end) const {
 // "z. B" as "z.b": single letters before the word belong to it.
 std::string SentenceScan::with_initials(Span word) const {
   constexpr size_t kMostLetters = 2;
-  while (word.first > begin_) {
+  constexpr int kMostInitials = 8;  // no abbreviation has more, and a text may consist of them
+  for (int initials = 0; initials < kMostInitials && word.first > begin_; ++initials) {
     const size_t stop = end_of_space_before(word.first);
     if (stop == word.first || before(stop) != '.') break;
     const Span initial = word_before(step_back(stop));
@@ -305,10 +306,11 @@ std::optional<SentenceScan::Item> SentenceScan::item_at(size_t byte) const {
       if (end + form.size() < text_.size() && !is_space(at(end + form.size()))) break;
       item.form = form;
       item.end = end + form.size();
+      item.content = skip_space(item.end);
       return item;
     }
   }
-  item.end = byte;
+  item.end = item.content = byte;
   if (item.bullet.empty()) return std::nullopt;
   return item;
 }
@@ -317,8 +319,8 @@ std::optional<SentenceScan::Item> SentenceScan::item_at(size_t byte) const {
 // noun in German.
 bool SentenceScan::begins_item(size_t byte) {
   const std::optional<Item> item = item_at(byte);
-  if (!item || !item->follows(*item_) || byte == skip_space(item_->end)) return false;  // "J. K." are initials
-  return !item->may_be_ordinal() || (u_isupper(at(skip_space(item->end))) != 0 && !may_be_german());
+  if (!item || !item->follows(*item_) || byte == item_->content) return false;  // "J. K." are initials
+  return !item->may_be_ordinal() || (u_isupper(at(item->content)) != 0 && !may_be_german());
 }
 
 bool SentenceScan::may_be_german() {
@@ -328,8 +330,9 @@ bool SentenceScan::may_be_german() {
 
 bool SentenceScan::is_enclosed(size_t byte) {
   if (!enclosed_) find_enclosed();
-  return std::any_of(enclosed_->begin(), enclosed_->end(),
-                     [&](const Span& span) { return span.first < byte && byte < span.second; });
+  const auto span = std::partition_point(enclosed_->begin(), enclosed_->end(),
+                                         [&](const Span& before) { return before.second <= byte; });
+  return span != enclosed_->end() && span->first < byte;
 }
 
 // Quotations and brackets with a sentence around them. A long one is cut all the same.
@@ -359,7 +362,9 @@ void SentenceScan::find_enclosed() {
     if (closed != open.rend()) {
       const Span span{closed->first, byte};
       open.erase(closed.base() - 1, open.end());
-      if (byte - span.first <= kMostEnclosedBytes && encloses(byte)) enclosed_->push_back(span);
+      if (byte - span.first > kMostEnclosedBytes || !encloses(byte)) continue;
+      while (!enclosed_->empty() && enclosed_->back().first > span.first) enclosed_->pop_back();
+      enclosed_->push_back(span);
       continue;
     }
     const auto pair = std::find_if(kPairs.begin(), kPairs.end(),
@@ -387,10 +392,13 @@ bool SentenceScan::is_without_capitals() {
 }
 
 // True for "ok! see you at NASA", where sentences begin in lower case.
-bool SentenceScan::begins_in_lower_case() const {
-  size_t byte = 0;
-  while (byte < text_.size() && u_isalpha(at(byte)) == 0) byte = step(byte);
-  return u_islower(at(byte)) != 0;
+bool SentenceScan::begins_in_lower_case() {
+  if (!begins_in_lower_case_) {
+    size_t byte = 0;
+    while (byte < text_.size() && u_isalpha(at(byte)) == 0) byte = step(byte);
+    begins_in_lower_case_ = u_islower(at(byte)) != 0;
+  }
+  return *begins_in_lower_case_;
 }
 
 LanguageSet SentenceScan::languages() {

@@ -42,7 +42,8 @@ class SentenceScan {
     std::string_view bullet, form;
     bool is_letter;
     int value;
-    size_t end;
+    size_t end;      // with the full stop or the bracket
+    size_t content;  // after the white space that follows
     bool follows(const Item& before) const;
     bool may_be_ordinal() const { return bullet.empty() && form == "." && !is_letter; }
   };
@@ -75,17 +76,17 @@ class SentenceScan {
   void find_enclosed();
   bool encloses(size_t closer) const;
   bool is_without_capitals();
-  bool begins_in_lower_case() const;
+  bool begins_in_lower_case();
   LanguageSet languages();
 
   std::string_view text_;
   LanguageSet languages_;
   const std::unordered_set<std::string>* words_;
-  size_t begin_ = 0;          // begin of the present sentence
-  size_t before_ = 0;         // begin of the sentence before it
-  std::optional<Item> item_;  // the item that it begins with
-  std::optional<std::vector<Span>> enclosed_;
-  std::optional<bool> is_without_capitals_;
+  size_t begin_ = 0;                           // begin of the present sentence
+  size_t before_ = 0;                          // begin of the sentence before it
+  std::optional<Item> item_;                   // the item that it begins with
+  std::optional<std::vector<Span>> enclosed_;  // in order; none is within another one
+  std::optional<bool> is_without_capitals_, begins_in_lower_case_;
 };
 
 }  // namespace v0

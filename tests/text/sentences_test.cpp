@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/tests/support/cpu_clock.h>
 #include <transmute/text/sentences.h>
+
+#include <chrono>
 
 namespace transmute {
 namespace {
@@ -131,6 +134,23 @@ TEST(Sentences, AreThoseOfTheLanguageByAnyOfItsNames) {
   EXPECT_EQ(language_code("zh"), "zh");
   EXPECT_EQ(language_code("xx"), "");
   EXPECT_EQ(language_code(""), "");
+}
+
+// Each would take seconds or minutes if every mark or space looked at all of the text.
+TEST(Sentences, OfLongTextsAreFoundAtOnce) {
+  constexpr size_t kBytes = 200'000;
+  const std::vector<std::pair<std::string, std::string>> kTexts{{"1) a", " "},
+                                                                {"1." + std::string(kBytes / 2, ' '), "a 2. "},
+                                                                {"", "A. "},
+                                                                {std::string(kBytes / 2, '1'), "! a"},
+                                                                {"", "(a! b), "}};
+  for (const auto& [begin, part] : kTexts) {
+    std::string text = begin;
+    while (text.size() < kBytes) text += part;
+    const auto start = testing::CpuClock::now();
+    sentences("en", text + " B");
+    EXPECT_LT(std::chrono::duration<double>(testing::CpuClock::now() - start).count(), 2) << part;
+  }
 }
 
 TEST(Sentences, KeepWhatStandsBetweenThemButInChineseAndJapanese) {

@@ -51,9 +51,11 @@ size_t printf_end(std::string_view text, size_t at) {
 size_t braces_end(std::string_view text, size_t at) {
   size_t next = at;
   if (text[next] == '$') ++next;
-  const size_t open = skip(text, next, [](char c) { return c == '{'; });
+  constexpr size_t kMostBraces = 2;
+  // No more than tells whether there are too many, since the next brace asks again.
+  const size_t open = skip(text.substr(0, next + kMostBraces + 1), next, [](char c) { return c == '{'; });
   const size_t braces = open - next;
-  if (braces == 0 || braces > 2) return at;
+  if (braces == 0 || braces > kMostBraces) return at;
   const size_t name = skip(text, open, is_name);
   const size_t close = skip(text, name, [](char c) { return c == '}'; });
   return close - name >= braces ? name + braces : at;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/tests/support/cpu_clock.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/checks/expectations.h>
 #include <transmute/text/checks/kept_text.h>
 
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -32,6 +34,13 @@ TEST(KeptText, IsFoundWhereItStands) {
     found.push_back(text.substr(kept.span.first, kept.span.second - kept.span.first));
   EXPECT_EQ(found, (std::vector<std::string>{"%s", "%1$-5.2f", "a.b@example.com", "https://x.org/a?b=1&c", "{0}",
                                              "{{x}}", "${y}", "😀", "👍🏽", "🇩🇪"}));
+}
+
+// Each brace looked at all that follow it.
+TEST(KeptText, OfManyBracesIsFoundAtOnce) {
+  const auto start = testing::CpuClock::now();
+  EXPECT_EQ(checks::kept_text_in(std::string(200'000, '{') + "x}}").size(), 1U);
+  EXPECT_LT(std::chrono::duration<double>(testing::CpuClock::now() - start).count(), 2);
 }
 
 TEST(Checks, MissKeptTextThatIsGoneOrIsThereTooRarely) {
