@@ -51,8 +51,8 @@ std::string name_of(const std::string& tag) {
   return tag.substr(begin, end - begin);
 }
 
-// True if the text has letters outside of these tags.
-bool has_letters(const std::string& text, const std::vector<InlineTag>& tags) {
+// True if the text has such a character outside of these tags.
+bool has_character(const std::string& text, const std::vector<InlineTag>& tags, UBool (*is_such)(UChar32)) {
   auto tag = tags.begin();
   const auto size = static_cast<int32_t>(text.size());
   for (int32_t at = 0; at < size;) {
@@ -62,7 +62,7 @@ bool has_letters(const std::string& text, const std::vector<InlineTag>& tags) {
     }
     UChar32 c = 0;
     U8_NEXT(text.data(), at, size, c);
-    if (c >= 0 && u_isalpha(c) != 0) return true;
+    if (c >= 0 && is_such(c) != 0) return true;
   }
   return false;
 }
@@ -71,6 +71,7 @@ bool has_letters(const std::string& text, const std::vector<InlineTag>& tags) {
 TagRole role_of(ProtectedKind kind, char first) {
   if (first == '\\' || (first == '&' && kind == ProtectedKind::placeholder)) return TagRole::markup;
   if (kind == ProtectedKind::argument) return TagRole::argument;
+  if (kind == ProtectedKind::marker) return TagRole::marker;
   return kind == ProtectedKind::accelerator ? TagRole::accelerator : TagRole::text;
 }
 
@@ -146,9 +147,11 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
     if (is_new && (next == found.end() || tag.begin + tag.length <= next->begin)) all.push_back(tag);
   }
   all.insert(all.end(), next, found.end());
-  if (!has_spans || has_letters(text, all)) return all;
+  if (has_character(text, all, has_spans ? u_isalpha : u_isalnum)) return all;  // numbers may have to be translated
   const size_t first = space_end(text, 0, text.size());
-  return {{first, space_begin(text, first, text.size()) - first, InlineTag::Kind::empty, TagRole::text}};
+  const ProtectedSpan whole{first, space_begin(text, first, text.size()) - first};
+  if (!has_spans && (whole.length == 0 || !is_protected(whole))) return all;
+  return {{whole.begin, whole.length, InlineTag::Kind::empty, TagRole::text}};
 }
 
 TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& tags, std::vector<std::string> unknown)

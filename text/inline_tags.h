@@ -34,8 +34,8 @@ bool ends_line(const std::string& text, const InlineTag& tag);
 /// The tags of a text, in order; no two overlap. Takes linear time.
 std::vector<InlineTag> inline_tags(const std::string& text);
 
-/// The tags and the protected spans outside of tags, in order. If nothing else of the text has letters, there is
-/// nothing to translate: the text is one span.
+/// The tags and the protected spans outside of tags, in order. If nothing else of the text has letters, or no part of
+/// it has letters or digits, there is nothing to translate: the text is one span.
 /// @param has_tags whether to look for tags
 /// @param is_protected whether a span is to be protected
 std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,

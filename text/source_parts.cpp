@@ -3,15 +3,19 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/text/aligned_words.h>
 #include <transmute/text/readable_case.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/split_ids.h>
 #include <transmute/tokenizer/truecase.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -37,7 +41,7 @@ std::vector<std::string> unknown_text(const std::string& text, const SegmentedTe
   for (size_t token = 0; token < tokens.ids.size() && unknown.size() < kMostUnknown; ++token) {
     if (tokens.ids[token] != special_ids::kUnknown) continue;
     const auto [begin, end] = tokens.spans[token];
-    const size_t first = std::min(text.find_first_not_of(' ', begin), end);
+    const size_t first = space_end(text, begin, end);
     std::string surface = text.substr(first, end - first);
     if (std::find(unknown.begin(), unknown.end(), surface) == unknown.end()) unknown.push_back(std::move(surface));
   }
@@ -50,7 +54,8 @@ std::string gap_before(const std::string& plain, size_t content, const std::vect
   if (before.empty()) return "";
   if (content > 0 || plain.empty() || before.back().plain.empty()) return " ";
   const std::string& last = before.back().plain;
-  const bool is_cut_word = static_cast<unsigned char>(last.back()) < 0x80 && last.back() != ' ' &&
+  const bool is_cut_word = static_cast<unsigned char>(last.back()) < 0x80 &&
+                           space_begin(last, 0, last.size()) == last.size() &&
                            static_cast<unsigned char>(plain.front()) < 0x80;
   return is_cut_word ? "" : " ";
 }
@@ -87,7 +92,7 @@ std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string&
     const auto last = first + static_cast<std::ptrdiff_t>(of_part.size());
     const size_t end = last != spans.end() ? std::max(begin, last->first) : text.size();
     std::string plain = text.substr(begin, end - begin);
-    const size_t content = std::min(plain.find_first_not_of(' '), plain.size());
+    const size_t content = space_end(plain, 0, plain.size());
     std::string gap = gap_before(plain, content, parts);
     plain.erase(0, content);
     parts.push_back({number, std::move(plain), std::move(of_part), {first, last}, source.tag});
@@ -144,12 +149,32 @@ bool stays_whole(size_t text, const TranslationOptions& options) {
   return SentenceSplitter(options.target_language).spans(options.target_prefixes[text]).size() > 1;
 }
 
+// The sentences that are translated. A model that reads only marks, such as the full stop after a placeholder that was
+// taken out, invents words. Marks alone therefore belong to a neighbor on their line.
+std::vector<Sentence> with_words(std::string_view text, const std::vector<ByteSpan>& spans) {
+  std::vector<Sentence> sentences;
+  bool was_wordless = false;
+  for (const auto& [begin, end] : spans) {
+    const bool is_wordless = sentence_characters::all_characters(text.substr(begin, end - begin),
+                                                                 [](UChar32 c) { return u_isalnum(c) == 0; });
+    const size_t before = sentences.empty() ? begin : sentences.back().span.second;
+    const bool is_on_line = text.substr(before, begin - before).find_first_of("\r\n") == std::string_view::npos;
+    if (!sentences.empty() && is_on_line && (is_wordless || was_wordless)) {
+      sentences.back().span.second = end;
+      was_wordless = is_wordless && was_wordless;
+    } else {
+      sentences.push_back({{begin, end}});
+      was_wordless = is_wordless;
+    }
+  }
+  return sentences;
+}
+
 SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
                   const TranslationOptions& options, const Glossary& glossary, const SentencesOf& sentences_of) {
   check_utf8(text, "text", number + 1);
   std::vector<Sentence> sentences;
-  if (sentences_of && !stays_whole(number, options))
-    for (const auto& span : sentences_of(number)) sentences.push_back({span});
+  if (sentences_of && !stays_whole(number, options)) sentences = with_words(text, sentences_of(number));
   if (sentences.size() <= 1) sentences = {{{0, text.size()}}};
   const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
   SourceText encoded;
@@ -195,7 +220,7 @@ SegmentedSource segment_source(const SubwordModel& tokenizer, const std::string&
   auto& [ids, pieces, spans] = source.tokens;
   if (!tokenizer.begins_with_tag(ids)) return source;
   source.tag = {ids.front()};
-  source.begin = std::min(text.find_first_not_of(' ', spans.front().second), text.size());
+  source.begin = space_end(text, spans.front().second, text.size());
   ids.erase(ids.begin());
   pieces.erase(pieces.begin());
   spans.erase(spans.begin());

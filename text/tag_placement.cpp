@@ -30,7 +30,7 @@ bool is_alnum_before(const std::string& text, size_t at) {
 }
 
 bool is_word(TagRole role) {
-  return role == TagRole::text || role == TagRole::argument;
+  return role == TagRole::text || role == TagRole::argument || role == TagRole::marker;
 }
 
 // Finds the places of the tags in one translation, and the words between which they are.

@@ -25,6 +25,7 @@ enum class TagRole {
   markup,       ///< <b> and the like, and placeholders that TranslationOptions::inline_tags takes out
   text,         ///< a word that is not translated, which is not glued to other words unless the source's is
   argument,     ///< likewise; arguments come in the order of the source
+  marker,       ///< likewise; the marker of an item at the start of the text
   accelerator,  ///< the & of &File, which is before a letter or a digit
 };
 

@@ -127,6 +127,29 @@ void check_demands_fit(const SourcePart& part, int64_t most_tokens) {
                                          demanded, most_tokens));
 }
 
+// Bytes of the plain text at which sentences end: at each <br> and before each further item of a list. The plain text
+// lacks the marker of the first item, but a "2)" begins an item only after a "1)".
+std::vector<size_t> line_ends_of(const TaggedText& tagged, const SentenceSplitter& splitter) {
+  std::vector<size_t> ends = tagged.line_ends();
+  const TagSource& source = tagged.source();
+  if (source.tags.empty() || source.tags.front().role != TagRole::marker) return ends;
+  const auto text_of = [&](const ByteSpan& span) { return source.text.substr(span.first, span.second - span.first); };
+  const std::string marker = text_of(source.tags.front().opening);
+  std::string text = source.plain;
+  std::vector<size_t> places;  // of the marker and of its like, which the vocabulary may lack
+  for (const TagSource::Tag& tag : source.tags) {
+    if (text_of(tag.opening) != marker) continue;
+    places.push_back(tag.content.first + places.size() * marker.size());
+    text.insert(places.back(), marker);
+  }
+  for (const auto& [begin, end] : splitter.spans(text)) {
+    const auto before = std::lower_bound(places.begin(), places.end(), end) - places.begin();
+    ends.push_back(end - static_cast<size_t>(before) * marker.size());
+  }
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
 }  // namespace
 
 TranslationEngine::TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for)
@@ -192,7 +215,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   }
   const SentenceSplitter splitter = splitter_for(given);
   const SentencesOf sentences_of = [&](size_t text) {
-    return splitter.spans(plain[text], glossary, tagged[text].line_ends());
+    return splitter.spans(plain[text], glossary, line_ends_of(tagged[text], splitter));
   };
   SourceTexts sources = encode_texts(tokenizer_.source(), plain, options, glossary, parallel_for_,
                                      splits_sentences(given) ? sentences_of : nullptr);

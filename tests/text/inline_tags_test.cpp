@@ -104,6 +104,17 @@ TEST(InlineTags, ThatStandForTheNextArgumentStayInOrder) {
   EXPECT_EQ(moved("was %s copied to %d disk"), "%s Platte %d kopiert");
 }
 
+TEST(InlineTags, TakeOutATextWithoutLettersAndDigits) {
+  const auto plain_of = [](const std::string& text, bool is_protected = true) {
+    return TaggedText(text, tags_and_spans(text, true, [&](const ProtectedSpan&) { return is_protected; }, {})).plain();
+  };
+  for (const char* text : {"...", "-----", "?!", "<b>***</b>", "。。。"}) {
+    EXPECT_EQ(plain_of(text), "") << text;
+    EXPECT_NE(plain_of(text, false), "") << text << " is a term of the glossary";
+  }
+  for (const char* text : {"12:30", "a.", "٣", " ", ""}) EXPECT_EQ(plain_of(text), text);
+}
+
 TEST(InlineTags, OfProtectedWordsAreNotGluedToOtherWords) {
   const auto placed = [](const std::string& source, const std::string& target,
                          const std::vector<std::vector<float>>& rows) {

@@ -125,12 +125,27 @@ TEST_F(SourcePartsOfTexts, KnowWhatStandsBetweenThem) {
   EXPECT_THAT(gaps(sentences({"The red house.  The old train.\n\tThe river!"})), ElementsAre("", "  ", "\n\t"));
   EXPECT_THAT(gaps(sentences({"一。二。"})), ElementsAre("", " "));
   TranslationOptions options;
+  options.max_source_tokens = static_cast<int64_t>(ids("the red house").size());
+  for (const std::string space : {" ", "\t", "\n", " \u3000"})
+    EXPECT_THAT(gaps(parts({"the red house" + space + "the red house"}, options)), ElementsAre("", " ")) << space;
   options.max_source_tokens = 6;
   const SourceTexts address = parts({"http://example.org/a1b2c3d4e5f6a7b8c9d0"}, options);
   EXPECT_GT(address.at(0).parts.size(), 2U);
   std::string joined;
   for (const SourcePart& part : address.at(0).parts) joined += (joined.empty() ? "" : part.gap) + part.plain;
   EXPECT_EQ(joined, "http://example.org/a1b2c3d4e5f6a7b8c9d0");
+}
+
+TEST_F(SourcePartsOfTexts, HaveWords) {
+  const auto plain = [&](const std::string& text) {
+    const SourceTexts sources = sentences({text});
+    std::vector<std::string> found;
+    for (const SourcePart& part : sources.at(0).parts) found.push_back(part.plain);
+    return found;
+  };
+  EXPECT_THAT(plain(". The train. The house."), ElementsAre(". The train.", "The house."));
+  EXPECT_THAT(plain("The train! * ! * ! The house."), ElementsAre("The train! * ! * !", "The house."));
+  EXPECT_THAT(plain("The train.\n*\nThe house."), ElementsAre("The train.", "*", "The house."));
 }
 
 TEST_F(SourcePartsOfTexts, AreOneTextWhereThePrefixHasSeveralSentences) {

@@ -177,6 +177,28 @@ TEST_F(Engine, KeepsTheMarkerBeforeALine) {
   }
 }
 
+TEST_F(Engine, TranslatesEachItemOfALineByItself) {
+  TokenizerOptions bytes = testing::tiny_tokenizer_options();
+  bytes.byte_fallback = true;
+  bytes.vocab_size = 330;
+  const Tokenizer complete = testing::tiny_tokenizer(bytes);
+  const TranslationEngine engine = testing::engine_of(testing::tiny_transformer(complete, 6), complete);
+  const auto parts_of = [&](const std::string& text) { return engine.translate({text}, few_tokens()).at(0).parts; };
+  EXPECT_EQ(parts_of("1) the red house 2) the old train 3) the river"), 3);
+  EXPECT_EQ(parts_of(" a) the red house b) the old train"), 2);
+  EXPECT_EQ(parts_of("• the red house • the old train"), 2);
+  EXPECT_EQ(parts_of("- the red house. The old train 2) is near."), 2);
+  EXPECT_EQ(parts_of("- the red house - the old train"), 1);
+  EXPECT_EQ(translate({"• the red house • the old train"}, few_tokens()).at(0).parts, 2)
+      << "the vocabulary lacks both bullets";
+}
+
+TEST_F(Engine, InventsNothingForTextWithoutWords) {
+  for (const char* text : {"...", "-----", "%s ..."})
+    EXPECT_EQ(translate({text}, few_tokens()).at(0).hypotheses.at(0).text, text);
+  EXPECT_EQ(translate({"{name}. the red house is near."}, few_tokens()).at(0).parts, 1);
+}
+
 TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
   const Translation found = translate({"the red Дом is near."}, few_tokens()).at(0);
   EXPECT_THAT(found.hypotheses.at(0).text, HasSubstr("Дом"));
