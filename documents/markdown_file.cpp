@@ -93,7 +93,7 @@ bool is_line_of_extension(std::string_view line) {
          (line.substr(0, 2) == "[^" && length > 0 && line[length - 1] == ':');
 }
 
-// What is translated as one text: a paragraph, a line of it that ends with a break, or a cell.
+// A text to translate: a paragraph, a line of it that ends with a break, or a cell.
 struct MarkdownText {
   size_t begin, end;
   TextMarkup markup = {};

@@ -89,8 +89,8 @@ class XliffSourceReader {
   }
   size_t last_of(size_t i) const { return tokens_[i].kind == XmlToken::Kind::start ? tokens_[i].partner : i; }
 
-  // What a tag begins or ends for another one to end or begin: <bpt> and <ept>, <bx> and <ex>, <sc> and <ec>, and the
-  // START_… and CLOSE_… of Angular. The first is true for a tag that begins it.
+  // The key that a tag shares with the other one of its pair: <bpt> and <ept>, <bx> and <ex>, <sc> and <ec>, and the
+  // START_… and CLOSE_… of Angular. The first is true for the tag that begins the pair.
   std::optional<std::pair<bool, std::string>> half_of_pair(const XmlToken& token) const {
     const std::string_view tag = token.in(xml_), name = token.local_name(), id = xml_attribute(tag, "id");
     if (lists("bpt ept bx ex", std::string(name))) {

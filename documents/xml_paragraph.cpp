@@ -291,8 +291,8 @@ class ParagraphReader {
     items_.push_back(std::move(item));
   }
 
-  // What an element begins or ends, such as the range of a comment, a bookmark, an entry of an index. The first is
-  // true for one that begins it.
+  // The key that an element shares with the other end of its range: a comment's, a bookmark's, or that of an entry of
+  // an index. The first is true for the element that begins the range.
   std::optional<std::pair<bool, std::string>> half_of_range(const XmlMark& mark) const {
     const std::string_view bytes = source_.between(mark.begin, mark.end), tag = bytes.substr(0, bytes.find('>'));
     const std::string name = element_name(tag);
