@@ -2,6 +2,7 @@
 #include <transmute/training/learned_shortlist.h>
 
 #include <transmute/training/data/lexical_model.h>
+#include <transmute/training/run_text.h>
 #include <transmute/training/text_profile.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ ParallelText thinned_out(const ParallelText& text) {
 }  // namespace
 
 std::shared_ptr<const Shortlist> learn_shortlist(const TrainingConfig& config, const Tokenizer& tokenizer) {
-  const ParallelText text = tokenized(sample_training_text(config, kMostPairs), tokenizer);
+  const ParallelText text = tokenized(sample_training_text(config, kMostPairs), tokenizer, length_limits(config));
   const LexicalModel model(thinned_out(text), kShortlistIterations);
   const ShortlistOptions options;
   std::vector<Ids> translations(static_cast<size_t>(model.source_tokens()));

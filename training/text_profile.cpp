@@ -135,11 +135,14 @@ SentenceProfile learn_sentences(const std::vector<std::string>& lines, const std
   return profile;
 }
 
-ParallelText tokenized(const SampledText& text, const Tokenizer& tokenizer) {
+ParallelText tokenized(const SampledText& text, const Tokenizer& tokenizer, const LengthLimits& limits) {
   ParallelText tokens;
   for (size_t i = 0; i < text.sources.size(); ++i) {
-    tokens.source.add(tokenizer.source().encode(text.sources[i]));
-    tokens.target.add(tokenizer.target().encode(text.targets[i]));
+    const TokenizedPair pair{
+        tokenizer.source().encode(text.sources[i]), tokenizer.target().encode(text.targets[i]), {}};
+    if (!is_usable(pair, limits)) continue;
+    tokens.source.add(pair.source);
+    tokens.target.add(pair.target);
   }
   return tokens;
 }

@@ -29,8 +29,8 @@ struct SampledText {
 /// @throws std::runtime_error naming a file that cannot be read.
 SampledText sample_training_text(const TrainingConfig& config, size_t most);
 
-/// The pairs as token ids.
-ParallelText tokenized(const SampledText& text, const Tokenizer& tokenizer);
+/// The usable pairs as token ids.
+ParallelText tokenized(const SampledText& text, const Tokenizer& tokenizer, const LengthLimits& limits);
 
 /// Protected spans (see Protection) that the sources often have and the translations keep, most frequent first.
 std::vector<std::string> learned_spans(const SampledText& text);

@@ -9,6 +9,7 @@
 #include <transmute/training/data/lexical_model.h>
 #include <transmute/training/run_text.h>
 #include <transmute/training/source_signal.h>
+#include <transmute/training/text_profile.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,10 +35,10 @@ std::pair<std::string, size_t> most_frequent(const std::vector<std::string>& tex
   return found;
 }
 
-std::vector<std::string> by_dictionary(const SampledText& training, const Tokenizer& tokenizer,
+std::vector<std::string> by_dictionary(const ParallelText& training, const Tokenizer& tokenizer,
                                        const std::vector<std::string>& sources) {
   constexpr int64_t kIterations = 4;
-  const LexicalModel dictionary(tokenized(training, tokenizer), kIterations);
+  const LexicalModel dictionary(training, kIterations);
   std::vector<std::string> translations;
   for (const std::string& source : sources) {
     Ids target;
@@ -160,11 +161,15 @@ void explain(const FinishedTraining& training, double fit, double fit_of_diction
 
 }  // namespace
 
-std::vector<TrivialTranslations> trivial_translations(const SampledText& training, const Tokenizer& tokenizer,
-                                                      const std::vector<std::string>& sources) {
+std::vector<TrivialTranslations> trivial_translations(const TrainingConfig& config, const Tokenizer& tokenizer,
+                                                      const TranslatedText& text) {
+  if (text.hypotheses.size() < kFewestLines) return {};
+  const std::vector<std::string>& sources = text.sources;
+  const SampledText training = sample_training_text(config, kSampledPairs);
+  const ParallelText tokens = tokenized(training, tokenizer, length_limits(config));
   return {{"copying the source", sources},
           {"the most frequent target", std::vector<std::string>(sources.size(), most_frequent(training.targets).first)},
-          {"piece by piece (Model 1)", by_dictionary(training, tokenizer, sources)}};
+          {"piece by piece (Model 1)", by_dictionary(tokens, tokenizer, sources)}};
 }
 
 double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references,
@@ -198,12 +203,6 @@ bool has_diverged(const FinishedTraining& training) {
   const double margin = training.steps < kFewSteps ? 10 : 1.5;
   const double of_ignorance = std::log(static_cast<double>(training.tokenizer.target().size()));
   return !(training.loss < margin * of_ignorance);
-}
-
-std::vector<TrivialTranslations> trivial_translations(const TrainingConfig& config, const Tokenizer& tokenizer,
-                                                      const TranslatedText& text) {
-  if (text.hypotheses.size() < kFewestLines) return {};
-  return trivial_translations(sample_training_text(config, kSampledPairs), tokenizer, text.sources);
 }
 
 Verdict judge(const FinishedTraining& training, const std::vector<TrivialTranslations>& trivial) {

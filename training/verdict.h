@@ -3,7 +3,6 @@
 
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/config.h>
-#include <transmute/training/text_profile.h>
 #include <transmute/training/validation.h>
 
 #include <string>
@@ -19,13 +18,9 @@ struct TrivialTranslations {
   std::vector<std::string> texts;
 };
 
-/// Translates `sources` by copying them, by the most frequent target of the training text, and piece by piece with a
-/// dictionary (see LexicalModel) that is learned from it. The latter is the last one.
-std::vector<TrivialTranslations> trivial_translations(const SampledText& training, const Tokenizer& tokenizer,
-                                                      const std::vector<std::string>& sources);
-
-/// The same for a config's training text and the sources of translations; none if these are too few to be judged by.
-/// Reads the training text.
+/// Translates the sources of `text` by copying them, by the most frequent target of the config's training text, and
+/// piece by piece with a dictionary (see LexicalModel) that is learned from it. The latter is the last one. There are
+/// none if the translations of `text` are too few to be judged by.
 std::vector<TrivialTranslations> trivial_translations(const TrainingConfig& config, const Tokenizer& tokenizer,
                                                       const TranslatedText& text);
 

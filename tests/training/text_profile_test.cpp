@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
 
 #include <string>
 #include <vector>
@@ -38,6 +39,22 @@ TEST(LearnedSpans, MayBeMissingFromOneTranslationIn20) {
   EXPECT_THAT(learned_spans(text), ElementsAre("%s"));
   add(text, 1, "%s", "nothing");
   EXPECT_THAT(learned_spans(text), IsEmpty());
+}
+
+TEST(TokenizedSample, LacksThePairsThatTrainingLeavesOut) {
+  const Tokenizer tokenizer = testing::tiny_tokenizer();
+  const Ids source = tokenizer.source().encode("the red house."), target = tokenizer.target().encode("das rote Haus.");
+  SampledText text;
+  add(text, 1, "the red house.", "das rote Haus.");
+  add(text, 1, "the red house. the red house.", "das rote Haus.");
+  add(text, 1, "the red house.", "das rote Haus. das rote Haus.");
+  add(text, 1, "", "das rote Haus.");
+  add(text, 1, "the red house.", "");
+  const LengthLimits limits{static_cast<int64_t>(source.size()), static_cast<int64_t>(target.size())};
+  const ParallelText tokens = tokenized(text, tokenizer, limits);
+  ASSERT_EQ(tokens.size(), 1U);
+  EXPECT_EQ(tokens.source.total_tokens(), source.size());
+  EXPECT_EQ(tokens.target.total_tokens(), target.size());
 }
 
 using ::testing::UnorderedElementsAre;

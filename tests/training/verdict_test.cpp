@@ -93,8 +93,7 @@ TEST_F(TrainedModel, IsWorthSomethingWhereItBeatsTrivialTranslators) {
 
 TEST_F(TrainedModel, IsComparedWithADictionaryOfTheTrainingText) {
   const auto fit_of_dictionary = [&] {
-    const SampledText text = sample_training_text(config_, 1000);
-    const std::vector<TrivialTranslations> trivial = trivial_translations(text, *tokenizer_, translated_.sources);
+    const std::vector<TrivialTranslations> trivial = trivial_translations(config_, *tokenizer_, translated_);
     EXPECT_EQ(trivial.front().texts, translated_.sources);
     return fit_to_own_lines(trivial.back().texts, translated_.references.front());
   };

@@ -60,15 +60,16 @@ class PairReader {
   std::unique_ptr<TextFileReader> source_, alignment_;  // null where there is none
 };
 
+enum class Sides { target, both };
+
 // The count for the reason why a pair is left out; null if it is kept.
-int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, const LengthLimits& limits,
-                        LeftOut& left_out) {
-  const bool lacks_source = pair.source.empty() && !files.source.empty();
+int64_t* reason_against(const TokenizedPair& pair, Sides sides, const LengthLimits& limits, LeftOut& left_out) {
+  const bool lacks_source = pair.source.empty() && sides == Sides::both;
   if (lacks_source || pair.target.empty()) return &left_out.empty;
   if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) return &left_out.long_source;
   if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) return &left_out.long_target;
   const auto [shorter, longer] = std::minmax({pair.source.size(), pair.target.size()});
-  if (limits.ratio > 0 && !files.source.empty() &&
+  if (limits.ratio > 0 && sides == Sides::both &&
       static_cast<double>(longer) > limits.ratio * static_cast<double>(shorter))
     return &left_out.unequal;
   return nullptr;
@@ -107,7 +108,7 @@ void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer,
   SegmentedText target = tokenizer.target().segment(pair.target_text);
   pair.tokens.source = std::move(source.ids);
   pair.tokens.target = std::move(target.ids);
-  if (LeftOut uncounted; reason_against(pair.tokens, files, limits, uncounted) != nullptr) {
+  if (!is_usable(pair.tokens, limits)) {
     // Two long words would have more links than fit into memory. Without pieces, the alignment is only checked.
     source.spans.clear();
     target.spans.clear();
@@ -171,10 +172,16 @@ bool TextFileReader::next(std::string& line) {
   return true;
 }
 
+bool is_usable(const TokenizedPair& pair, const LengthLimits& limits) {
+  LeftOut uncounted;
+  return reason_against(pair, Sides::both, limits, uncounted) == nullptr;
+}
+
 LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                        WorkerCrew& workers, const std::function<void(const TokenizedPair&)>& take) {
   PairReader reader(files);
   const std::optional<int64_t> tag = tag_of(files, tokenizer);
+  const Sides sides = files.source.empty() ? Sides::target : Sides::both;
   std::mutex reading;
   size_t chunks = 0;
   bool ended = false;
@@ -202,7 +209,7 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
         }
         const bool taken = turns.take(number, [&] {
           for (size_t i = 0; i < count; ++i) {
-            if (int64_t* reason = reason_against(chunk[i].tokens, files, limits, left_out)) {
+            if (int64_t* reason = reason_against(chunk[i].tokens, sides, limits, left_out)) {
               ++*reason;
             } else {
               take(chunk[i].tokens);

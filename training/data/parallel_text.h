@@ -81,7 +81,7 @@ struct TextFile {
 /// Goes through a TextFile.
 class TextFileReader {
  public:
-  explicit TextFileReader(const TextFile& file) : file_(file), reader_(file.path) {}
+  explicit TextFileReader(const TextFile& file, const LineRules& rules = {}) : file_(file), reader_(file.path, rules) {}
   /// @throws as LineReader::next, and std::runtime_error naming a line without that column.
   bool next(std::string& line);
   int64_t line_number() const { return reader_.line_number(); }
@@ -113,6 +113,9 @@ struct TextFiles {
   /// The languages of the pair of files `i`; empty for one language pair.
   std::string languages_of(size_t i) const { return languages.empty() ? "" : languages[i]; }
 };
+
+/// True if both sides of a pair have content and are within the limits. tokenize_files leaves out the others.
+bool is_usable(const TokenizedPair& pair, const LengthLimits& limits);
 
 /// Reads and tokenizes aligned files with all workers, a few thousand lines at a time in memory, and hands over
 /// each pair that is not left out, one after the other in the files' order, whatever the number of workers.
