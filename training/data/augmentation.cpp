@@ -110,8 +110,14 @@ std::optional<Augmenter::Pair> Augmenter::augment(const Ids& source, const Ids& 
   const Texts texts{tokenizer_.source().decode(source), tokenizer_.target().decode(target)};
   const Texts now = changed(texts, augmentation, key);
   if (now == texts) return {};
-  return Pair{now.first == texts.first ? source : tokenizer_.source().encode(now.first),
-              now.second == texts.second ? target : tokenizer_.target().encode(now.second)};
+  Pair pair{source, target};
+  if (now.first != texts.first) {
+    pair.source = tokenizer_.source().encode(now.first);
+    // The text of the tokens lacks the tag of the target language.
+    if (tokenizer_.source().begins_with_tag(source)) pair.source.insert(pair.source.begin(), source.front());
+  }
+  if (now.second != texts.second) pair.target = tokenizer_.target().encode(now.second);
+  return pair;
 }
 
 std::string with_typos(const std::string& text, uint64_t key) {

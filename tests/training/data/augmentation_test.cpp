@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -104,6 +105,20 @@ TEST_F(Augmented, PairsWithUnknownTokensStay) {
     EXPECT_FALSE(augmenter.augment(unknown, known, mix(key)));
     EXPECT_FALSE(augmenter.augment(known, unknown, mix(key)));
   }
+}
+
+TEST_F(Augmented, SourcesKeepTheTagOfTheirTargetLanguage) {
+  TokenizerOptions options = testing::tiny_tokenizer_options();
+  options.languages = {"de", "fr"};
+  const Tokenizer tokenizer = testing::tiny_tokenizer(options);
+  const Augmenter augmenter(tokenizer, augmentations_of({"punctuation"}));
+  const Ids source = tokenizer.source().encode(">>de<< the red house is near.");
+  const Ids target = tokenizer.target().encode("das rote Haus ist nah.");
+  ASSERT_EQ(source.front(), tokenizer.source().language("de"));
+  std::optional<Augmenter::Pair> pair;
+  for (uint64_t key = 0; !pair && key < kDraws; ++key) pair = augmenter.augment(source, target, mix(key));
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair->source, tokenizer.source().encode(">>de<< the red house is near"));
 }
 
 TEST(Typos, AreAFunctionOfTextAndKey) {
