@@ -102,8 +102,8 @@ void Preparation::learn(std::vector<TextPair> sample) {
 }
 
 void Preparation::read_excluded() {
-  for (const std::string& path : options_.exclude) {
-    LineReader reader(path, {InvalidUtf8::replace, kMaxLineBytes});
+  for (const TextFile& file : options_.exclude) {
+    TextFileReader reader(file, {InvalidUtf8::replace, kMaxLineBytes});
     for (std::string line; reader.next(line);) {
       mend_encoding(line);
       const std::string key = near_duplicate_key(line);

@@ -8,6 +8,7 @@
 #include <transmute/preparation/rules.h>
 #include <transmute/preparation/seen_texts.h>
 #include <transmute/preparation/word_alignment.h>
+#include <transmute/training/data/parallel_text.h>
 
 #include <array>
 #include <cstddef>
@@ -25,7 +26,7 @@ inline namespace v0 {
 struct PreparationOptions {
   std::vector<PairInput> inputs;            ///< read one after the other
   PairReaderOptions reading;                ///< their languages and columns
-  std::vector<std::string> exclude;         ///< files of texts, one a line, that no pair may have on either side
+  std::vector<TextFile> exclude;            ///< files of texts, one a line, that no pair may have on either side
   RuleOptions rules;                        ///< limits, and which rules are on
   std::optional<double> min_alignment;      ///< the lowest AlignmentScore; without one, the sample's thresholds
   PairCosts cross_entropy;                  ///< costs of pairs by models of both directions; none: that rule is off

@@ -17,6 +17,7 @@
 #include <transmute/programs/shared/stream_flags.h>
 #include <transmute/programs/shared/translator_flags.h>
 #include <transmute/training/config.h>
+#include <transmute/training/initial_model.h>
 #include <transmute/training/run_text.h>
 #include <transmute/translation/translator.h>
 
@@ -67,6 +68,7 @@ class ExtendedConfig {
     schema_.read_file(arguments.config);
     if (config_.is_language_model())
       throw std::invalid_argument("--config " + arguments.config + ": is of a language model, which has no source");
+    transmute::take_network_of_initial_model(config_, schema_);
     config_.check();
     // The files of the text as it was: the rest adds to it.
     files_ = transmute::train_files(config_);
@@ -78,19 +80,15 @@ class ExtendedConfig {
     data.train_pairs.push_back(fs::absolute(arguments.file(kPairsFile)).lexically_normal().string());
     if (!data.train_alignments.empty()) data.train_alignments.emplace_back();
     add_languages(arguments);
-    std::vector<std::string>& symbols = config_.model.tokenizer.user_defined_symbols;
-    if (!arguments.tag.empty() && std::find(symbols.begin(), symbols.end(), arguments.tag) == symbols.end())
-      symbols.push_back(arguments.tag);
+    add_tag(arguments.tag);
     config_.check();
   }
 
   /// The files of the validation text, which no pair may repeat.
-  std::vector<std::string> validation_files() const {
-    std::vector<std::string> paths;
-    for (const auto* side : {&valid_.source, &valid_.target})
-      for (const transmute::TextFile& file : *side)
-        if (!file.column) paths.push_back(file.path);
-    return paths;
+  std::vector<transmute::TextFile> validation_files() const {
+    std::vector<transmute::TextFile> files = valid_.source;
+    files.insert(files.end(), valid_.target.begin(), valid_.target.end());
+    return files;
   }
 
   /// Sets how often an epoch reads each of the new pairs. `weight` 0: so that they are at most as many as the others.
@@ -110,6 +108,13 @@ class ExtendedConfig {
                                       : "the configuration has data.train_languages; name the pair of languages that "
                                         "the new pairs are in, such as --languages en-de");
     if (!arguments.languages.empty()) languages.push_back(arguments.languages);
+  }
+
+  // The vocabulary of an initial model takes no more pieces: a tag that it lacks is several of them.
+  void add_tag(const std::string& tag) {
+    std::vector<std::string>& symbols = config_.model.tokenizer.user_defined_symbols;
+    if (tag.empty() || !config_.training.initialize_from.empty()) return;
+    if (std::find(symbols.begin(), symbols.end(), tag) == symbols.end()) symbols.push_back(tag);
   }
 
   // The number of pairs that an epoch reads of the other text.
@@ -238,7 +243,7 @@ void translate(const Arguments& arguments, const std::vector<std::string>& facts
 }
 
 // Writes the pairs that keep the rules of prepare, with the tag before their sources.
-int64_t filter(const Arguments& arguments, const std::vector<std::string>& excluded) {
+int64_t filter(const Arguments& arguments, const std::vector<transmute::TextFile>& excluded) {
   const auto start = std::chrono::steady_clock::now();
   transmute::PreparationOptions options;
   options.inputs = {{arguments.file(kTranslationsFile), ""}};

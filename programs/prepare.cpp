@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/preparation/preparation.h>
 #include <transmute/preparation/report.h>
@@ -29,7 +28,7 @@ namespace {
 using transmute::Rule;
 
 struct Arguments {
-  std::vector<std::string> source, target, pairs;
+  std::vector<std::string> source, target, pairs, exclude;
   std::vector<int64_t> columns{1, 2};
   std::string output, output_source, output_target, alignments, dropped, report, counts;
   std::vector<std::string> keep;
@@ -61,6 +60,7 @@ transmute::PreparationOptions options_of(const Arguments& arguments) {
     throw std::invalid_argument("--output excludes --output-source and --output-target");
   transmute::check_language("--source-language", options.reading.source_language);
   transmute::check_language("--target-language", options.reading.target_language);
+  options.exclude.assign(arguments.exclude.begin(), arguments.exclude.end());
   options.reading.source_column = static_cast<size_t>(arguments.columns[0] - 1);
   options.reading.target_column = static_cast<size_t>(arguments.columns[1] - 1);
   const std::vector<std::string> names = rule_names();
@@ -101,7 +101,7 @@ void check_outputs(const Arguments& arguments) {
   add_all("--source", arguments.source);
   add_all("--target", arguments.target);
   add_all("--pairs", arguments.pairs);
-  add_all("--exclude", arguments.options.exclude);
+  add_all("--exclude", arguments.exclude);
   const std::vector<transmute::NamedInput> outputs{{"--output", arguments.output},
                                                    {"--output-source", arguments.output_source},
                                                    {"--output-target", arguments.output_target},
@@ -119,17 +119,17 @@ void check_outputs(const Arguments& arguments) {
   }
 }
 
+// Opens an output before the work begins, because it may fail. Null without a path.
+std::unique_ptr<transmute::Output> open_output(const std::string& path) {
+  return path.empty() ? nullptr : std::make_unique<transmute::Output>(path);
+}
+
 // The destination of the pairs: one file of two columns, two files, or none.
 class PairOutput {
  public:
-  explicit PairOutput(const Arguments& arguments) {
-    if (!arguments.output_source.empty()) {
-      source_ = std::make_unique<transmute::Output>(arguments.output_source);
-      target_ = std::make_unique<transmute::Output>(arguments.output_target);
-    } else if (!arguments.output.empty()) {
-      source_ = std::make_unique<transmute::Output>(arguments.output);
-    }
-  }
+  explicit PairOutput(const Arguments& arguments)
+      : source_(open_output(arguments.output_source.empty() ? arguments.output : arguments.output_source)),
+        target_(open_output(arguments.output_target)) {}
   void write(const transmute::TextPair& pair) {
     constexpr size_t kBlockBytes = 1 << 16;
     sources_ += pair.source + (target_ ? "\n" : "\t");
@@ -183,11 +183,9 @@ int prepare(const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
   transmute::ProgressLine line;
-  PairOutput output(arguments);  // now rather than later, if it cannot be
-  std::unique_ptr<transmute::Output> dropped;
-  if (!arguments.dropped.empty()) dropped = std::make_unique<transmute::Output>(arguments.dropped);
-  std::unique_ptr<transmute::Output> alignments;
-  if (!arguments.alignments.empty()) alignments = std::make_unique<transmute::Output>(arguments.alignments);
+  PairOutput output(arguments);
+  const auto dropped = open_output(arguments.dropped), alignments = open_output(arguments.alignments);
+  const auto report = open_output(arguments.report), counts = open_output(arguments.counts);
   options.aligns = alignments != nullptr;
   options.cross_entropy = open_models(arguments);
   transmute::Preparation preparation(std::move(options), workers, shown_on(line));
@@ -202,18 +200,17 @@ int prepare(const Arguments& arguments) {
                                      pair.pair.target));
       });
   line.clear();
-  if (outcome.kept == 0)
-    throw std::runtime_error(fmt::format("none of {} is left, and nothing was written:\n{}",
-                                         transmute::counted(outcome.read, "pair"),
-                                         preparation_summary(preparation, outcome, 0)));
-  output.finish();
-  if (dropped) dropped->finish();
-  if (alignments) alignments->finish();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!arguments.report.empty())
-    transmute::write_file_atomically(arguments.report, preparation_page(preparation, outcome, seconds));
-  if (!arguments.counts.empty())
-    transmute::write_file_atomically(arguments.counts, preparation_json(preparation, outcome, seconds));
+  if (outcome.kept == 0) {
+    std::cerr << preparation_summary(preparation, outcome, seconds);
+    throw std::runtime_error(
+        fmt::format("none of {} is left, and nothing was written", transmute::counted(outcome.read, "pair")));
+  }
+  output.finish();
+  if (report) report->write(preparation_page(preparation, outcome, seconds));
+  if (counts) counts->write(preparation_json(preparation, outcome, seconds));
+  for (const auto* file : {&dropped, &alignments, &report, &counts})
+    if (*file) (*file)->finish();
   if (preparation.options().rules.applies(Rule::language)) note_unknown_languages(preparation.expected());
   std::cerr << preparation_summary(preparation, outcome, seconds);
   return 0;
@@ -238,7 +235,7 @@ void declare_files(CLI::App& app, Arguments& arguments) {
       ->type_name("CODE");
   app.add_option("--target-language", arguments.options.reading.target_language, "the same for the target")
       ->type_name("CODE");
-  app.add_option("--exclude", arguments.options.exclude,
+  app.add_option("--exclude", arguments.exclude,
                  "test sets: pairs with one of these lines on either side are left out; one or more files")
       ->type_name("FILE");
   const auto add_output = [&](const char* flag, std::string& path, const char* about) {

@@ -73,8 +73,8 @@ class Output::RemovedBySignals {
  private:
   using Slot = std::atomic<const char*>;
   static_assert(Slot::is_always_lock_free);
-  static std::array<Slot, 4>& slots() {  // no program has more outputs
-    static std::array<Slot, 4> all{};
+  static std::array<Slot, 6>& slots() {  // no program has more outputs
+    static std::array<Slot, 6> all{};
     return all;
   }
   static void remove_and_end(int signal) {

@@ -92,6 +92,14 @@ TEST(Preparation, LeavesOutLinesOfTestSets) {
   EXPECT_THAT(prepared.dropped, ElementsAre("exclude: A cat.|Eine Katze."));
 }
 
+TEST(Preparation, LeavesOutTheTextOfOneColumnOfATestSet) {
+  const TemporaryFolder folder;
+  PreparationOptions options = options_for(folder, {{"A dog runs.", "Ein Hund rennt."}, {"A cat.", "Eine Katze."}});
+  write_text(folder / "test.tsv", "A dog runs.\tEine Katze.\n");
+  options.exclude = {TextFile(folder / "test.tsv", 1)};
+  EXPECT_THAT(prepare_pairs(options).dropped, ElementsAre("exclude: A cat.|Eine Katze."));
+}
+
 TEST(Preparation, WritesMendedText) {
   const TemporaryFolder folder;
   const Prepared prepared = prepare_pairs(options_for(folder, {{"for men", "fÃ¼r MÃ¤nner"}}));

@@ -57,6 +57,16 @@ TEST(PrepareProgram, WritesColumnsToStandardOutput) {
   EXPECT_EQ(outcome.output, "A dog.\tEin Hund.\nA cat.\tEine Katze.\nA dog.\tEin Hund.\n");
 }
 
+TEST(PrepareProgram, WritesReportsToStandardOutputAndPacked) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  const Outcome outcome = prepare(
+      {"--source", folder / "a.en", "--target", folder / "a.de", "--counts", "-", "--report", folder / "r.html.gz"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("\"kept\": 2"));
+  EXPECT_THAT(run_program_with({"gzip", "-dc", folder / "r.html.gz"}).output, HasSubstr("Nothing."));
+}
+
 TEST(PrepareProgram, WritesALineOfAlignmentsForEachKeptPair) {
   const TemporaryFolder folder;
   write_pairs(folder);
@@ -88,7 +98,8 @@ TEST(PrepareProgram, LeavesNoFileWhereItFails) {
   const Outcome none = prepare(
       {"--source", folder / "a.en", "--target", folder / "a.en", "--exclude", folder / "a.en", "-o", folder / "b"});
   EXPECT_EQ(none.exit_code, 1);
-  EXPECT_THAT(none.errors, HasSubstr("none of 4 pairs is left"));
+  EXPECT_THAT(none.errors, HasSubstr("kept 0 of 4 pairs"));
+  EXPECT_THAT(none.errors, HasSubstr("error: none of 4 pairs is left, and nothing was written\n"));
   EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en", "short.de"));
 }
 

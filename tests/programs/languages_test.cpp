@@ -126,6 +126,31 @@ TEST_F(Languages, BacktranslationsBecomeTextOfATraining) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "broken/translated.tsv")) << "which would pass for the whole";
 }
 
+TEST_F(Languages, BacktranslationsRepeatNoColumnOfTheValidationText) {
+  ASSERT_EQ(train("both", kBothDirections).exit_code, 0);
+  write_text(folder_ / "mono.de", read_text(folder_ / "data/valid.de"));
+  write_text(config_, "data:\n  folder: " + (folder_ / "data") +
+                          "\n  train_source: train.en\n  train_target: train.de\n  valid_pairs: valid.tsv\n");
+  ASSERT_EQ(shell("cd " + (folder_ / "data") + " && paste valid.en valid.de > valid.tsv").exit_code, 0);
+  const Outcome made = backtranslate("bt", {"--beam-size", "1"});
+  EXPECT_EQ(made.exit_code, 1);
+  EXPECT_THAT(made.errors, HasSubstr("none of the 60 back-translations is left"));
+}
+
+TEST_F(Languages, BacktranslationsAreForATrainingThatContinuesAModelToo) {
+  ASSERT_EQ(train("both", kBothDirections).exit_code, 0);
+  write_text(folder_ / "mono.de", read_text(folder_ / "data/train.de"));
+  write_text(config_, "data:\n  folder: " + (folder_ / "data") +
+                          "\n  train_source: train.en\n  train_target: train.de\n  train_languages: [en-de]\n"
+                          "training:\n  max_steps: 2\n  initialize_from: " +
+                          (folder_ / "both/model") + "\n");
+  const Outcome made = backtranslate("bt", {"--beam-size", "1", "--languages", "en-de"});
+  ASSERT_EQ(made.exit_code, 0) << made.errors;
+  EXPECT_THAT(read_text(folder_ / "bt/pairs.tsv"), StartsWith("<BT> "));
+  const Outcome trained = run_program_with(train_command(folder_ / "bt/config.yaml", folder_ / "with"));
+  EXPECT_EQ(trained.exit_code, 0) << trained.errors;
+}
+
 TEST_F(Languages, BacktranslationsNeedAConfigurationThatCanTakeThem) {
   write_text(folder_ / "mono.de", "Montag\n");
   std::filesystem::create_directory(folder_ / "both");
