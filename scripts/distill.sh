@@ -15,11 +15,12 @@ usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --out
 
 --source and --target: the training text, one file each, plain or gzipped. It replaces the config's data.train_source,
 data.train_target and data.train_pairs; where these name several files, give the config's data.train_weights and
-data.train_alignments anew with --set, for one pair of files. --teacher: a finished model of this language pair to take
-instead of training teachers; may be repeated, for models with one tokenizer. --rerank: each direction's translations are
-reranked by a model of the other one, those of --reverse-model by the first teacher. --set: further settings of all
-trainings. --tune: settings of the last one, which begins with the student and continues with the text alone; without
---tune, it is left out. The student is in FOLDER/student/model, the tuned student in FOLDER/tuned/model."
+data.train_alignments anew with --set, for one pair of files. The text is in one language pair, without
+data.train_languages. --teacher: a finished model of this language pair to take instead of training teachers; may be
+repeated, for models with one tokenizer. --rerank: each direction's translations are reranked by a model of the other
+one, those of --reverse-model by the first teacher. --set: further settings of all trainings. --tune: settings of the
+last one, which begins with the student and continues with the text alone; without --tune, it is left out. The student
+is in FOLDER/student/model, the tuned student in FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"
@@ -76,6 +77,8 @@ stamp=$("$programs/train" --config "$config" --print-config --set "data.train_pa
   --set "data.train_source=$(yaml "$source")" --set "data.train_target=$(yaml "$target")" || exit 1
   printf '%s\n' "${models[*]:-$teachers}"
   sha256sum <"$source"; sha256sum <"$target")
+! grep -qE '^  train_languages: \[[^]]' <<<"$stamp" ||
+  fail "distillation is for one language pair; leave out data.train_languages and data.valid_languages"
 set_lists=$(grep -E '^  train_(weights|alignments): \[[^]]' <<<"$stamp" || true)
 if ((given_models > 0)) && [[ -n $set_lists ]]; then
   fail "--teacher cannot be combined with data.train_weights or data.train_alignments"

@@ -123,6 +123,10 @@ void check_file(const std::string& path, const std::string& data_folder) {
     throw std::runtime_error(
         fmt::format("{}: is a pipe or a device; training reads its text several times, so write it to a file", path));
   }
+  if (errno == ENOTDIR)
+    throw std::runtime_error(fmt::format(
+        "{}: is within a file, not in a folder; training reads an archive only if it has one file, so unpack it",
+        path));
   const std::string error = std::strerror(errno);
   std::string where;
   if (fs::path(path).is_relative())

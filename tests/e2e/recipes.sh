@@ -133,6 +133,8 @@ said=$(distill) || fail "distill.sh again: $said"
 [[ $said != *training* ]] || fail "distill.sh trained again: $said"
 said=$(distill --tune training.warmup_steps=9) && fail "another --tune went into the same folder"
 expect "another --tune" "$said" "was begun with another --tune"
+said=$(distill --set 'data.train_languages=[en-de]') && fail "distill.sh translated without the tag of a language"
+expect "several languages" "$said" "leave out data.train_languages"
 said=$(distill --rerank) && fail "--rerank took translations that were not reranked"
 expect "--rerank" "$said" "was begun with another --rerank"
 

@@ -36,6 +36,12 @@ TEST_F(TrainingRefusal, NamesAMissingFile) {
   EXPECT_THAT(outcome.errors, HasSubstr("nowhere.en: cannot be opened"));
 }
 
+TEST_F(TrainingRefusal, SaysThatAFileWithinAnArchiveMustBeUnpacked) {
+  const Outcome outcome = train("run", {"data.train_source=train.de/train.en"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.de/train.en: is within a file"), HasSubstr("unpack it")));
+}
+
 TEST_F(TrainingRefusal, RefusesAnEmptyCorpus) {
   write_text(folder_ / "data/train.en", "");
   write_text(folder_ / "data/train.de", "");
