@@ -202,17 +202,19 @@ size_t escape_length(std::string_view text, size_t at) {
   return is_one_of(text, at + 1, "ntr0\"'\\") ? 2 : 0;
 }
 
-// True for white space, angle brackets, quotation marks and the punctuation of East Asia, which end an address.
+// True for white space, angle brackets, quotation marks, backticks and the punctuation of East Asia, which end an
+// address.
 bool ends_token(UChar32 c) {
   constexpr UChar32 kKatakanaMiddleDot = 0x30FB;  // between the words of a name
-  if (c < 0x80) return c >= 0 && std::string_view(" \t\r\n<>\"").find(static_cast<char>(c)) != std::string_view::npos;
+  if (c < 0x80) return c >= 0 && std::string_view(" \t\r\n<>\"`").find(static_cast<char>(c)) != std::string_view::npos;
   const auto width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
   const bool is_east_asian = width == U_EA_FULLWIDTH || width == U_EA_HALFWIDTH || width == U_EA_WIDE;
   return u_isUWhiteSpace(c) != 0 || has(c, UCHAR_QUOTATION_MARK) ||
          (is_east_asian && u_ispunct(c) != 0 && c != kKatakanaMiddleDot);
 }
 
-// The end of what may be an address or a path at `at`. Entities end it, but for that of &, which an address contains.
+// The end of what may be an address or a path at `at`. Entities end it, but for that of &, which an address contains,
+// and so does a closing quotation mark, but no apostrophe within a word.
 size_t end_of_token(std::string_view text, size_t at) {
   constexpr std::array<std::string_view, 4> kAmpersands{"&amp;", "&#38;", "&#038;", "&#x26;"};
   const auto size = static_cast<int32_t>(text.size());
@@ -220,7 +222,10 @@ size_t end_of_token(std::string_view text, size_t at) {
     const auto place = static_cast<size_t>(next);
     UChar32 c = 0;
     U8_NEXT(text.data(), next, size, c);
-    if (ends_token(c)) return place;
+    constexpr UChar32 kApostrophe = 0x2019;
+    const bool is_in_word = c == kApostrophe && is_letter_or_digit(text, place - 1) &&
+                            is_of_word(character_at(text, static_cast<size_t>(next)));
+    if (ends_token(c) && !is_in_word) return place;
     if (c != '&' || entity_length(text, place) == 0) continue;
     const auto is_here = [&](std::string_view entity) { return starts_with(text, place, entity); };
     if (std::none_of(kAmpersands.begin(), kAmpersands.end(), is_here)) return place;
@@ -248,7 +253,7 @@ size_t address_length(std::string_view text, size_t at, size_t token_end) {
   const size_t host = is_mail ? local + 1 : 0;
   const size_t host_end = without_last_punctuation(token, host, end_of(token, host, kHostBytes));
   const size_t dot = token.substr(0, host_end).rfind('.');
-  if (dot == std::string_view::npos || dot <= host || host_end - dot < 3) return 0;
+  if (dot == std::string_view::npos || dot <= host || host_end - dot < 3 || token[host] == '.') return 0;
   const std::string_view top = token.substr(dot + 1, host_end - dot - 1);
   if (end_of(top, 0, kLetters) != top.size()) return 0;
   if (is_mail) return host_end;

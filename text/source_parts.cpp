@@ -149,32 +149,12 @@ bool stays_whole(size_t text, const TranslationOptions& options) {
   return SentenceSplitter(options.target_language).spans(options.target_prefixes[text]).size() > 1;
 }
 
-// The sentences that are translated. A model that reads only marks, such as the full stop after a placeholder that was
-// taken out, invents words. Marks alone therefore belong to a neighbor on their line.
-std::vector<Sentence> with_words(std::string_view text, const std::vector<ByteSpan>& spans) {
-  std::vector<Sentence> sentences;
-  bool was_wordless = false;
-  for (const auto& [begin, end] : spans) {
-    const bool is_wordless = sentence_characters::all_characters(text.substr(begin, end - begin),
-                                                                 [](UChar32 c) { return u_isalnum(c) == 0; });
-    const size_t before = sentences.empty() ? begin : sentences.back().span.second;
-    const bool is_on_line = text.substr(before, begin - before).find_first_of("\r\n") == std::string_view::npos;
-    if (!sentences.empty() && is_on_line && (is_wordless || was_wordless)) {
-      sentences.back().span.second = end;
-      was_wordless = is_wordless && was_wordless;
-    } else {
-      sentences.push_back({{begin, end}});
-      was_wordless = is_wordless;
-    }
-  }
-  return sentences;
-}
-
 SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
                   const TranslationOptions& options, const Glossary& glossary, const SentencesOf& sentences_of) {
   check_utf8(text, "text", number + 1);
   std::vector<Sentence> sentences;
-  if (sentences_of && !stays_whole(number, options)) sentences = with_words(text, sentences_of(number));
+  if (sentences_of && !stays_whole(number, options))
+    for (const auto& span : sentences_of(number)) sentences.push_back({span});
   if (sentences.size() <= 1) sentences = {{{0, text.size()}}};
   const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
   SourceText encoded;
@@ -247,6 +227,28 @@ std::vector<ByteSpan> SourceText::spans() const {
   std::vector<ByteSpan> spans;
   for (const SourcePart& part : parts) spans.insert(spans.end(), part.spans.begin(), part.spans.end());
   return spans;
+}
+
+std::vector<ByteSpan> with_words(std::string_view text, const std::vector<ByteSpan>& sentences,
+                                 const std::vector<size_t>& line_ends) {
+  std::vector<ByteSpan> joined;
+  bool was_wordless = false;
+  for (const auto& [begin, end] : sentences) {
+    const bool is_wordless = sentence_characters::all_characters(text.substr(begin, end - begin),
+                                                                 [](UChar32 c) { return u_isalnum(c) == 0; });
+    const size_t before = joined.empty() ? begin : joined.back().second;
+    const auto line_end = std::lower_bound(line_ends.begin(), line_ends.end(), before);
+    const bool is_on_line = text.substr(before, begin - before).find_first_of("\r\n") == std::string_view::npos &&
+                            (line_end == line_ends.end() || *line_end > begin);
+    if (!joined.empty() && is_on_line && (is_wordless || was_wordless)) {
+      joined.back().second = end;
+      was_wordless = is_wordless && was_wordless;
+    } else {
+      joined.emplace_back(begin, end);
+      was_wordless = is_wordless;
+    }
+  }
+  return joined;
 }
 
 SourceTexts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,

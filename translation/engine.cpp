@@ -215,7 +215,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   }
   const SentenceSplitter splitter = splitter_for(given);
   const SentencesOf sentences_of = [&](size_t text) {
-    return splitter.spans(plain[text], glossary, line_ends_of(tagged[text], splitter));
+    return with_words(plain[text], splitter.spans(plain[text], glossary, line_ends_of(tagged[text], splitter)),
+                      tagged[text].line_ends());
   };
   SourceTexts sources = encode_texts(tokenizer_.source(), plain, options, glossary, parallel_for_,
                                      splits_sentences(given) ? sentences_of : nullptr);

@@ -85,15 +85,17 @@ TEST(ProtectedSpans, AreAddressesAndPaths) {
 
 TEST(ProtectedSpans, AreAddressesBesideTheMarksOfAnyScript) {
   for (const char* before :
-       {"“", "« ", "—", "（", "bike :\u00A0", "\u202F", "E-mail:", "看", "です", "**", "&quot;", "&nbsp;"})
+       {"“", "`", "« ", "—", "（", "bike :\u00A0", "\u202F", "E-mail:", "看", "です", "**", "&quot;", "&nbsp;"})
     for (const char* address : {"https://a.org/b?c=d", "info@example.com", "example.com", "src/main.cpp"})
-      for (const char* after :
-           {"”", " »", "。一个", "、", "）", "！", "\u00A0is", "&quot; is", "&gt;", "&nbsp;is", "&#8217;s", ""}) {
+      for (const char* after : {"”", "`", "’", " »", "。一个", "、", "）", "！", "\u00A0is", "&quot; is", "&gt;",
+                                "&nbsp;is", "&#8217;s", ""}) {
         const std::string text = std::string(before) + address + after;
         EXPECT_EQ(spans_of(text).size(), 1U + (before[0] == '&') + (after[0] == '&')) << text;
         EXPECT_EQ(spans_of(text).at(before[0] == '&'), address) << text;
       }
   EXPECT_EQ(spans_of("访问example.com了解"), Texts{"example.com"});
+  EXPECT_EQ(spans_of("See https://a.org/L’Équipe, `C:\\Temp` or *.sun.com."),
+            (Texts{"https://a.org/L’Équipe", "C:\\Temp"}));
   EXPECT_EQ(spans_of("https://a.org/?b=c&amp;d=e&#038;f"), Texts{"https://a.org/?b=c&amp;d=e&#038;f"});
   EXPECT_EQ(spans_of("https://ja.wikipedia.org/wiki/ジョン・スミス"),
             Texts{"https://ja.wikipedia.org/wiki/ジョン・スミス"});

@@ -28,7 +28,9 @@ class SourcePartsOfTexts : public ::testing::Test {
   SourceTexts sentences(const std::vector<std::string>& texts, const TranslationOptions& options = {}) const {
     const SentenceSplitter splitter("en");
     const Glossary glossary(options.glossary);
-    const SentencesOf sentences_of = [&](size_t text) { return splitter.spans(texts[text], glossary); };
+    const SentencesOf sentences_of = [&](size_t text) {
+      return with_words(texts[text], splitter.spans(texts[text], glossary));
+    };
     return encode_texts(tokenizer_.source(), texts, options, glossary, one_by_one, sentences_of);
   }
   static std::vector<size_t> counts(const SourceTexts& texts) {
@@ -146,6 +148,9 @@ TEST_F(SourcePartsOfTexts, HaveWords) {
   EXPECT_THAT(plain(". The train. The house."), ElementsAre(". The train.", "The house."));
   EXPECT_THAT(plain("The train! * ! * ! The house."), ElementsAre("The train! * ! * !", "The house."));
   EXPECT_THAT(plain("The train.\n*\nThe house."), ElementsAre("The train.", "*", "The house."));
+  const std::vector<ByteSpan> sentences{{0, 2}, {3, 6}, {7, 9}};
+  EXPECT_THAT(with_words("A. ... B.", sentences), ElementsAre(ByteSpan{0, 6}, ByteSpan{7, 9}));
+  EXPECT_EQ(with_words("A. ... B.", sentences, {2, 6}), sentences);
 }
 
 TEST_F(SourcePartsOfTexts, AreOneTextWhereThePrefixHasSeveralSentences) {

@@ -52,7 +52,7 @@ size_t braces_end(std::string_view text, size_t at) {
   size_t next = at;
   if (text[next] == '$') ++next;
   constexpr size_t kMostBraces = 2;
-  // No more than tells whether there are too many, since the next brace asks again.
+  // One brace too many tells enough, since the next brace asks again.
   const size_t open = skip(text.substr(0, next + kMostBraces + 1), next, [](char c) { return c == '{'; });
   const size_t braces = open - next;
   if (braces == 0 || braces > kMostBraces) return at;
