@@ -44,11 +44,16 @@ std::string text_of(const PartialState& state) {
                      state.bytes, state.input, fmt::join(state.facts, "\n"));
 }
 
-// Beside the output. Where its own name is too long for that, with as much of it as fits.
+// The partial file is beside the output. Where the output's name is too long for that, it has as much of the name as
+// fits, and a hash of all.
 std::string partial_path(const std::string& output) {
-  constexpr size_t kEndingBytes = std::string_view(".partial.state").size();
+  constexpr size_t kEndingBytes = std::string_view(".partial.state").size(), kHashBytes = 17;
   fs::path path(output);
-  return path.replace_filename(shortened_name(path.filename().string(), NAME_MAX - kEndingBytes) + ".partial").string();
+  std::string name = path.filename().string();
+  if (name.size() > NAME_MAX - kEndingBytes)
+    name = fmt::format("{}-{:016x}", shortened_name(name, NAME_MAX - kEndingBytes - kHashBytes),
+                       hash_bytes(name.data(), name.size()));
+  return path.replace_filename(name + ".partial").string();
 }
 
 std::string state_path(const std::string& partial) {
@@ -119,7 +124,8 @@ std::string fingerprint_of(const fs::path& path) {
   return fmt::format("{}@{}", bytes, fs::last_write_time(path).time_since_epoch().count());
 }
 
-// Outputs and logs may come into a model's folder while a run is at work. A .pt may be a checkpoint.
+// Outputs and logs may come into a model's folder while a run is at work; those in JSON and YAML count as the model's.
+// A .pt may be a checkpoint.
 bool counts_in_folder(const fs::path& file) {
   return may_be_of_model(file.string()) || file.extension() == ".pt";
 }

@@ -75,7 +75,7 @@ struct NamedInput {
 /// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
 void check_standard_input_once(const std::vector<NamedInput>& inputs);
 
-/// True for a name that only files of models have: weights, settings, vocabularies. `.pt` is not among them, as
+/// True for a name that files of models have: weights, settings, vocabularies. `.pt` is not among them, as
 /// export_torchscript writes such files, too.
 bool may_be_of_model(const std::string& file);
 
