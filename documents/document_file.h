@@ -25,7 +25,8 @@ class DocumentFile {
   const std::vector<std::string>& texts() const { return texts_; }
   /// The format of the texts.
   virtual TextFormat text_format() const = 0;
-  /// The file with a translation in place of each text. The same texts give the same file.
+  /// The file with a translation in place of each text. The same texts give the same file, but for a declaration of
+  /// another encoding than UTF-8, and for empty tags and CDATA sections of XHTML.
   virtual std::string with(const std::vector<std::string>& translations) const = 0;
 
  protected:

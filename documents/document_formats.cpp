@@ -102,7 +102,8 @@ std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const
                                          is_wide ? "UTF-16" : "WINDOWS-1252"));
   }
   const std::string media_type = format.media_type;
-  if (is_text && (media_type == "text/html" || ends_in(media_type, "xml"))) content = with_utf8_declared(content);
+  if (is_text && (media_type == "text/html" || ends_in(media_type, "xml")))
+    content = with_utf8_declared(std::move(content));
   return format.open(name, std::move(content), options);
 }
 

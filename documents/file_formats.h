@@ -41,6 +41,8 @@ std::unique_ptr<DocumentFile> open_xliff(const std::string& name, std::string co
 std::unique_ptr<DocumentFile> open_markdown(const std::string& name, std::string content, const DocumentFileOptions&);
 /// HTML.
 std::unique_ptr<DocumentFile> open_html(const std::string& name, std::string content, const DocumentFileOptions&);
+/// A page that is XML, such as those of books.
+std::unique_ptr<DocumentFile> open_xhtml(std::string content);
 /// Plain text.
 std::unique_ptr<DocumentFile> open_text(const std::string& name, std::string content, const DocumentFileOptions&);
 

@@ -63,7 +63,8 @@ std::string markdown_escaped(std::string_view words, bool is_first, bool is_cell
 // The length of text that a parser of Markdown takes for words, but that means something to other programs: a
 // footnote, the kind of a note, attributes of a heading, and tags of a site generator. 0 where there is none.
 size_t extension_length(std::string_view words, size_t at, bool is_first) {
-  const std::string_view here = words.substr(at);
+  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  const std::string_view here = words.substr(at, kMostBytes);
   const auto up_to = [&](std::string_view closing) {
     const size_t end = here.find(closing);
     return end == std::string_view::npos ? 0 : end + closing.size();
@@ -85,11 +86,15 @@ bool begins_note(std::string_view line) {
   return line.substr(0, 3) == ":::" || (line.substr(0, 2) == "[!" && line.substr(2, 1) != "[");
 }
 
+bool begins_definition(std::string_view line) {
+  return line.substr(0, 2) == ": ";
+}
+
 // True for a line that other programs read as one although a parser of Markdown joins it to the line before: a
 // footnote, attributes, a definition, a row of a table, and the fence of a note.
 bool is_line_of_extension(std::string_view line) {
   const size_t length = extension_length(line, 0, false);
-  return line.substr(0, 2) == "{:" || line.substr(0, 2) == ": " || line.substr(0, 1) == "|" || begins_note(line) ||
+  return line.substr(0, 2) == "{:" || begins_definition(line) || line.substr(0, 1) == "|" || begins_note(line) ||
          (line.substr(0, 2) == "[^" && length > 0 && line[length - 1] == ':');
 }
 
@@ -109,6 +114,7 @@ class MarkdownReader {
   // The texts; none where the paragraph has nothing to translate, or is unreadable.
   std::vector<MarkdownText> read() {
     if (!find_begin()) return {};
+    is_row_ = byte(end_) == '|' && byte(next_line(content_.find('\n', end_))) == '|';
     pair_html();
     for (i_ = 0; i_ < events_.size(); ++i_)
       if (!read_event()) return {};
@@ -123,6 +129,11 @@ class MarkdownReader {
     std::string marker;
   };
 
+  // After the line end at `line_end` and the marks of quotations.
+  size_t next_line(size_t line_end) const {
+    return line_end == kNoPlace ? kNoPlace
+                                : std::min(content_.find_first_not_of(" \t>", line_end + 1), content_.size());
+  }
   char byte(size_t at) const { return at < content_.size() ? content_[at] : '\0'; }
   std::string_view between(size_t from, size_t to) const { return content_.substr(from, to - from); }
   size_t run_length(size_t at) const {
@@ -224,8 +235,11 @@ class MarkdownReader {
     const bool is_escaped = event.begin == end_ + 1 && byte(end_) == '\\';
     if (is_escaped) ++end_;
     if (event.begin != end_) return false;
+    if (begins_definition_ && is_empty()) text_.begin = end_ = event.begin + 1;
+    begins_definition_ = false;
     if (is_row_ && !is_escaped && open_.empty()) {
-      for (size_t bar = content_.find('|', end_); bar < event.end; bar = content_.find('|', end_)) {
+      const std::string_view line = content_.substr(0, event.end);
+      for (size_t bar = line.find('|', end_); bar != kNoPlace; bar = line.find('|', end_)) {
         add_to_words(bar);
         end_text(bar + 1);
       }
@@ -285,13 +299,14 @@ class MarkdownReader {
   bool read_break(bool is_hard) {
     const size_t line_end = content_.find('\n', end_);
     if (line_end == kNoPlace || content_.find_first_not_of(" \t\r\\", end_) != line_end) return false;
-    const size_t next = std::min(content_.find_first_not_of(" \t>", line_end + 1), content_.size());
+    const size_t next = next_line(line_end);
     const bool has_own_line =
         is_row_ || begins_note(content_.substr(text_.begin, 3)) ||
         is_line_of_extension(content_.substr(next, std::min(content_.find('\n', next), content_.size()) - next));
     if (is_hard || is_empty() || (has_own_line && open_.empty())) {
       end_line(next);
       is_row_ = byte(next) == '|';
+      begins_definition_ = begins_definition(content_.substr(next, 2));
       return true;
     }
     if (words_.empty() || words_.back() != ' ') words_ += ' ';
@@ -454,6 +469,7 @@ class MarkdownReader {
   bool is_first_ = true;
   bool is_cell_;
   bool is_row_ = false;  // the line is a row of a table that the parser has not seen
+  bool begins_definition_ = false;
 };
 
 // The settings that site generators put before the Markdown, between lines of "---" or "+++".

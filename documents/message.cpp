@@ -122,9 +122,8 @@ bool Message::expand(const std::string& message, size_t depth) {
     for (size_t begin = message.find('{'); begin != std::string::npos; begin = message.find('{', begin + 1)) {
       Selection found;
       found.begin = begin;
-      found.end = closing_brace(message, begin);
       const size_t comma = message.find_first_of(",{}", begin + 1);
-      if (found.end == std::string::npos || comma == std::string::npos || message[comma] != ',') continue;
+      if (comma == std::string::npos || message[comma] != ',') continue;
       const size_t kind = skip_space(message, comma + 1);
       const size_t second = message.find_first_of(",{}", kind);
       if (second == std::string::npos || message[second] != ',') continue;
@@ -132,6 +131,8 @@ bool Message::expand(const std::string& message, size_t depth) {
       name.erase(name.find_last_not_of(kMessageSpace) + 1);
       found.is_plural = name == "plural" || name == "selectordinal";
       if (!found.is_plural && name != "select") continue;
+      found.end = closing_brace(message, begin);
+      if (found.end == std::string::npos) continue;
       found.head = message.substr(begin, second + 1 - begin);
       for (size_t at = second + 1; true;) {
         const size_t open = message.find_first_of("{}", at);

@@ -38,7 +38,7 @@ class PackedDocument : public DocumentParts {
   std::shared_ptr<const DocumentFile> open(size_t part) const override {
     const auto& [member, rules, mark] = parts_[part];
     std::string content = with_utf8_declared(file_.read(member));
-    if (!rules) return open_html(name_of(member), std::move(content), {});
+    if (!rules) return open_xhtml(std::move(content));
     if (content.find(mark) == std::string::npos) return nullptr;
     auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member));
     return xml->texts().empty() ? nullptr : std::move(xml);

@@ -27,14 +27,22 @@ bool has_declaration(std::string_view xml) {
 
 // The encoding that a meta element names; empty without one.
 std::string_view encoding_of_page(std::string_view page) {
-  const std::string head = lower_case(std::string(page.substr(0, kHeadBytes)));
-  constexpr std::string_view kCharset = "charset", kMark = " \t\r\n\"'";
-  for (size_t tag = head.find("<meta"); tag != std::string::npos; tag = head.find("<meta", tag + 1)) {
-    const size_t end = head.find('>', tag), charset = head.find(kCharset, tag);
-    if (end == std::string::npos || charset > end) continue;
-    const size_t equals = head.find_first_not_of(kMark, charset + kCharset.size());
-    const size_t begin = head[equals] == '=' ? head.find_first_not_of(kMark, equals + 1) : end;
-    if (begin < end) return page.substr(begin, head.find_first_of(" \t\r\n\"';/>", begin) - begin);
+  const std::string head(page.substr(0, kHeadBytes));
+  for (const HtmlToken& token : html_tokens(head)) {
+    if (token.name != "meta") continue;
+    const std::string_view tag = page.substr(token.begin, token.end - token.begin);
+    std::string charset, content, equivalent;
+    for (const auto& [name, value] : attributes_of(tag)) {
+      if (name == "charset") charset = value;
+      if (name == "content") content = value;
+      if (name == "http-equiv") equivalent = lower_case(value);
+    }
+    if (!charset.empty()) return tag.substr(tag.rfind(charset), charset.size());
+    constexpr std::string_view kCharset = "charset=";
+    const size_t at = lower_case(content).find(kCharset);
+    if (equivalent != "content-type" || at == std::string::npos) continue;
+    const std::string named = content.substr(at + kCharset.size());
+    return tag.substr(tag.find(content) + at + kCharset.size(), std::min(named.find_first_of("; \t"), named.size()));
   }
   return {};
 }

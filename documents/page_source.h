@@ -7,8 +7,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A page or a file of XML in UTF-8, with that as the encoding that it declares, if it declares one: its translation
-/// has other characters than it has.
+/// The content of a page or of a file of XML, which is in UTF-8, with utf-8 in the place of another encoding that it
+/// declares.
 std::string with_utf8_declared(std::string content);
 
 /// True for a page that is XML.

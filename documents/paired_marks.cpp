@@ -4,27 +4,25 @@
 namespace transmute {
 inline namespace v0 {
 
-void PairedMarks::enter() {
-  open_.emplace_back("", 0);
-}
-
 void PairedMarks::leave() {
-  while (!open_.empty() && !open_.back().first.empty()) open_.pop_back();
-  if (!open_.empty()) open_.pop_back();
+  if (levels_.size() > 1) levels_.pop_back();
 }
 
-void PairedMarks::begin(std::string key, size_t number) {
-  open_.emplace_back(std::move(key), number);
+void PairedMarks::begin(const std::string& key, size_t number) {
+  levels_.back().open.push_back({key, number});
+  ++levels_.back().counts[key];
 }
 
 std::optional<size_t> PairedMarks::end(const std::string& key) {
-  for (size_t i = open_.size(); i-- > 0 && !open_[i].first.empty();) {
-    if (open_[i].first != key) continue;
-    const size_t number = open_[i].second;
-    open_.resize(i);
-    return number;
+  auto& [open, counts] = levels_.back();
+  const auto found = counts.find(key);
+  if (found == counts.end() || found->second == 0) return std::nullopt;
+  while (true) {
+    const Mark last = open.back();
+    open.pop_back();
+    --counts[last.key];
+    if (last.key == key) return last.number;
   }
-  return std::nullopt;
 }
 
 }  // namespace v0

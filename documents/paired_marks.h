@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 namespace transmute {
@@ -15,20 +15,30 @@ inline namespace v0 {
 class PairedMarks {
  public:
   /// An element begins.
-  void enter();
+  void enter() { levels_.emplace_back(); }
   /// The element that began last ends.
   void leave();
   /// A mark begins what has this key.
   /// @param number of the mark, for end()
-  void begin(std::string key, size_t number);
+  void begin(const std::string& key, size_t number);
   /// A mark ends what has this key.
   /// @returns the number of the mark that began it in the same element; none without one that is still open
   std::optional<size_t> end(const std::string& key);
   /// No pair reaches beyond this place.
-  void clear() { open_.clear(); }
+  void clear() { levels_.assign(1, {}); }
 
  private:
-  std::vector<std::pair<std::string, size_t>> open_;  // marks, and elements, which have no key
+  struct Mark {
+    std::string key;
+    size_t number;
+  };
+  // The marks that are open in an element.
+  struct Level {
+    std::vector<Mark> open;
+    std::unordered_map<std::string, size_t> counts;  // numbers of the marks with each key
+  };
+
+  std::vector<Level> levels_{1};
 };
 
 }  // namespace v0

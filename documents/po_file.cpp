@@ -96,8 +96,15 @@ class PoFile : public DocumentFile {
                        [](const PoField& field) { return field.text.empty(); });
   }
 
+  // The place of a message of ICU, which is without the line ends at the ends of the string.
+  static std::pair<size_t, size_t> message_in(const std::string& text) {
+    const size_t begin = std::min(text.find_first_not_of('\n'), text.size());
+    return {begin, text.find_last_not_of('\n') + 1 - begin};
+  }
+
   Numbers text_numbers(const std::string& wrapped) {
-    const Message message(wrapped);
+    const auto [begin, size] = message_in(wrapped);
+    const Message message(wrapped.substr(begin, size));
     const std::vector<std::string> texts =
         message.has_cases() ? message.texts()
                             : std::vector{without_accelerator(without_wrapping(wrapped), accelerator_sign_)};
@@ -132,8 +139,10 @@ class PoFile : public DocumentFile {
     const auto written = [&](const std::string& keyword, const std::string& source, const Numbers& texts) {
       std::vector<std::string> own;
       for (const size_t text : texts) own.push_back(translations[text]);
-      const Message message(source);
-      if (message.has_cases()) return field(keyword, message.with(own), line_end);
+      const auto [begin, size] = message_in(source);
+      const Message message(source.substr(begin, size));
+      if (message.has_cases())
+        return field(keyword, std::string(source).replace(begin, size, message.with(own)), line_end);
       const std::string marked = with_accelerator(without_wrapping(source), own.front(), accelerator_sign_);
       return field(keyword, wrapped_like(source, marked), line_end);
     };

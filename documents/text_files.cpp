@@ -34,13 +34,12 @@ std::string in_ascii(const std::string& html) {
   return result;
 }
 
-// A page without other characters than ASCII, and without a word on its encoding, may be taken for another one than
-// UTF-8, unless its name says that it is XML: its translation is in ASCII too.
+// A page of HTML that has no other characters than ASCII and does not name its encoding may be read in another one than
+// UTF-8. Its translation is in ASCII too.
 class HtmlPage : public DocumentFile {
  public:
-  HtmlPage(const std::string& name, std::string content)
-      : is_ascii_(is_ascii(content) && !ends_in(lower_case(name), ".xhtml") &&
-                  lower_case(content).find("utf-8") == std::string::npos) {
+  HtmlPage(std::string content, bool is_xml)
+      : is_ascii_(!is_xml && is_ascii(content) && lower_case(content).find("utf-8") == std::string::npos) {
     texts_.push_back(is_xhtml(content) ? as_html(std::move(content)) : std::move(content));
   }
   TextFormat text_format() const override { return TextFormat::html; }
@@ -55,7 +54,11 @@ class HtmlPage : public DocumentFile {
 }  // namespace
 
 std::unique_ptr<DocumentFile> open_html(const std::string& name, std::string content, const DocumentFileOptions&) {
-  return std::make_unique<HtmlPage>(name, std::move(content));
+  return std::make_unique<HtmlPage>(std::move(content), ends_in(lower_case(name), ".xhtml"));
+}
+
+std::unique_ptr<DocumentFile> open_xhtml(std::string content) {
+  return std::make_unique<HtmlPage>(std::move(content), true);
 }
 
 std::unique_ptr<DocumentFile> open_text(const std::string& /*name*/, std::string content, const DocumentFileOptions&) {

@@ -51,7 +51,8 @@ std::string TextMarkup::tag_name() const {
   std::string name = "x";
   const auto is_used = [&](const Piece& piece) {
     return piece.kind == Kind::words &&
-           (piece.bytes.find('<' + name) != std::string::npos || piece.bytes.find("</" + name) != std::string::npos);
+           (piece.bytes.find('<' + name) != std::string::npos || piece.bytes.find("</" + name) != std::string::npos ||
+            piece.bytes.find("<br " + name) != std::string::npos);
   };
   while (std::any_of(pieces_.begin(), pieces_.end(), is_used)) name += 'x';
   return name;
@@ -59,7 +60,7 @@ std::string TextMarkup::tag_name() const {
 
 // The tag of a piece that is not words. That of a line break tells by its element that one ends there.
 std::string TextMarkup::tag(const Piece& piece, const std::string& name) {
-  if (piece.kind == Kind::line_break) return fmt::format("<br {}/>", piece.tag);
+  if (piece.kind == Kind::line_break) return fmt::format("<br {}{}/>", name, piece.tag);
   return fmt::format("<{}{}{}{}>", piece.kind == Kind::closing ? "/" : "", name, piece.tag,
                      piece.kind == Kind::kept ? "/" : "");
 }

@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A text whose markup, in the syntax of its file, becomes inline tags: <x0>, </x0>, <x1/> and <br 2/>.
+/// A text whose markup, in the syntax of its file, becomes inline tags: <x0>, </x0>, <x1/> and <br x2/>.
 class TextMarkup {
  public:
   /// Adds words.

@@ -29,6 +29,16 @@ std::string with_attribute(std::string_view tag, std::string_view name, std::str
   return result.insert(name_end, fmt::format(" {}=\"{}\"", name, value));
 }
 
+bool is_protected(std::string_view tag) {
+  return xml_attribute(tag, "translate") == "no" || xml_attribute(tag, "mtype") == "protected";
+}
+
+// True for the start of an element whose content is translated.
+bool is_formatting(const XmlToken& token, std::string_view xml) {
+  return token.kind == XmlToken::Kind::start && lists("g mrk pc", std::string(token.local_name())) &&
+         !is_protected(token.in(xml));
+}
+
 // The content of a source: texts, and the bytes that stay before each and after the last.
 struct XliffSource {
   std::vector<TextMarkup> texts;
@@ -58,7 +68,7 @@ class XliffSourceReader {
       } else if (open_.empty() && xml_attribute(token.in(xml_), "mtype") == "seg" && !in_part_) {
         in_part_ = token.kind == XmlToken::Kind::start;
         end_text(token.begin, token.end);
-      } else if (is_formatting(token)) {
+      } else if (is_formatting(token, xml_)) {
         open_.push_back(text_.open(token.in(xml_)));
       } else {
         const auto pair = pairs_.find(i);
@@ -80,13 +90,6 @@ class XliffSourceReader {
   }
 
  private:
-  static bool is_kept(std::string_view tag) {
-    return xml_attribute(tag, "translate") == "no" || xml_attribute(tag, "mtype") == "protected";
-  }
-  bool is_formatting(const XmlToken& token) const {
-    return token.kind == XmlToken::Kind::start && lists("g mrk pc", std::string(token.local_name())) &&
-           !is_kept(token.in(xml_));
-  }
   size_t last_of(size_t i) const { return tokens_[i].kind == XmlToken::Kind::start ? tokens_[i].partner : i; }
 
   // The key that a tag shares with the other one of its pair: <bpt> and <ept>, <bx> and <ex>, <sc> and <ec>, and the
@@ -118,7 +121,7 @@ class XliffSourceReader {
         marks.leave();
       } else if (xml_attribute(token.in(xml_), "mtype") == "seg") {
         marks.clear();
-      } else if (is_formatting(token)) {
+      } else if (is_formatting(token, xml_)) {
         marks.enter();
       } else if (!is_xml_text(token)) {
         if (const auto half = half_of_pair(token); half && half->first) {
@@ -237,7 +240,8 @@ class XliffFile : public SpanFile {
     XliffSource read = XliffSourceReader(content_, tokens_, scope_of(source, scope).keeps_lines).read(source);
     if (read.texts.empty()) return;
     std::vector<std::string> tags;
-    const Message message = message_of(source, tags);
+    const auto [message, is_sound] = message_of(source, tags);
+    if (message.has_cases() && !is_sound) return;
     if (message.has_cases()) read = {{}, {"", ""}};
     if (is_version_2_) {
       const XmlToken& tag = tokens_[segment];
@@ -265,7 +269,7 @@ class XliffFile : public SpanFile {
     read.between.back() += fmt::format("</{}target>", prefix);
     if (message.has_cases()) {
       span.texts = message.texts();
-      span.write = [read, tags, message](const std::vector<std::string>& translations) {
+      span.write = [read, tags, message = message](const std::vector<std::string>& translations) {
         return read.between.front() + with_tags(xml_escaped(message.with(translations)), tags) + read.between.back();
       };
       return add(std::move(span));
@@ -282,7 +286,8 @@ class XliffFile : public SpanFile {
     add(std::move(span));
   }
 
-  static std::string placeholder(size_t tag) { return fmt::format("{{xliff.tag.{}}}", tag); }
+  static constexpr std::string_view kPlaceholder = "{xliff.tag.";
+  static std::string placeholder(size_t tag) { return fmt::format("{}{}}}", kPlaceholder, tag); }
 
   static std::string with_tags(std::string message, const std::vector<std::string>& tags) {
     for (size_t i = 0; i < tags.size(); ++i) {
@@ -293,18 +298,23 @@ class XliffFile : public SpanFile {
     return message;
   }
 
-  // A source as a message, with a placeholder for each of its tags.
-  Message message_of(size_t source, std::vector<std::string>& tags) const {
+  // A source as a message, with a placeholder for each element in it; false where a case may have other tags around its
+  // words than its source.
+  std::pair<Message, bool> message_of(size_t source, std::vector<std::string>& tags) const {
     std::string message;
-    for (size_t i = source + 1; i < tokens_[source].partner; ++i) {
+    bool is_sound = true;
+    for (size_t i = source + 1; i < tokens_[source].partner; i = after(i)) {
       if (is_xml_text(tokens_[i])) {
-        message += xml_text(content_, tokens_[i]);
+        const std::string text = xml_text(content_, tokens_[i]);
+        is_sound = is_sound && text.find(kPlaceholder) == std::string::npos;
+        message += text;
       } else {
+        is_sound = is_sound && !is_formatting(tokens_[i], content_);
         message += placeholder(tags.size());
-        tags.emplace_back(tokens_[i].in(content_));
+        tags.emplace_back(content_.substr(tokens_[i].begin, tokens_[after(i) - 1].end - tokens_[i].begin));
       }
     }
-    return Message(message);
+    return {Message(message), is_sound};
   }
 
   // The line end and the indentation before a tag.

@@ -36,6 +36,10 @@ struct Item {
 constexpr const char* kUnseenProperties = "lang noProof rsid";
 constexpr const char* kUnseenAttributes = "lang altlang dirty err smtclean noproof bmk";  // in lower case
 
+bool is_blank_text(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
 // Reads the items of a paragraph.
 class ParagraphReader {
  public:
@@ -296,7 +300,9 @@ class ParagraphReader {
   std::optional<std::pair<bool, std::string>> half_of_range(const XmlMark& mark) const {
     const std::string_view bytes = source_.between(mark.begin, mark.end), tag = bytes.substr(0, bytes.find('>'));
     const std::string name = element_name(tag);
-    const std::string_view id = xml_attribute(tag, xml_attribute(tag, "id").empty() ? "name" : "id");
+    const bool is_opendocument = name.find('-') != std::string::npos || name == "office:annotation";
+    std::string_view id = xml_attribute(tag, is_opendocument ? "name" : "id");
+    if (id.empty()) id = xml_attribute(tag, "id");
     if (!mark.before.empty() || id.empty()) return std::nullopt;
     if (name == "office:annotation") return std::pair(true, fmt::format("{}- {}", name, id));
     for (const std::string_view ending : {"start", "end"})
@@ -305,9 +311,18 @@ class ParagraphReader {
     return std::nullopt;
   }
 
-  bool has_text(size_t begin, size_t end) const {
-    return std::any_of(items_.begin() + static_cast<int64_t>(begin), items_.begin() + static_cast<int64_t>(end),
-                       [](const Item& item) { return item.kind == Item::Kind::text; });
+  // True if the items have words and no end of a sentence before the last of them: texts are not cut within tags.
+  bool is_part_of_sentence(size_t begin, size_t end) const {
+    constexpr size_t kMostItems = 1000, kMostBytes = 2000;
+    std::string text;
+    for (size_t i = begin; i < end; ++i) {
+      text += items_[i].text;
+      if (i - begin > kMostItems || text.size() > kMostBytes) return false;
+    }
+    text.erase(text.find_last_not_of(" .!?\"')。！？") + 1);
+    for (const char* mark : {". ", "! ", "? ", "。", "！", "？"})
+      if (text.find(mark) != std::string::npos) return false;
+    return !is_blank_text(text);
   }
 
   // The elements at the ends of a range are a pair, as a wrapper's tags are, so that a translation keeps their order.
@@ -321,7 +336,7 @@ class ParagraphReader {
       const auto half = half_of_range(items_[i].mark);
       if (half && half->first) marks.begin(half->second, i);
       const auto begin = half && !half->first ? marks.end(half->second) : std::nullopt;
-      if (!begin || !has_text(*begin, i)) continue;
+      if (!begin || !is_part_of_sentence(*begin, i)) continue;
       items_[*begin].kind = Item::Kind::open;
       items_[*begin].partner = i;
       items_[i].kind = Item::Kind::close;
@@ -348,10 +363,6 @@ class ParagraphReader {
   std::vector<XmlMark> formats_;  // the first is that of text without runs
   std::map<std::string, size_t> format_numbers_;
 };
-
-bool is_blank_text(const std::string& text) {
-  return text.find_first_not_of(" \t\r\n") == std::string::npos;
-}
 
 // Makes texts of a paragraph's items.
 class TextMaker {

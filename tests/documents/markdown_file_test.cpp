@@ -83,7 +83,9 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
       {"> [!NOTE] a title\n> A note\n> goes on.\n", "> [!NOTE] A TITLE\n> A NOTE GOES ON.\n"},
       {"[^1]: The one.\n[^2]: The\nother.\n", "[^1]: THE ONE.\n[^2]: THE OTHER.\n"},
       {"A word.\n{: .note }\n", "A WORD.\n{: .note }\n"},
-      {"Term\n: What\nit is\n", "TERM\n: WHAT IT IS\n"},
+      {"Term\n: What\nit is\n: *Or* that\n", "TERM\n: WHAT IT IS\n: *OR* THAT\n"},
+      {"| a | b |\n| c | d |\n", "| A | B |\n| C | D |\n"},
+      {"**a  \nb** \\<br x1/> c\n", "**A  \nB** \\<br x1/> C\n"},
       {":::note\nA word.\n:::\n", ":::note\nA WORD.\n:::\n"},
       {"Words\n| a | *b* \\| c |\n|---|:-:|\n| `d` ||\n|e\n", "WORDS\n| A | *B* \\| C |\n|---|:-:|\n| `d` ||\n|E\n"},
       {"[![a](b.png)](c)\n[![d](e.png)](f) two\nlines\n", "[![a](b.png)](c) [![d](e.png)](f) TWO LINES\n"}};
@@ -91,6 +93,7 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
     const auto file = opened("a.md", page);
     EXPECT_EQ(shouted(*file), translated);
     EXPECT_EQ(file->with(file->texts()), page);
+    for (const std::string& text : file->texts()) EXPECT_NE(text.find_first_of(":|["), 0U) << text;
   }
 }
 

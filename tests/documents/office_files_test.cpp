@@ -80,6 +80,11 @@ TEST(WordFile, TheEndsOfARangeAreAPair) {
                                          "<w:r><w:br/></w:r>" + run("g ") + end + run("h") + "</w:p>"))
                   ->texts(),
               ElementsAre("a <img 0>b<b 1>c<img 2>d</b>", "e <img 0>f", "g <img 0>h"));
+  // Sentences are not cut within tags.
+  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("One. ") + begin + run("Two. Three.") + end + run(" Four.") +
+                                         "</w:p><w:p>" + run("One. ") + begin + run("Two.") + end + "</w:p>"))
+                  ->texts(),
+              ElementsAre("One. <img 0>Two. Three.<img 1> Four.", "One. <b 0>Two.</b>"));
 }
 
 TEST(WordFile, LineBreaksAndTabsEndATextAndLinksAroundThemStay) {

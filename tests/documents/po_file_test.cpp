@@ -44,11 +44,11 @@ TEST(PoFile, FillsAllPluralForms) {
 
 TEST(PoFile, EachCaseOfAPluralOfIcuIsATextOfItsOwn) {
   const auto file = opened("de.po", std::string(kHeader) +
-                                        "msgid \"{n, plural, one {# dog} other {# dogs}} here\"\n"
+                                        "msgid \"{n, plural, one {# dog} other {# dogs}} here\\n\"\n"
                                         "msgstr \"\"\n");
   ASSERT_THAT(file->texts(), ElementsAre("<x0/> dog here", "<x0/> dogs here"));
   EXPECT_THAT(file->with({"<x0/> Hund hier", "<x0/> Hunde hier"}),
-              HasSubstr("msgstr \"{n, plural, one {# Hund hier} other {# Hunde hier}}\"\n"));
+              HasSubstr("msgstr \"{n, plural, one {# Hund hier} other {# Hunde hier}}\\n\"\n"));
 }
 
 TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {

@@ -247,6 +247,12 @@ TEST(Xliff, EachCaseOfAPluralIsATextOfItsOwn) {
   ASSERT_THAT(file->texts(), ElementsAre("no & dogs", "{xliff.tag.0} dogs"));
   EXPECT_EQ(target_in(file->with({"kein & Hund", "{xliff.tag.0} Hunde"})),
             "{N, plural, =0 {kein &amp; Hund} other {<x id=\"A\"/> Hunde}}");
+  const auto kept = opened("a.xlf", xliff_unit("{N, plural, one {a <ph id=\"1\">%d files</ph> dog} other {dogs}}"));
+  EXPECT_THAT(kept->texts(), ElementsAre("a {xliff.tag.0} dog", "dogs"));
+  // Tags that a translation could put in another order, and words that look like a placeholder.
+  for (const char* source :
+       {"{N, plural, one {a <g id=\"1\">red</g> dog} other {dogs}}", "{N, plural, one {a {xliff.tag.0}} other {dogs}}"})
+    EXPECT_THAT(opened("a.xlf", xliff_unit(source))->texts(), IsEmpty());
 }
 
 TEST(Catalogs, AnotherEncodingThanUtf8BecomesIt) {
@@ -258,9 +264,9 @@ TEST(Catalogs, AnotherEncodingThanUtf8BecomesIt) {
 }
 
 TEST(HtmlFile, AnotherEncodingThanUtf8BecomesIt) {
-  for (const std::string meta :
-       {"<meta charset=\"UTF-8\">", "<meta name=\"charset of the page\"><meta charset = utf-8>",
-        "<META http-equiv='Content-Type' content='text/html; charset=utf-8'>"}) {
+  for (const std::string meta : {"<meta charset=\"UTF-8\">", "<meta name=\"charset=a\"><meta charset = utf-8>",
+                                 "<!-- <meta charset=a> --><meta content='charset=b'><meta charset='utf-8'>",
+                                 "<META http-equiv='Content-Type' content='text/html; charset=utf-8'>"}) {
     std::string page = "<head>" + meta + "</head><p>Déjà</p>", old = page;
     EXPECT_EQ(opened("a.html", page)->texts().front(), page);
     const size_t encoding = std::min(page.find("UTF-8"), page.find("utf-8"));
