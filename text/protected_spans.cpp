@@ -233,11 +233,19 @@ size_t end_of_token(std::string_view text, size_t at) {
   return text.size();
 }
 
-// Without the punctuation that ends a sentence or a parenthesis around it.
+// Without the punctuation that ends a sentence or a parenthesis around it, and without marks of direction.
 size_t without_last_punctuation(std::string_view text, size_t begin, size_t end) {
   const auto count = [&](char c) { return std::count(text.begin() + begin, text.begin() + end, c); };
-  for (auto unopened = count(')') - count('('); end > begin && is_one_of(text, end - 1, ".,;:!?'\")]}*"); --end)
-    if (text[end - 1] == ')' && unopened-- <= 0) break;
+  auto unopened = count(')') - count('(');
+  while (end > begin) {
+    auto last = static_cast<int32_t>(end);
+    UChar32 c = U_SENTINEL;
+    U8_PREV(text.data(), static_cast<int32_t>(begin), last, c);
+    const bool is_mark = c >= 0x80 ? u_ispunct(c) != 0 || has(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT)
+                                   : is_one_of(text, end - 1, ".,;:!?'\")]}*");
+    if (!is_mark || (c == ')' && unopened-- <= 0)) break;
+    end = static_cast<size_t>(last);
+  }
   return end;
 }
 

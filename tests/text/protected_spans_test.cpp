@@ -87,8 +87,9 @@ TEST(ProtectedSpans, AreAddressesBesideTheMarksOfAnyScript) {
   for (const char* before :
        {"“", "`", "« ", "—", "（", "bike :\u00A0", "\u202F", "E-mail:", "看", "です", "**", "&quot;", "&nbsp;"})
     for (const char* address : {"https://a.org/b?c=d", "info@example.com", "example.com", "src/main.cpp"})
-      for (const char* after : {"”", "`", "’", " »", "。一个", "、", "）", "！", "\u00A0is", "&quot; is", "&gt;",
-                                "&nbsp;is", "&#8217;s", ""}) {
+      for (const char* after :
+           {"”",    "`",        "’",        " »",  "。一个", "、", "）", "！", "\u00A0is", "&quot; is",
+            "&gt;", "&nbsp;is", "&#8217;s", "، و", "؟ ",     "। ", "…",  "—",  ".\u200F",  ""}) {
         const std::string text = std::string(before) + address + after;
         EXPECT_EQ(spans_of(text).size(), 1U + (before[0] == '&') + (after[0] == '&')) << text;
         EXPECT_EQ(spans_of(text).at(before[0] == '&'), address) << text;
