@@ -6,6 +6,8 @@
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/markdown_events.h>
 #include <transmute/documents/span_file.h>
+#include <transmute/text/sentences.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cctype>
@@ -309,7 +311,8 @@ class MarkdownReader {
       begins_definition_ = begins_definition(content_.substr(next, 2));
       return true;
     }
-    if (words_.empty() || words_.back() != ' ') words_ += ' ';
+    if (words_.empty()) words_ += ' ';
+    if (words_.back() != ' ') words_ += space_between(words_, std::string(content_.substr(next, U8_MAX_LENGTH)));
     end_ = next;
     return true;
   }

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/html.h>
 #include <transmute/documents/html_references.h>
+#include <transmute/text/sentences.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/ubrk.h>
 #include <unicode/utext.h>
@@ -368,7 +369,9 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
       line += cue_characters(piece.text);
       cue.longest_line = std::max(cue.longest_line, line);
     } else if (piece.kind == CuePiece::Kind::line_break) {
-      if (cue.html.empty() || !is_cue_space(cue.html.back())) cue.html += ' ';
+      const std::string next = i + 1 < last ? pieces[i + 1].text : "";
+      if (cue.html.empty() || next.empty()) cue.html += ' ';
+      if (!is_cue_space(cue.html.back())) cue.html += space_between(cue.html, next);
       if (line > 0) ++cue.lines;
       line = 0;
     } else if (piece.partner != std::string::npos && piece.partner < i) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/wrapped_text.h>
 
+#include <transmute/text/sentences.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -55,7 +57,8 @@ std::vector<UnwrappedLine> unwrapped_lines(const std::string& text) {
         result.push_back({std::string(lines[i]), 0});
         continue;
       }
-      if (!result.back().text.empty() && result.back().text.back() != ' ') result.back().text += ' ';
+      if (!result.back().text.empty() && result.back().text.back() != ' ')
+        result.back().text += space_between(result.back().text, std::string(lines[i]));
       result.back().text += lines[i];
       result.back().columns = longest;
     }

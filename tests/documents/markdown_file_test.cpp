@@ -97,6 +97,11 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
   }
 }
 
+TEST(MarkdownFile, LinesOfScriptsWithoutSpacesAreJoinedWithoutOne) {
+  EXPECT_THAT(opened("a.md", "彼は家で働\nく。\n\n彼はNHK\nで働く\n")->texts(),
+              ElementsAre("彼は家で働く。", "彼はNHK で働く"));
+}
+
 TEST(MarkdownFile, AByteOrderMarkIsNoText) {
   EXPECT_EQ(shouted(*opened("a.md", "\xEF\xBB\xBF# One\n")), "\xEF\xBB\xBF# ONE\n");
   EXPECT_EQ(shouted(*opened("a.md", "\xEF\xBB\xBF---\na: b\n---\nOne\n")), "\xEF\xBB\xBF---\na: b\n---\nONE\n");

@@ -35,6 +35,11 @@ TEST(SubRip, AMarkOfManyBytesAfterADashIsAWord) {
   }
 }
 
+TEST(SubRip, LinesOfScriptsWithoutSpacesAreJoinedWithoutOne) {
+  EXPECT_THAT(opened("film.srt", "1\n00:00:01,000 --> 00:00:03,000\n彼は家で働\nく。\n")->texts(),
+              ElementsAre("彼は家で働く。"));
+}
+
 TEST(SubRip, ANumberAfterAMissingEmptyLineIsNotSpoken) {
   const std::string film =
       "1\n00:00:01,000 --> 00:00:03,000\na man.\n2\n00:00:03,000 --> 00:00:05,000\nIn\n1984\n\n"
