@@ -213,6 +213,7 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     HtmlKind kind = HtmlKind::border;
     if (is_kept && end && is_movable(tokens, i, next)) kind = HtmlKind::kept;
     if (!is_kept && !token.name.empty() && is_movable(token)) kind = HtmlKind::inline_tag;
+    if (!token.in_select && !token.is_rest && tag.substr(0, 4) == "<!--") kind = HtmlKind::kept;  // within a sentence
     if (text < token.begin) pieces.push_back({HtmlKind::text, text, token.begin});
     const auto title = is_kept && end ? title_of(html, tokens, i, next) : std::nullopt;
     if (title) {

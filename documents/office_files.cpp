@@ -25,6 +25,23 @@ inline namespace v0 {
 
 namespace {
 
+// The XML of a spreadsheet without the texts of cells that are in an attribute, too: programs show these instead of the
+// content, which is translated.
+std::string without_string_values(std::string xml) {
+  constexpr std::string_view kBegin = "<table:table-cell", kAttribute = " office:string-value=\"";
+  for (size_t at = xml.find(kAttribute); at != std::string::npos; at = xml.find(kAttribute, at)) {
+    const size_t tag = xml.rfind('<', at), tag_end = xml.find('>', at), end = xml.find('"', at + kAttribute.size());
+    const bool is_cell = tag != std::string::npos && xml.compare(tag, kBegin.size(), kBegin) == 0;
+    if (is_cell && end < tag_end && tag_end < xml.size() && xml[tag_end - 1] != '/' &&
+        xml_attribute(std::string_view(xml).substr(tag, tag_end - tag), "formula").empty()) {
+      xml.erase(at, end + 1 - at);
+    } else {
+      at += kAttribute.size();
+    }
+  }
+  return xml;
+}
+
 // A packed file some members of which have texts.
 class PackedDocument : public DocumentParts {
  public:
@@ -38,6 +55,7 @@ class PackedDocument : public DocumentParts {
   std::shared_ptr<const DocumentFile> open(size_t part) const override {
     const auto& [member, rules, mark] = parts_[part];
     std::string content = with_utf8_declared(file_.read(member));
+    if (rules && rules->has_string_values) content = without_string_values(std::move(content));
     if (!rules) return open_xhtml(std::move(content));
     if (content.find(mark) == std::string::npos) return nullptr;
     auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member));
@@ -221,6 +239,7 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
   rules->borders = "line-break tab";
   rules->skipped = "tracked-changes scripts number math ruby-text";
   rules->skips = is_computed_cell;
+  rules->has_string_values = true;
   for (size_t member = 0; member < file->members().size(); ++member) {
     const std::string& path = file->members()[member].name;
     const std::string base = path.substr(path.rfind('/') + 1);  // objects, as charts, have folders of their own
@@ -237,6 +256,7 @@ std::unique_ptr<DocumentParts> open_epub(const std::string& name, std::string co
     throw std::runtime_error(name + ": is encrypted; only books without copy protection are translated");
   const auto contents = std::make_shared<XmlRules>();
   contents->paragraphs = "text";
+  contents->skipped = "docAuthor";
   for (size_t member = 0; member < file->members().size(); ++member) {
     const std::string& path = file->members()[member].name;
     if (is_page(path)) file->add(member, nullptr);

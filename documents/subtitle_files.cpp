@@ -128,12 +128,13 @@ class Subtitles : public DocumentFile {
   // True if a sentence that the cues have begun continues in the next one.
   bool continues(const CueGroup& group, const Cue& next, const CueText& words) const {
     constexpr size_t kMostCues = 6, kMostBytes = 500;
-    constexpr int64_t kLongestPause = 2000, kShortPause = 500;
+    constexpr int64_t kLongestPause = 2000, kShortPause = 500, kLongestCue = 15'000;
     const Cue& last = group.cues.back();
     const int64_t pause = next.start_ms - last.end_ms;
     size_t bytes = words.html.size();
     for (const CueText& before : group.words) bytes += before.html.size();
     if (is_closed_ || group.cues.size() == kMostCues || bytes > kMostBytes || last.voice != next.voice) return false;
+    if (last.end_ms - last.start_ms > kLongestCue) return false;  // a chapter
     if (pause > kLongestPause || next.start_ms < last.start_ms || ends_sentence(group.words.back().html)) return false;
     const std::string_view text = words.html;
     if (begins_with_dash(text) || stands_first(text, "(") || stands_first(text, "[") || stands_first(text, "♪"))
@@ -150,8 +151,9 @@ class Subtitles : public DocumentFile {
       const size_t end = std::min(text.find(line_break, at), text.size());
       const std::string line = text.substr(at, end - at);
       const size_t first = leading_tags(line, syntax_);
+      const bool has_voice = stands_first(line, "<v") && cue.end - cue.begin > line.size() + 1;
       const size_t words = words_begin(line, first);
-      if (!begins_with_dash(std::string_view(line).substr(first))) return {cue};
+      if (!has_voice && !begins_with_dash(std::string_view(line).substr(first))) return {cue};
       const size_t carriage_return = line.back() == '\r' ? 1 : 0;
       lines.push_back({cue.begin + at + words, cue.begin + end - carriage_return, cue.start_ms, cue.end_ms, cue.voice});
       at = end + line_break.size();
@@ -238,6 +240,11 @@ std::optional<std::pair<int64_t, int64_t>> read_times(std::string_view line) {
   return std::make_pair(*start, *end);
 }
 
+// "Ann" of a text that begins with WebVTT's <v Ann>.
+std::string voice_of(std::string_view text) {
+  return stands_first(text, "<v ") || stands_first(text, "<v.") ? std::string(text.substr(0, text.find('>'))) : "";
+}
+
 // The cues of a file with lines of two times, each followed by a text that an empty line ends.
 std::vector<Cue> read_timed_blocks(const std::string& content) {
   std::vector<Cue> cues;
@@ -252,16 +259,18 @@ std::vector<Cue> read_timed_blocks(const std::string& content) {
     for (size_t before = at; at < text.size();) {
       const FileLine words = line_at(text, at);
       const std::string_view here = text.substr(words.begin, words.end - words.begin);
-      if (is_empty_line(here)) break;
+      if (here.empty()) break;
       if (read_times(here)) {  // the empty line is missing before the next cue
         if (is_number) cue.end = before;
         break;
       }
+      at = words.next;
+      if (is_empty_line(here)) continue;  // such a line ends no cue, but has no words
       is_number = here.find_first_not_of("0123456789") == std::string_view::npos;
       before = cue.end;
       cue.end = words.end;
-      at = words.next;
     }
+    cue.voice = voice_of(text.substr(cue.begin, cue.end - cue.begin));
     if (cue.end > cue.begin) cues.push_back(cue);
   }
   return cues;
@@ -291,6 +300,15 @@ class DialogueReader {
     return std::string(text.substr(begin, text.find_last_not_of(" \t") + 1 - begin));
   }
 
+  static bool is_drawing(std::string_view text) {
+    for (size_t at = text.find("\\p"); at != std::string_view::npos; at = text.find("\\p", at + 1))
+      if (at + 2 < text.size() && text[at + 2] >= '1' && text[at + 2] <= '9') return true;
+    return false;
+  }
+  static bool has_syllables(std::string_view text) {  // of a song
+    return text.find("\\k") != std::string_view::npos || text.find("\\K") != std::string_view::npos;
+  }
+
   void read_format(std::string_view line) {
     fields_.clear();
     for (size_t at = line.find(':') + 1; at <= line.size();) {
@@ -315,8 +333,7 @@ class DialogueReader {
     }
     cue.begin = line.begin + at;
     const std::string_view text = words.substr(at);
-    for (const char* unspoken : {"\\p1", "\\p2", "\\p4", "\\k", "\\K"})  // drawings, and syllables of a song
-      if (text.find('{') != std::string_view::npos && text.find(unspoken) != std::string_view::npos) return;
+    if (text.find('{') != std::string_view::npos && (is_drawing(text) || has_syllables(text))) return;
     cues_.push_back(std::move(cue));
   }
 

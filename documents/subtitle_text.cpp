@@ -69,14 +69,16 @@ std::vector<CuePiece> cue_pieces(const std::string& text, const SubtitleSyntax& 
     size_t length = tag_length(text, at, syntax);
     const size_t line_break = line_break_length(text, at, syntax);
     if (length > 0) {
-      pieces.push_back({CuePiece::Kind::tag, text.substr(at, length)});
+      const bool is_time = text[at] == '<' && text[at + 1] >= '0' && text[at + 1] <= '9';  // of a word of the source
+      if (!is_time) pieces.push_back({CuePiece::Kind::tag, text.substr(at, length)});
     } else if (line_break > 0) {
       length = line_break;
       pieces.push_back({CuePiece::Kind::line_break, text.substr(at, length)});
     } else {
-      length = 1;
+      const bool is_hard_space = syntax.has_overrides && text.compare(at, 2, "\\h") == 0;
+      length = is_hard_space ? 2 : 1;
       if (pieces.empty() || pieces.back().kind != CuePiece::Kind::words) pieces.push_back({CuePiece::Kind::words, ""});
-      pieces.back().text += text[at];
+      pieces.back().text += is_hard_space ? ' ' : text[at];
     }
     at += length;
   }

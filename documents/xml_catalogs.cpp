@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Catalogs of programs in XML: resources of .NET and of Android.
+#include <transmute/common/text_file.h>
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/span_file.h>
 #include <transmute/documents/xml_text.h>
 #include <transmute/documents/xml_tokens.h>
+#include <transmute/text/tag_end.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace transmute {
@@ -44,6 +49,13 @@ class ResxFile : public SpanFile {
   }
 };
 
+// The bytes of a tag of HTML in a text, whose quotes are its own; 0 where there is none.
+size_t android_tag_length(std::string_view text, size_t at) {
+  const size_t end =
+      text[at] == '<' && begins_tag(text, at) ? text.find_first_of("<>", at + 1) : std::string_view::npos;
+  return end != std::string_view::npos && text[end] == '>' ? end + 1 - at : 0;
+}
+
 // Backslashes and quotes of Android's strings.
 class AndroidText {
  public:
@@ -53,7 +65,12 @@ class AndroidText {
   void add(std::string_view text) {
     for (size_t at = 0; at < text.size(); ++at) {
       const char c = text[at];
-      if (c == '\\' && at + 1 < text.size()) {
+      const size_t tag = android_tag_length(text, at);
+      if (tag > 0) {
+        markup_.add_text(text.substr(at, tag));
+        at += tag - 1;
+        ends_in_space_ = false;
+      } else if (c == '\\' && at + 1 < text.size()) {
         at += add_escape(text.substr(at + 1));
       } else if (c == '"') {
         is_quoted_ = !is_quoted_;
@@ -76,6 +93,14 @@ class AndroidText {
       return 1;
     }
     constexpr size_t kDigits = 5;  // and the 'u'
+    constexpr uint32_t kFirstLetter = 0xA1, kFirstHalf = 0xD800, kLastHalf = 0xDFFF;
+    const auto unit = text.front() == 'u' ? utf16_unit(text.substr(1)) : std::nullopt;
+    if (unit && *unit >= kFirstLetter && (*unit < kFirstHalf || *unit > kLastHalf)) {
+      std::string character;
+      append_utf8(character, *unit);
+      markup_.add_text(character);
+      return kDigits;
+    }
     if (text.front() == 'u' || text.front() == 't') {
       markup_.keep('\\' + std::string(text.substr(0, text.front() == 'u' ? kDigits : 1)));
       return std::min(text.size(), text.front() == 'u' ? kDigits : 1);
@@ -95,7 +120,14 @@ class AndroidText {
 
 std::string android_escaped(std::string_view words, bool is_first) {
   std::string result;
-  for (const char c : words) {
+  for (size_t at = 0; at < words.size(); ++at) {
+    const char c = words[at];
+    const size_t tag = android_tag_length(words, at);
+    if (tag > 0) {
+      result += words.substr(at, tag);
+      at += tag - 1;
+      continue;
+    }
     const bool begins_reference = is_first && result.empty() && (c == '@' || c == '?');
     if (c == '\\' || c == '\'' || c == '"' || begins_reference) result += '\\';
     c == '\n' ? result += "\\n" : result += c;

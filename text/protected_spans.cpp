@@ -144,7 +144,10 @@ size_t braces_length(std::string_view text, size_t at) {
   if (const size_t length = icu_message_length(text, at); length > 0) return length;
   constexpr std::string_view kClosing = "}}}";
   const size_t braces = end_of(text.substr(0, at + kClosing.size()), at, "{") - at;
-  const size_t end = text.find_first_of(braces == 1 ? "{}<> \t" : "{}<", at + braces);
+  size_t format = end_of(text, at + braces, kNameBytes);  // {0:>5} and {name:*^10} of Python and fmt
+  if (is_one_of(text, format, ":"))
+    format += is_one_of(text, format + 2, "<>=^") ? 3 : is_one_of(text, format + 1, "<>=^") ? 2 : 0;
+  const size_t end = text.find_first_of(braces == 1 ? "{}<> \t" : "{}<", braces == 1 ? format : at + braces);
   return end != std::string_view::npos && starts_with(text, end, kClosing.substr(0, braces)) ? end + braces - at : 0;
 }
 

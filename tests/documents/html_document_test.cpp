@@ -72,6 +72,13 @@ TEST(Document, LeavesScriptsStylesCodeAndCommentsAlone) {
   }
 }
 
+TEST(Document, ACommentWithinASentenceDoesNotCutIt) {
+  const std::string page = "<p>A dog<!-- -->s run <!-- -->here.</p><!-- a --><p>B.</p>";
+  const Document document(page, TextFormat::html, true);
+  ASSERT_EQ(document.segments().size(), 2U);
+  EXPECT_EQ(document.with(document.segments()), page);
+}
+
 TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
   const auto kept = [](const std::string& element) {
     const std::string html = "<p>Press " + element + " now.</p>";

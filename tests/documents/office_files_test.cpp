@@ -144,6 +144,18 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
                         "</text:p>"));
 }
 
+TEST(OpenDocument, TextsOfCellsAreInNoAttribute) {
+  const std::string cell = "<table:table-cell office:value-type=\"string\"",
+                    text = "<text:p>one</text:p></table:table-cell>";
+  const std::string formula = "<table:table-cell table:formula=\"x\" office:string-value=\"two\"/>";
+  const auto file =
+      opened("a.ods", archive_of({{"content.xml", "<office:spreadsheet>" + cell + " office:string-value=\"one\">" +
+                                                      text + formula + "</office:spreadsheet>"}}));
+  EXPECT_EQ(
+      member_of(shouted(*file), "content.xml"),
+      "<office:spreadsheet>" + cell + "><text:p>ONE</text:p></table:table-cell>" + formula + "</office:spreadsheet>");
+}
+
 TEST(OpenDocument, ACommentBeginsBeforeItEnds) {
   const std::string begin = "<office:annotation office:name=\"c\"><text:p>a note</text:p></office:annotation>",
                     end = "<office:annotation-end office:name=\"c\"/>";
@@ -184,10 +196,12 @@ TEST(Epub, PagesAreHtml) {
   const auto file =
       opened("a.epub", archive_of({{"META-INF/container.xml", "<container/>"},
                                    {"a.xhtml", "<html><body><p>Text &amp; more</p></body></html>"},
-                                   {"toc.ncx", "<!DOCTYPE ncx PUBLIC \"-//x\" \"y\"><ncx><text>One</text></ncx>"}}));
+                                   {"toc.ncx",
+                                    "<!DOCTYPE ncx PUBLIC \"-//x\" \"y\"><ncx><docAuthor><text>Ann</text></docAuthor>"
+                                    "<text>One</text></ncx>"}}));
   const std::string result = shouted(*file);
   EXPECT_EQ(member_of(result, "a.xhtml"), "<html><body><p>TEXT &amp; MORE</p></body></html>");
-  EXPECT_THAT(member_of(result, "toc.ncx"), HasSubstr("<text>ONE</text>"));
+  EXPECT_THAT(member_of(result, "toc.ncx"), HasSubstr("<text>Ann</text></docAuthor><text>ONE</text>"));
 }
 
 TEST(PackedDocument, KeepsNoPartInMemory) {

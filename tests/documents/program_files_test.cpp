@@ -165,6 +165,21 @@ TEST(AndroidFile, EscapesMarkupAndWhatIsNotTranslatable) {
             "<string name=\"e\"><![CDATA[<i>Da</i> & fort]]></string></resources>\n");
 }
 
+TEST(AndroidFile, TagsKeepTheirQuotesAndLettersAreDecoded) {
+  const std::string begin = "<resources><string name=\"a\">", end = "</string></resources>";
+  for (const char* text :
+       {"<![CDATA[a <font color=\"red\">bike</font>]]>", "a &lt;b title=\\\"c d\\\"&gt;bike&lt;/b&gt;"}) {
+    const auto file = opened("strings.xml", begin + text + end);
+    ASSERT_EQ(file->texts().size(), 1U);
+    EXPECT_THAT(file->texts().front(), HasSubstr("\">bike</"));
+    EXPECT_THAT(shouted(*file), HasSubstr("BIKE"));
+    EXPECT_EQ(file->with({file->texts().front() + "!"}).find("\\\\"), std::string::npos);
+  }
+  const auto file = opened("strings.xml", begin + "doesn\\u2019t\\u00a0caf\\u00e9" + end);
+  ASSERT_THAT(file->texts(), ElementsAre("doesn’t<x0/>café"));
+  EXPECT_EQ(file->with({"n’a<x0/>thé"}), begin + "n’a\\u00a0thé" + end);
+}
+
 TEST(Xliff, Version1GetsTargetsWithAState) {
   const std::string head = "<xliff version=\"1.2\"><file><body>\n";
   const auto file = opened(

@@ -152,6 +152,22 @@ TEST(WebVtt, NotesStylesAndReferencesStay) {
   EXPECT_THROW(opened("film.vtt", "1\n00:01.000 --> 00:02.000\na\n"), std::runtime_error);
 }
 
+TEST(WebVtt, VoicesAndChaptersAreTextsOfTheirOwn) {
+  const auto texts_of = [](const std::string& cues) { return opened("a.vtt", "WEBVTT\n\n" + cues)->texts(); };
+  EXPECT_THAT(texts_of("00:01.000 --> 00:03.000\n<v Bob>a man\n<v Ann>two dogs\n\n00:03.000 --> 00:04.000\n"
+                       "<v Ann>are running\n\n00:04.000 --> 00:05.000\n<v Ann>here\n"),
+              ElementsAre("a man", "two dogs", "are running <img 0>here"));
+  EXPECT_THAT(texts_of("00:00.000 --> 03:00.000\nThe street\n\n03:00.000 --> 05:00.000\nTwo dogs\n"),
+              ElementsAre("The street", "Two dogs"));
+}
+
+TEST(WebVtt, LinesOfSpacesAndTimesOfWordsAreNoText) {
+  const std::string film = "WEBVTT\n\n00:01.000 --> 00:03.000\n \na<00:01.500><c> man.</c>\n \n\n";
+  const auto file = opened("a.vtt", film);
+  ASSERT_THAT(file->texts(), ElementsAre("a<b 0> man.</b>"));
+  EXPECT_EQ(file->with(file->texts()), film);
+}
+
 TEST(SubStationAlpha, DialogueIsTranslatedAndDrawingsAndSongsStay) {
   const std::string script =
       "[Script Info]\nTitle: a\n[V4+ Styles]\nFormat: Name\nStyle: Default\n[Events]\n"

@@ -40,6 +40,11 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
   for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
 }
 
+TEST(ProtectedSpans, ArePlaceholdersWithAnAlignment) {
+  for (const std::string placeholder : {"{0:>5}", "{:<10}", "{name:*^10s}", "{n:=+4d}", "{x:>}"})
+    EXPECT_EQ(spans_of("A man has " + placeholder + " dogs <b>."), Texts{placeholder});
+}
+
 TEST(ProtectedSpans, KnowWhichPlaceholdersStandForTheNextArgument) {
   for (const char* text : {"%s", "%-5.2f", "%*d", "%.*s", "%ld", "%@", "{}", "{:.2f}"})
     EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::argument) << text;
