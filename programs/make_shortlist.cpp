@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/stream_flags.h>
@@ -42,11 +43,12 @@ transmute::Tokenizer load_tokenizer(const std::string& folder) {
 }
 
 int make_shortlist(const Arguments& arguments) {
-  std::vector<transmute::NamedInput> inputs = {{"--model", arguments.model}};
+  const std::string folder = transmute::model_path(arguments.model);
+  std::vector<transmute::NamedInput> inputs = {{"--model", folder}};
   for (const std::string& path : arguments.source) inputs.push_back({"--source", path});
   for (const std::string& path : arguments.target) inputs.push_back({"--target", path});
   transmute::check_output_is_no_input(arguments.output, inputs);
-  const transmute::Tokenizer tokenizer = load_tokenizer(arguments.model);
+  const transmute::Tokenizer tokenizer = load_tokenizer(folder);
   transmute::Output output(arguments.output);  // now rather than later, if it cannot be
   transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
   const transmute::LoadedText loaded = transmute::load_parallel_text(

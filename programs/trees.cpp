@@ -34,7 +34,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string place_of(const std::string& path) {
   if (transmute::is_standard_stream(path)) return "-";
-  return std::filesystem::weakly_canonical(path).string();
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
 }
 
 std::string text_of(const std::string& path) {

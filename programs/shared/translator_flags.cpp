@@ -59,11 +59,12 @@ CLI::Option* TranslatorFlags::add_texts_to(CLI::App& app, const std::string& des
 }
 
 std::vector<std::string> TranslatorFlags::take_texts(const std::string& input) {
-  const auto is_text = [](const std::string& word) {
-    return !exists(word) && (word.find(' ') != std::string::npos || word.find('/') == std::string::npos);
+  const auto is_model = [](const std::string& word) { return exists(model_path(word)); };
+  const auto is_text = [&](const std::string& word) {
+    return !is_model(word) && (word.find(' ') != std::string::npos || word.find('/') == std::string::npos);
   };
   const auto first = std::find_if(models_.begin() + 1, models_.end(), is_text);
-  if (const auto missing = std::find_if_not(models_.begin() + 1, first, exists); missing != first)
+  if (const auto missing = std::find_if_not(models_.begin() + 1, first, is_model); missing != first)
     throw std::runtime_error(
         fmt::format("{}: no such model folder; if it is a text to translate, put -- before it", *missing));
   std::vector<std::string> words(first, models_.end());
