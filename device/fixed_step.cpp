@@ -171,10 +171,11 @@ std::function<void()> FixedSteps::record(const std::function<void()>& body, torc
   if (!record_ || !usable_) return {};
   try {
     return record_(body, device);
-  } catch (const c10::Error& error) {
+  } catch (const std::exception& error) {  // LibTorch's, or of this package's kernels
+    const auto* const of_libtorch = dynamic_cast<const c10::Error*>(&error);
     if (usable_.exchange(false))
       TORCH_WARN("decoding continues without CUDA graphs, because a step could not be recorded: ",
-                 error.what_without_backtrace());
+                 of_libtorch != nullptr ? of_libtorch->what_without_backtrace() : error.what());
     return {};
   }
 }

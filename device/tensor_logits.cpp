@@ -4,6 +4,7 @@
 #include <c10/core/InferenceMode.h>
 #include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/plain_errors.h>
 #include <transmute/search/next_scores.h>
 #include <transmute/search/top_candidates.h>
 
@@ -54,7 +55,7 @@ class ScoresOnDevice : public NextScores {
   std::vector<Candidate> best(const SentenceSearch& sentence, size_t) override {
     if (!best_.value.defined()) {
       const c10::InferenceMode inference;
-      best_ = on_host(best_in(totals_.flatten(1), count_));
+      best_ = with_plain_errors([&] { return on_host(best_in(totals_.flatten(1), count_)); });
     }
     const float* value = best_.value.data_ptr<float>() + sentence.place() * count_;
     const int64_t* place = best_.place.data_ptr<int64_t>() + sentence.place() * count_;
@@ -66,7 +67,8 @@ class ScoresOnDevice : public NextScores {
   }
   std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t n, size_t count) override {
     const int64_t most = std::min(static_cast<int64_t>(count), totals_.size(2));
-    const Best found = on_host(best_in(totals_[sentence.place()][n].unsqueeze(0), most));
+    const Best found =
+        with_plain_errors([&] { return on_host(best_in(totals_[sentence.place()][n].unsqueeze(0), most)); });
     std::vector<Candidate> candidates;
     for (int64_t i = 0; i < most; ++i) {
       const float value = found.value.data_ptr<float>()[i];
@@ -77,13 +79,15 @@ class ScoresOnDevice : public NextScores {
   }
   double log_probability(const SentenceSearch& sentence, int64_t n, int64_t token) override {
     const int64_t column = sentence.column_of(token).value();
-    if (token != special_ids::kEnd) return checked(log_probs_[sentence.place()][n][column].item<float>());
+    if (token != special_ids::kEnd)
+      return checked(with_plain_errors([&] { return log_probs_[sentence.place()][n][column].item<float>(); }));
     // Sentences come to their ends together.
-    if (!ends_.defined()) ends_ = log_probs_.select(2, column).to(torch::kCPU);
+    if (!ends_.defined()) ends_ = with_plain_errors([&] { return log_probs_.select(2, column).to(torch::kCPU); });
     return checked(ends_.accessor<float, 2>()[sentence.place()][n]);
   }
   std::vector<float> all(const SentenceSearch& sentence, int64_t n) override {
-    const torch::Tensor row = log_probs_[sentence.place()][n].to(torch::kCPU).contiguous();
+    const torch::Tensor row =
+        with_plain_errors([&] { return log_probs_[sentence.place()][n].to(torch::kCPU).contiguous(); });
     check_scores(row.data_ptr<float>(), row.numel());
     return {row.data_ptr<float>(), row.data_ptr<float>() + sentence.columns(row.numel())};
   }
@@ -146,7 +150,7 @@ std::unique_ptr<search::NextScores> TensorLogits::scores(int64_t position, const
                                                          size_t count) const {
   const c10::InferenceMode inference;
   const torch::Tensor logits = positions_ > 1 ? logits_.slice(1, position, position + 1) : logits_;
-  return std::make_unique<ScoresOnDevice>(logits, sentences, count);
+  return with_plain_errors([&] { return std::make_unique<ScoresOnDevice>(logits, sentences, count); });
 }
 
 }  // namespace v0

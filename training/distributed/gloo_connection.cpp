@@ -297,6 +297,8 @@ class GlooConnection : public Connection {
         if (!work->isCompleted()) monitor_->check();
       }
     }
+    // NCCL's wait() may pass over an error, after which its stream never ends.
+    if (nccl_ && work->exception()) std::rethrow_exception(work->exception());
     work->wait();  // The work's own outcome counts: it may have ended just after a limit had passed.
   }
 
