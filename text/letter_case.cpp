@@ -28,8 +28,10 @@ bool is_capital(UChar32 c) {
   return u_isupper(c) || u_istitle(c);
 }
 
+// Letters of scripts without case count as small, so that one acronym does not make a text of theirs all capitals.
 bool is_small(UChar32 c) {
-  return u_islower(c) && u_toupper(c) != c;
+  if (u_islower(c)) return u_toupper(c) != c;
+  return u_charType(c) == U_OTHER_LETTER && !u_hasBinaryProperty(c, UCHAR_CASED);
 }
 
 // The letters of one word, which white space ends.

@@ -16,8 +16,8 @@ enum class TextCase {
   title,     ///< Every Word Begins With a Capital, articles and short prepositions of English headlines excepted
 };
 
-/// The case of a text. Letters that have no capital of their own, such as ß, count as neither. A title has three words
-/// at least, as names have fewer.
+/// The case of a text. Letters that have no capital of their own, such as ß, count as neither, but those of scripts
+/// without case, such as Hebrew and Chinese, count as small. A title has three words at least, as names have fewer.
 TextCase case_of(const std::string& text);
 
 /// A text after a change of case, which may change the length of letters: ß becomes SS.

@@ -23,6 +23,14 @@ TEST(LetterCase, IsThatOfMostLetters) {
     EXPECT_EQ(case_of(text), TextCase::mixed) << text;
 }
 
+TEST(LetterCase, OfAnAcronymIsNotThatOfATextWithoutCase) {
+  for (const char* text :
+       {"彼はNHKで働く。", "日本語のNASA", "שלום USA", "나는 Microsoft Windows Server 를 쓴다", "ეს არის NASA"})
+    EXPECT_EQ(case_of(text), TextCase::mixed) << text;
+  for (const char* text : {"THE GREAT WALL OF CHINA 长城", "HAWAIʻI", "1ª VÍA", "ПʼЯТЬ"})
+    EXPECT_EQ(case_of(text), TextCase::capitals) << text;
+}
+
 TEST(LetterCase, OfATitleIsThatOfEachWord) {
   for (const char* text : {"A Man In A Red Shirt", "Man in Red Shirt Rides a Bicycle", "\"Three Dogs Run\"",
                            "Ein Großer Hund Läuft", "3 Dogs Run Fast"})
