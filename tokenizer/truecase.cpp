@@ -73,12 +73,13 @@ std::string truecased(std::string_view text,
 
 std::string with_capital(std::string text, bool is_turkish) {
   const Character first = first_of_word(text, 0);
-  if (u_islower(first.code) && !(is_turkish && first.code == 'i')) replace(text, first, u_toupper(first.code));
+  if (u_islower(first.code) && !(is_turkish && first.code == 'i')) replace(text, first, u_totitle(first.code));
   return text;
 }
 
 bool begins_in_lower_case(std::string_view text) {
-  return u_islower(first_of_word(text, 0).code);
+  const UChar32 first = first_of_word(text, 0).code;
+  return u_islower(first) && u_totitle(first) != first;  // the capitals of Georgian begin no sentence
 }
 
 std::string without_capitals(std::string text) {

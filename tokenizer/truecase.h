@@ -25,7 +25,8 @@ std::string truecased(std::string_view text,
 /// The text with its first letter as a capital, if nothing but marks and spaces precedes it. In Turkish, i stays.
 std::string with_capital(std::string text, bool is_turkish);
 
-/// True if the text begins with a letter in lower case, or with marks or spaces and then one.
+/// True if the text begins with a letter in lower case that could be a capital there, or with marks or spaces and then
+/// one. Georgian has no such letters.
 bool begins_in_lower_case(std::string_view text);
 
 /// The text in lower case, which is the same for a translation before and after with_capital().

@@ -48,7 +48,7 @@ TEST(Truecase, GivesATranslationItsCapital) {
   EXPECT_EQ(with_capital("ein Mann", false), "Ein Mann");
   EXPECT_EQ(with_capital("„über den Fluss“", false), "„Über den Fluss“");
   EXPECT_EQ(with_capital("istanbul", false), "Istanbul");
-  for (const char* same : {"", "...", "Ein Mann", "2 ein", "ß", "中文", "\xff"})
+  for (const char* same : {"", "...", "Ein Mann", "2 ein", "ß", "中文", "ეს კაცი", "\xff"})
     EXPECT_EQ(with_capital(same, false), same);
   EXPECT_EQ(with_capital("istanbul", true), "istanbul");
   EXPECT_EQ(with_capital("ankara", true), "Ankara");
@@ -56,7 +56,7 @@ TEST(Truecase, GivesATranslationItsCapital) {
 
 TEST(Truecase, KnowsLowerCase) {
   EXPECT_TRUE(begins_in_lower_case("\"the House"));
-  for (const char* other : {"", "The house", "2 men", "中文"}) EXPECT_FALSE(begins_in_lower_case(other));
+  for (const char* other : {"", "The house", "2 men", "中文", "ეს კაცი"}) EXPECT_FALSE(begins_in_lower_case(other));
   EXPECT_EQ(without_capitals("Ein ÜBER İ"), "ein über İ");
 }
 
