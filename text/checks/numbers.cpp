@@ -46,17 +46,33 @@ bool is_separator(UChar32 c) {
   return std::find(kSeparators.begin(), kSeparators.end(), c) != kSeparators.end();
 }
 
+// The unit that a character of Chinese, Japanese or Korean names; 0 for others.
+int64_t unit_of(UChar32 c) {
+  constexpr std::array<std::pair<int64_t, std::u32string_view>, 5> kUnits{
+      {{100, U"百백"}, {1000, U"千천"}, {10'000, U"万萬만"}, {100'000'000, U"億亿억"}, {1'000'000'000'000, U"兆조"}}};
+  for (const auto& [unit, names] : kUnits)
+    if (names.find(static_cast<char32_t>(c)) != std::u32string_view::npos) return unit;
+  return 0;
+}
+
 bool is_scale_word(std::string_view after) {
   while (!after.empty() && (after.front() == ' ' || after.substr(0, 2) == "\u00A0"))
     after.remove_prefix(after.front() == ' ' ? 1 : 2);
   icu::UnicodeString word =
       icu::UnicodeString::fromUTF8({after.data(), static_cast<int32_t>(std::min<size_t>(after.size(), 24))});
   word.toLower();
-  constexpr std::array<const char16_t*, 30> kStems{
-      u"thousand", u"tausend", u"mille",  u"mil ", u"milio", u"milló", u"milj", u"million", u"mio",     u"mrd",
-      u"mld",      u"milli",   u"billi",  u"bili", u"bn",    u"trill", u"тыс",  u"млн",     u"миллион", u"миллиард",
-      u"млрд",     u"мільй",   u"мільяр", u"tys",  u"tisíc", u"万",    u"萬",   u"億",      u"亿",      u"만"};
-  return std::any_of(kStems.begin(), kStems.end(), [&](const char16_t* stem) { return word.startsWith(stem); });
+  constexpr std::array kStems{
+      u"thousand", u"tausend", u"mille",   u"mil ",   u"milio", u"milló",  u"milj",    u"mio",      u"mrd",
+      u"mld",      u"milli",   u"billi",   u"bili",   u"bn",    u"trill",  u"тыс",     u"млн",      u"млрд",
+      u"мільй",    u"мільяр",  u"tys",     u"tisíc",  u"mila",  u"milh",   u"milij",   u"milyon",   u"milyar",
+      u"miliar",   u"bilh",    u"bin ",    u"tuhat",  u"tuhan", u"tūkst",  u"tisuć",   u"hiljad",   u"tusen",
+      u"tusind",   u"duizend", u"ezer",    u"хиляд",  u"хиљад", u"милион", u"милиард", u"милијард", u"χιλι",
+      u"εκατομ",   u"δισεκ",   u"triệu",   u"tỷ",     u"tỉ ",   u"nghìn",  u"ngàn",    u"juta",     u"ribu",
+      u"ألف",      u"آلاف",    u"مليون",   u"ملايين", u"مليار", u"هزار",   u"میلیون",  u"میلیارد",  u"אלף",
+      u"אלפ",      u"מיליון",  u"מיליארד", u"lakh",   u"crore", u"हज़ार",   u"हजार",    u"लाख",      u"करोड",
+      u"พัน",       u"หมื่น",     u"แสน",     u"ล้าน",    u"милли"};
+  return unit_of(word.char32At(0)) > 0 ||
+         std::any_of(kStems.begin(), kStems.end(), [&](const char16_t* stem) { return word.startsWith(stem); });
 }
 
 std::string digits_from(std::string_view text, size_t& at) {
@@ -77,6 +93,42 @@ bool separates_thousands(std::string_view text, size_t at, const std::string& be
   return before.size() <= 3 && digits_from(text, next).size() == 3;
 }
 
+// The value of digits with units between them, such as 1億2000万, that begin at `at`; moves `at` to their end. Returns
+// 0 for a single number with its unit, which may have decimals, as in 1.2億.
+int64_t value_with_units(std::string_view text, size_t& at) {
+  constexpr size_t kMostDigits = 6;  // so that no value overflows
+  constexpr int64_t kMost = 1'000'000'000'000'000'000, kTenThousand = 10'000;
+  int64_t total = 0, below_ten_thousand = 0, unit = kMost;
+  size_t parts = 0, end = at;
+  for (size_t next = at; unit > 1; ++parts) {
+    if (parts > 0 && next < text.size() && text[next] == ' ') ++next;
+    std::string digits = digits_from(text, next);
+    if (next < text.size() && text[next] == ',' && separates_thousands(text, next, digits))
+      digits += digits_from(text, ++next);
+    if (digits.empty() || digits.size() > kMostDigits || std::stoll(digits) >= unit) break;
+    int64_t part = std::stoll(digits);
+    for (unit = 1; next < text.size();) {
+      const Character character = character_at(text, next);
+      const int64_t factor = unit_of(character.code);
+      if (factor == 0) break;
+      if (below_ten_thousand + part > (kMost - total) / factor) return 0;
+      if (factor < kTenThousand) {
+        part *= factor;
+      } else {
+        total += (below_ten_thousand + part) * factor;
+        below_ten_thousand = part = 0;
+      }
+      unit = factor;
+      next = character.end;
+    }
+    below_ten_thousand += part;
+    end = next;
+  }
+  if (parts < 2) return 0;
+  at = end;
+  return total + below_ten_thousand;
+}
+
 // True for the numbers of 7:30.
 bool is_time_of_day(std::string_view text, const Number& hour, const Number& minute) {
   const Span before = hour.spans.back(), after = minute.spans.front();
@@ -93,6 +145,13 @@ std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& i
       continue;
     }
     Number number;
+    if (size_t end = at; const int64_t value = value_with_units(text, end)) {
+      number.groups.push_back(std::to_string(value));
+      number.spans.emplace_back(at, end);
+      numbers.push_back(std::move(number));
+      at = end;
+      continue;
+    }
     while (true) {
       const size_t begin = at;
       number.groups.push_back(digits_from(text, at));
@@ -281,9 +340,11 @@ const std::vector<Speller>& spellers() {
         if (U_SUCCESS(error)) made.push_back({std::move(format), inflect});
       }
     };
-    add({"en", "de", "fr", "fr_BE", "fr_CH", "es", "it", "pt", "nl", "sv", "da", "tr", "zh", "ja", "ko", "ar", "hi"},
+    // Lithuanian is left out: its word for 2 is the German "du".
+    add({"en", "de", "fr", "fr_BE", "fr_CH", "es", "it", "pt", "nl", "sv", "da", "tr", "zh", "ja", "ko", "ar", "hi",
+         "bg", "ca", "et", "fa",    "he",    "hr", "hy", "id", "is", "ka", "mk", "nb", "sk", "sl", "sr", "vi"},
         false);
-    add({"pl", "cs", "ru", "uk", "ro", "hu", "fi", "el"}, true);
+    add({"pl", "cs", "ru", "uk", "ro", "hu", "fi", "el", "lv"}, true);
     return made;
   }();
   return kSpellers;
@@ -351,7 +412,11 @@ bool is_roman(int64_t value, std::string_view text) {
     const auto is_letter = [&](size_t i) {
       return i < text.size() && (std::isalpha(static_cast<unsigned char>(text[i])) != 0 || (text[i] & 0x80) != 0);
     };
-    if (!is_letter(at + roman.size()) && (at == 0 || !is_letter(at - 1))) return true;
+    if (at > 0 && is_letter(at - 1)) continue;
+    for (const std::string_view ending : {"", "e", "ème", "ᵉ"}) {  // the French write XXIe siècle
+      const size_t end = at + roman.size() + ending.size();
+      if (text.substr(at + roman.size(), ending.size()) == ending && !is_letter(end)) return true;
+    }
   }
   return false;
 }
@@ -381,6 +446,23 @@ void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other)
     });
   };
   groups.erase(std::remove_if(groups.begin(), groups.end(), is_there), groups.end());
+}
+
+// True for the number in 12月, 12월 and "tháng 12".
+bool is_month(const Group& group, std::string_view text) {
+  constexpr std::string_view kMonth = "háng ";  // after T or t
+  if (group.value < 1 || group.value > 12) return false;
+  const std::string_view after = text.substr(group.span.second, 3);
+  const size_t begin = group.span.first;
+  return after == "月" || after == "월" ||
+         (begin > kMonth.size() && text.substr(begin - kMonth.size(), kMonth.size()) == kMonth &&
+          (text[begin - kMonth.size() - 1] | 0x20) == 't');
+}
+
+// Removes months, which most languages write as names, but no month in the place of another of `other_count` groups.
+void drop_months(std::vector<Group>& groups, std::string_view text, size_t other_count) {
+  for (auto group = groups.begin(); group != groups.end() && groups.size() > other_count;)
+    group = is_month(*group, text) ? groups.erase(group) : group + 1;
 }
 
 // The numbers that tokenizers, which use NFKC, read in m², CO₂ and ½. Digits are left out: those beside such a mark
@@ -425,6 +507,8 @@ std::vector<NumberFault> compare_numbers(std::string_view source, std::string_vi
   }
   drop_words(missing, target);
   drop_words(added, source);
+  drop_months(missing, source, added.size());
+  drop_months(added, target, missing.size());
   return faults_of(std::move(missing), std::move(added));
 }
 

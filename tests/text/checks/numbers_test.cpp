@@ -36,11 +36,30 @@ TEST(Numbers, AreTheSameInTheFormsOfOtherLanguages) {
       {"at 5:00", "um 5 Uhr"},
       {"at 5 p.m.", "um 17 Uhr"},
       {"March 3, 2025", "3. März 2025"},
+      {"December 25, 2024", "2024年12月25日"},
+      {"December 25, 2024", "2024년 12월 25일"},
+      {"December 25, 2024", "ngày 25 tháng 12 năm 2024"},
       {"03/04/2025", "4.3.2025"},
       {"2.5 million people", "2.500.000 Menschen"},
       {"30,000 people", "3万人"},
+      {"350,000,000 people", "3.5억 명"},
+      {"120 million people", "1億2000万人"},
+      {"120 million people", "1億2,000万人"},
+      {"12,345 people", "1만 2345명"},
+      {"53 million people", "5천3백만 명"},
+      {"2,5 bilhões de reais", "2.500.000.000 reais"},
+      {"2,5 milyon kişi", "2,500,000 people"},
+      {"2,5 triệu người", "2,500,000 people"},
+      {"2,5 juta orang", "2,500,000 people"},
+      {"2,5 εκατομμύρια", "2,500,000"},
+      {"2.5 مليون", "2,500,000"},
+      {"2.5 מיליון", "2,500,000"},
+      {"1.5 लाख लोग", "150,000 people"},
+      {"2.5 ล้านคน", "2,500,000 people"},
       {"in the 1960s", "in den 60er-Jahren"},
       {"the 21st century", "XXI век"},
+      {"the 21st century", "le XXIe siècle"},
+      {"the 19th century", "le XIXᵉ siècle"},
       {"in 2024", "في عام ٢٠٢٤"},
       {"in 2024", "２０２４年"},
       {"room 12 and room 7", "Zimmer 7 und Zimmer 12"},
@@ -62,6 +81,11 @@ TEST(Numbers, MayBeWords) {
   EXPECT_EQ(faults("nineteen eighty-six", "1986"), Faults{});
   EXPECT_EQ(faults("a hundred of them", "100 davon"), Faults{});
   EXPECT_EQ(faults("100 men and 1000 women", "hundert Männer und tausend Frauen"), Faults{});
+  for (const char* five : {"năm người đàn ông", "lima orang", "пет мъже", "pet muškaraca", "päť mužov", "pet moških",
+                           "пет људи", "viis meest", "cinc homes", "fem menn", "ხუთი კაცი", "پنج مرد", "חמישה גברים"})
+    EXPECT_EQ(faults("5 men", five), Faults{}) << five;
+  EXPECT_EQ(faults("5 men", "bốn người đàn ông"), Faults{"5>"}) << "four";
+  EXPECT_EQ(faults("5 men", "שלושה גברים"), Faults{"5>"}) << "three";
 }
 
 TEST(Numbers, MayBeInflectedWords) {
@@ -75,6 +99,7 @@ TEST(Numbers, MayBeInflectedWords) {
   EXPECT_EQ(faults("12 eggs", "ein Dutzend Eier"), Faults{});
   EXPECT_EQ(faults("95 Franken", "nonante-cinq francs"), Faults{});
   EXPECT_EQ(faults("in 7 houses", "seitsemässä talossa"), Faults{});
+  EXPECT_EQ(faults("for 5 men", "pieciem vīriem"), Faults{});
 }
 
 TEST(Numbers, OfAClockMayBeSaidInOtherWays) {
@@ -94,6 +119,11 @@ TEST(Numbers, ThatDifferAreFound) {
   EXPECT_EQ(faults("500 grams", "50 Gramm"), Faults{"500>50"});
   EXPECT_EQ(faults("from 1914 to 1918", "von 1914 bis 1981"), Faults{"1918>1981"});
   EXPECT_EQ(faults("2.5 million people", "3,5 Millionen Menschen"), Faults{"2>3"});
+  EXPECT_EQ(faults("120 million people", "1億3000万人"), Faults{"120>1億3000万"});
+  EXPECT_EQ(faults("12/25/2024", "2024年11月25日"), Faults{"12>11"}) << "a month for a month";
+  EXPECT_EQ(faults("December 25, 2024", "2024年12月26日"), Faults{"25>26"});
+  EXPECT_EQ(faults("the 21st century", "le XXe siècle"), Faults{"21>"});
+  EXPECT_EQ(faults("2.5 ล้านคน", "3,500,000 people"), (Faults{"2>3", "5>500"}));
   EXPECT_EQ(faults("See sysctl.d(5).", "Siehe Verzeichnis sysctl.d(9)."), Faults{"5>9"}) << "V is no number there";
   EXPECT_EQ(faults("The default is 8M.", "Standardmäßig sind es 0M."), Faults{"8>0"});
   EXPECT_EQ(faults("Insert 9 copies", "Sie einigen sich auf 2 Exemplare"), Faults{"9>2"}) << "ni is Danish for 9";
