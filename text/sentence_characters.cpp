@@ -59,6 +59,15 @@ bool is_cased(UChar32 c) {
   return u_hasBinaryProperty(c, UCHAR_CASED) != 0;
 }
 
+bool is_lower(UChar32 c) {
+  return u_islower(c) != 0 && u_totitle(c) != c;
+}
+
+bool has_vowel_signs(UChar32 c) {
+  constexpr UChar32 kDevanagari = 0x900, kTibetan = 0xF00;
+  return c >= kDevanagari && c < kTibetan;
+}
+
 size_t count_characters(std::string_view text) {
   size_t count = 0;
   all_characters(text, [&](UChar32) { return ++count > 0; });

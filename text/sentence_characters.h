@@ -25,6 +25,10 @@ bool is_bullet(UChar32 c);
 bool is_wide(UChar32 c);
 /// True if the character's script has capital letters.
 bool is_cased(UChar32 c);
+/// True for a small letter that would be a capital at the beginning of a sentence. Georgian has none.
+bool is_lower(UChar32 c);
+/// True for the scripts of India, Thailand and Laos, in which most vowels are signs beside a letter.
+bool has_vowel_signs(UChar32 c);
 
 size_t count_characters(std::string_view text);
 

@@ -3,6 +3,7 @@
 
 #include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
+#include <unicode/uscript.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -18,7 +19,12 @@ using namespace sentence_characters;
 namespace {
 
 constexpr UChar32 kEllipsis = 0x2026;
+constexpr UChar32 kGreekQuestionMark = 0x37E;
+constexpr UChar32 kBurmeseComma = 0x104A;
+constexpr UChar32 kKhmerStop = 0x17D4, kKhmerLastStop = 0x17D5;
+constexpr UChar32 kWideStop = 0xFF0E;
 constexpr UChar32 kNone = 0;
+constexpr std::u32string_view kSpacedClosers = U"»›”)]";
 constexpr size_t kMostEnclosedBytes = 600;  // bytes of a quotation that stays within its sentence
 
 // "Hauptstr": compounds whose last part is abbreviated.
@@ -58,6 +64,11 @@ size_t SentenceScan::step_back(size_t byte) const {
 
 size_t SentenceScan::skip_space(size_t byte) const {
   while (byte < text_.size() && is_space(at(byte))) byte = step(byte);
+  return byte;
+}
+
+size_t SentenceScan::skip_blanks(size_t byte) const {
+  while (byte < text_.size() && is_space(at(byte)) && !is_line_end(at(byte))) byte = step(byte);
   return byte;
 }
 
@@ -102,7 +113,9 @@ bool SentenceScan::next(std::pair<size_t, size_t>& sentence) {
 bool SentenceScan::is_mark(UChar32 c) {
   if (c == '.' || c == '!' || c == '?' || c == kEllipsis) return true;
   if (c == ':' || c == ';') return ends_sentences(static_cast<char>(c), languages());
-  return c >= 0x80 && u_getIntPropertyValue(c, UCHAR_SENTENCE_BREAK) == U_SB_STERM;
+  if (c < 0x80 || c == kBurmeseComma) return false;
+  if (c == kGreekQuestionMark || c == kKhmerStop || c == kKhmerLastStop || c == kWideStop) return true;
+  return u_getIntPropertyValue(c, UCHAR_SENTENCE_BREAK) == U_SB_STERM;
 }
 
 // A run of full stops may have spaces: ". . .".
@@ -114,17 +127,26 @@ SentenceScan::Mark SentenceScan::mark_at(size_t byte) {
     byte = mark.end = step(byte);
     if (c == '.' && at(byte) == ' ' && at(byte + 1) == '.' && !u_isalnum(at(byte + 2)) && at(byte + 2) != '.') ++byte;
   }
-  mark.closed = mark.end;
-  while (mark.closed < text_.size() && is_closer(at(mark.closed))) mark.closed = step(mark.closed);
-  mark.closed = end_of_notes(mark.closed);
-  mark.after = mark.closed;
-  while (mark.after < text_.size() && is_space(at(mark.after)) && !is_line_end(at(mark.after)))
-    mark.after = step(mark.after);
+  mark.closed = end_of_notes(end_of_closers(mark.end));
+  mark.after = skip_blanks(mark.closed);
   if (is_line_end(at(mark.after))) mark.after = skip_space(mark.after);
   // A mark that opens a quotation rather than closing one is after the space.
   if (mark.after == mark.closed && mark.closed > mark.end && u_isalnum(at(mark.after)) != 0)
     mark.closed = mark.after = mark.end;
   return mark;
+}
+
+// The end of the closing characters there. In French, guillemets have spaces within: "« Venez ! »".
+size_t SentenceScan::end_of_closers(size_t byte) {
+  while (true) {
+    while (byte < text_.size() && is_closer(at(byte))) byte = step(byte);
+    const size_t closer = skip_blanks(byte);
+    if (closer == byte || !is_one_of(at(closer), kSpacedClosers)) return byte;
+    if (const size_t end = step(closer); end < text_.size() && !is_space(at(end))) return byte;
+    if (!enclosed_) find_enclosed();
+    if (!std::binary_search(closers_after_space_.begin(), closers_after_space_.end(), closer)) return byte;
+    byte = step(closer);
+  }
 }
 
 // The end of the numbers of footnotes there: "[1][2]".
@@ -140,6 +162,7 @@ size_t SentenceScan::end_of_notes(size_t byte) const {
 bool SentenceScan::ends(const Mark& mark) {
   for (size_t byte = mark.closed; byte < mark.after; byte = step(byte))
     if (is_line_end(at(byte))) return true;
+  if (is_within_word(mark)) return false;
   if (mark.after == mark.closed) return ends_without_space(mark) && !is_enclosed(mark.begin);
   const Next next = next_of(mark);
   if (next == Next::mark || is_enclosed(mark.begin)) return false;
@@ -151,11 +174,22 @@ bool SentenceScan::ends(const Mark& mark) {
 // Scripts that have no spaces have marks of their own.
 bool SentenceScan::ends_without_space(const Mark& mark) {
   const UChar32 c = at(mark.begin), next = at(mark.closed);
-  if (c == '.' || c == kEllipsis || c == ':' || c == ';') return false;
+  if (c == '.' || c == kEllipsis || c == ':' || c == ';' || c == kGreekQuestionMark) return false;
   const bool closes = mark.closed > mark.end;
   if (c == '!' || c == '?')
     return !closes && (is_wide(next) || is_wide(before(mark.begin))) && !is_one_of(next, U"，、；：");
+  constexpr std::string_view kAndSoOn = "។ល។";
+  if (text_.compare(mark.begin, kAndSoOn.size(), kAndSoOn) == 0) return false;
   return !closes || u_isalnum(next) == 0;
+}
+
+// True for full-width stops that end no sentence: "３．１４", "図１．", "Ｕ．Ｓ．" and "．．．".
+bool SentenceScan::is_within_word(const Mark& mark) const {
+  if (at(mark.begin) != kWideStop) return false;
+  const UChar32 last = before(mark.begin), next = at(mark.end);
+  if (u_isdigit(last) != 0 || step(mark.begin) < mark.end) return true;
+  const bool is_initial = is_cased(last) && !is_cased(before(step_back(mark.begin)));
+  return is_initial || (is_cased(last) && (is_cased(next) || u_isdigit(next) != 0));
 }
 
 bool SentenceScan::stop_ends(const Mark& mark, Next next) {
@@ -193,15 +227,16 @@ bool SentenceScan::word_ends(size_t end, Next next) {
   if (has_ending(lower, known)) return only_before_start();
   constexpr size_t kDigitsOfOrdinal = 3;
   if ((is_number(last_part) && last_part.size() <= kDigitsOfOrdinal) || is_day_and_month(word) || is_roman_number(word))
-    if (has_ordinals(known)) return !is_uncertain(known) && only_before_start();
-  if (is_number(word)) return next != Next::lower;
+    if ((next != Next::letter || is_day_and_month(word)) && has_ordinals(known))
+      return !is_uncertain(known) && only_before_start();
+  if (is_number(word)) return next != Next::lower && (next != Next::letter || !follows_number(span.first));
   if (is_listed_by_icu(word, known) || is_dotted(word) || has_no_vowel(word)) return only_before_start();
   const size_t letters = count_characters(word);
   const UChar32 first = at(span.first);
   if (u_isalpha(first) == 0) return true;
-  // Initials. In scripts without capitals they may have a vowel sign.
+  // Initials, which may have a vowel sign.
   constexpr size_t kInitialWithSign = 2;
-  if (!is_cased(first)) return letters > kInitialWithSign;
+  if (has_vowel_signs(first)) return letters > kInitialWithSign;
   return letters > 1 || only_before_start();
 }
 
@@ -219,7 +254,7 @@ SentenceScan::Next SentenceScan::next_of(const Mark& mark) {
   if (u_isdigit(c) != 0) return Next::digit;
   if (u_isupper(c) != 0 || u_istitle(c) != 0) return Next::upper;
   if (u_isalpha(c) == 0) return Next::other;
-  return is_cased(c) ? Next::lower : Next::letter;
+  return is_lower(c) ? Next::lower : Next::letter;
 }
 
 // True if the word there is one that often begins sentences.
@@ -247,7 +282,7 @@ SentenceScan::Span SentenceScan::word_before(size_t end) const {
   size_t begin = end;
   while (begin > begin_) {
     const UChar32 c = before(begin);
-    if (is_space(c) || (is_opener(c) && c != '\'')) break;
+    if (is_space(c) || (is_opener(c) && c != '\'' && !is_in_acronym(step_back(begin)))) break;
     begin = step_back(begin);
   }
   return {begin, end};
@@ -284,6 +319,19 @@ bool SentenceScan::follows_lone_word(size_t begin) const {
   if (byte == begin || item_ || skip_space(byte) != begin_) return false;
   while (byte < begin_ && !is_line_end(at(byte))) byte = step(byte);
   return byte == begin_;
+}
+
+// True after the first parts of a date such as "2020. 5. 3.".
+bool SentenceScan::follows_number(size_t begin) const {
+  const size_t stop = end_of_space_before(begin);
+  return stop > begin_ && before(stop) == '.' && u_isdigit(before(step_back(stop))) != 0;
+}
+
+// True for the quotation mark in Hebrew acronyms such as ארה"ב, but not for the one in ב"הארץ" after a prefix.
+bool SentenceScan::is_in_acronym(size_t quote) const {
+  const auto is_hebrew = [](UChar32 c) { return u_isalpha(c) != 0 && uscript_hasScript(c, USCRIPT_HEBREW) != 0; };
+  if (text_[quote] != '"' || !is_hebrew(before(quote)) || !is_hebrew(at(quote + 1))) return false;
+  return !is_hebrew(at(step(quote + 1))) || is_hebrew(before(step_back(quote)));
 }
 
 std::optional<SentenceScan::Item> SentenceScan::item_at(size_t byte) const {
@@ -356,12 +404,13 @@ void SentenceScan::find_enclosed() {
   std::vector<std::pair<size_t, std::u32string_view>> open;
   for (size_t byte = 0; byte < text_.size(); byte = step(byte)) {
     const UChar32 c = at(byte);
-    if (c < 0x80 && u_isalnum(c) != 0) continue;
+    if ((c < 0x80 && u_isalnum(c) != 0) || is_in_acronym(byte)) continue;
     const auto closed =
         std::find_if(open.rbegin(), open.rend(), [&](const auto& opened) { return is_one_of(c, opened.second); });
     if (closed != open.rend()) {
       const Span span{closed->first, byte};
       open.erase(closed.base() - 1, open.end());
+      if (is_space(before(byte)) && is_one_of(c, kSpacedClosers)) closers_after_space_.push_back(byte);
       if (byte - span.first > kMostEnclosedBytes || !encloses(byte)) continue;
       while (!enclosed_->empty() && enclosed_->back().first > span.first) enclosed_->pop_back();
       enclosed_->push_back(span);
@@ -380,7 +429,7 @@ bool SentenceScan::encloses(size_t closer) const {
   const size_t next = skip_space(byte);
   const UChar32 c = at(next);
   if (c == kNone) return false;
-  if (is_one_of(c, U",;:.!?。！？，、；：(") || is_dash(c) || u_islower(c) != 0) return true;
+  if (is_one_of(c, U",;:.!?。！？．，、；：(") || is_dash(c) || u_islower(c) != 0) return true;
   return next == byte && u_isalnum(c) != 0;
 }
 
@@ -396,7 +445,7 @@ bool SentenceScan::begins_in_lower_case() {
   if (!begins_in_lower_case_) {
     size_t byte = 0;
     while (byte < text_.size() && u_isalpha(at(byte)) == 0) byte = step(byte);
-    begins_in_lower_case_ = u_islower(at(byte)) != 0;
+    begins_in_lower_case_ = is_lower(at(byte));
   }
   return *begins_in_lower_case_;
 }

@@ -54,13 +54,16 @@ class SentenceScan {
   UChar32 before(size_t byte) const;  // 0 at the beginning
   size_t step_back(size_t byte) const;
   size_t skip_space(size_t byte) const;
+  size_t skip_blanks(size_t byte) const;  // white space within the line
   size_t end_of_space_before(size_t byte) const;
 
   bool is_mark(UChar32 c);
   Mark mark_at(size_t byte);
+  size_t end_of_closers(size_t byte);
   size_t end_of_notes(size_t byte) const;
   bool ends(const Mark& mark);
   bool ends_without_space(const Mark& mark);
+  bool is_within_word(const Mark& mark) const;
   bool stop_ends(const Mark& mark, Next next);
   bool word_ends(size_t end, Next next);
   Next next_of(const Mark& mark);
@@ -69,6 +72,8 @@ class SentenceScan {
   Span word_before(size_t end) const;
   std::string with_initials(Span word) const;
   bool follows_lone_word(size_t begin) const;
+  bool follows_number(size_t begin) const;
+  bool is_in_acronym(size_t quote) const;
   std::optional<Item> item_at(size_t byte) const;
   bool begins_item(size_t byte);
   bool may_be_german();
@@ -86,6 +91,7 @@ class SentenceScan {
   size_t before_ = 0;                          // begin of the sentence before it
   std::optional<Item> item_;                   // the item that it begins with
   std::optional<std::vector<Span>> enclosed_;  // in order; none is within another one
+  std::vector<size_t> closers_after_space_;    // in order; found with enclosed_
   std::optional<bool> is_without_capitals_, begins_in_lower_case_;
 };
 

@@ -30,6 +30,7 @@ TEST(Sentences, EndAtMarksBeforeCapitals) {
               ElementsAre("It costs 3.14 e.g. here.", "Änderungen folgen."));
   EXPECT_THAT(sentences("", "A line\nand another.\r\nA third"), ElementsAre("A line", "and another.", "A third"));
   EXPECT_THAT(sentences("en", "are you there? i am. good!"), ElementsAre("are you there?", "i am.", "good!"));
+  expect_apart("el", {"Τι κάνεις\u037e", "Καλά."});
   EXPECT_THAT(sentences("", " \t "), IsEmpty());
   EXPECT_THAT(sentences("", ""), IsEmpty());
 }
@@ -78,6 +79,17 @@ TEST(Sentences, HaveQuotationsAndBracketsWithinThem) {
               ElementsAre("彼は「行く。またね。」と言った。", "そして帰った。"));
 }
 
+TEST(Sentences, EndAfterAClosingMarkWithASpaceBeforeIt) {
+  for (const char* space : {" ", "\u00a0", "\u202f"}) {
+    const std::string quotation = std::string("« Venez") + space + "!" + space + "»";
+    expect_apart("fr", {"Il dit : " + quotation, "Elle dit : " + quotation + " et part.", "« Non."});
+  }
+  expect_apart("fr", {"« Je pars.", "Adieu ! »", "Il partit.", "( Oui ! )", "“ Fin. ”"});
+  expect_apart("ru", {"Он сказал: « Идите сюда ! »", "Потом он ушёл."});
+  expect_apart("de", {"»Komm!«", "Er ging.", "»Geh!«"});
+  EXPECT_THAT(sentences("en", "It is! ) Then."), ElementsAre("It is!", ") Then.")) << "the bracket closes nothing";
+}
+
 TEST(Sentences, HaveEllipsesWithinThem) {
   expect_apart("en", {"I mean ... well, you know.", "Wait...", "He left.", "It . . . ended . . . ."});
 }
@@ -108,9 +120,19 @@ TEST(Sentences, AreItemsOfLists) {
 TEST(Sentences, NeedNoSpacesInScriptsWithout) {
   EXPECT_THAT(sentences("", "一。二！"), ElementsAre("一。", "二！"));
   EXPECT_THAT(sentences("zh", "好吗?好!他走了。"), ElementsAre("好吗?", "好!", "他走了。"));
-  EXPECT_THAT(sentences("my", "တစ်။နှစ်။"), ElementsAre("တစ်။", "နှစ်။"));
+  EXPECT_THAT(sentences("my", "တစ်၊ နှစ်။သုံး။"), ElementsAre("တစ်၊ နှစ်။", "သုံး။"));
+  EXPECT_THAT(sentences("km", "ខ្ញុំទៅ។ គាត់មក។ល។ គាត់ទៅ៕"), ElementsAre("ខ្ញុំទៅ។", "គាត់មក។ល។", "គាត់ទៅ៕"));
+  EXPECT_THAT(sentences("ja", "１．値は３．１４である．Ａ．スミスは．．．来た．"),
+              ElementsAre("１．値は３．１４である．", "Ａ．スミスは．．．来た．"));
   EXPECT_THAT(sentences("hy", "Բարև Ձեզ: Ես գնում եմ:"), ElementsAre("Բարև Ձեզ:", "Ես գնում եմ:"));
   EXPECT_THAT(sentences("en", "Note: It works."), ElementsAre("Note: It works."));
+}
+
+TEST(Sentences, EndBeforeLettersWithoutCase) {
+  expect_apart("he",
+               {"הוא גר בארה\"ב.", "היא קנתה 30.", "הוא אמר לא.", "א. ב. יהושע כתב ב\"הארץ\".", "הוא בצה\"ל, כן."});
+  expect_apart("ko", {"값은 30.", "날씨가 좋다.", "그는 5. 3. 서울에서 \"간다. 온다\"고 말했다.", "그는 갔다."});
+  expect_apart("ka", {"ეს არის NASA.", "ბიჭი მოვიდა.", "ის არის ის.", "როგორ ხარ?", "ნომერი 30.", "კარგად."});
 }
 
 TEST(Sentences, DoNotEndAfterLearnedWords) {
@@ -139,11 +161,10 @@ TEST(Sentences, AreThoseOfTheLanguageByAnyOfItsNames) {
 // Each would take seconds or minutes if every mark or space looked at all of the text.
 TEST(Sentences, OfLongTextsAreFoundAtOnce) {
   constexpr size_t kBytes = 200'000;
-  const std::vector<std::pair<std::string, std::string>> kTexts{{"1) a", " "},
-                                                                {"1." + std::string(kBytes / 2, ' '), "a 2. "},
-                                                                {"", "A. "},
-                                                                {std::string(kBytes / 2, '1'), "! a"},
-                                                                {"", "(a! b), "}};
+  const std::vector<std::pair<std::string, std::string>> kTexts{
+      {"1) a", " "},    {"1." + std::string(kBytes / 2, ' '), "a 2. "},
+      {"", "A. "},      {std::string(kBytes / 2, '1'), "! a"},
+      {"", "(a! b), "}, {"", "« a ! » b ( c ! "}};
   for (const auto& [begin, part] : kTexts) {
     std::string text = begin;
     while (text.size() < kBytes) text += part;
