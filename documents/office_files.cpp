@@ -27,19 +27,21 @@ namespace {
 
 // The XML of a spreadsheet without the texts of cells that are in an attribute, too: programs show these instead of the
 // content, which is translated.
-std::string without_string_values(std::string xml) {
-  constexpr std::string_view kBegin = "<table:table-cell", kAttribute = " office:string-value=\"";
-  for (size_t at = xml.find(kAttribute); at != std::string::npos; at = xml.find(kAttribute, at)) {
-    const size_t tag = xml.rfind('<', at), tag_end = xml.find('>', at), end = xml.find('"', at + kAttribute.size());
-    const bool is_cell = tag != std::string::npos && xml.compare(tag, kBegin.size(), kBegin) == 0;
-    if (is_cell && end < tag_end && tag_end < xml.size() && xml[tag_end - 1] != '/' &&
-        xml_attribute(std::string_view(xml).substr(tag, tag_end - tag), "formula").empty()) {
-      xml.erase(at, end + 1 - at);
-    } else {
-      at += kAttribute.size();
-    }
+std::string without_string_values(const std::string& xml) {
+  constexpr std::string_view kCell = "<table:table-cell", kAttribute = " office:string-value=\"";
+  std::string result;
+  size_t kept = 0;  // all before it has been copied
+  for (size_t tag = xml.find(kCell), end = 0; tag != std::string::npos; tag = xml.find(kCell, end)) {
+    end = std::min(xml.find('>', tag), xml.size());
+    const std::string_view bytes = std::string_view(xml).substr(tag, end - tag);
+    const size_t at = bytes.find(kAttribute);
+    if (at == std::string::npos || bytes.back() == '/' || !xml_attribute(bytes, "formula").empty()) continue;
+    const size_t last = bytes.find('"', at + kAttribute.size());
+    if (last == std::string::npos) continue;
+    result += std::string_view(xml).substr(kept, tag + at - kept);
+    kept = tag + last + 1;
   }
-  return xml;
+  return result + xml.substr(kept);
 }
 
 // A packed file some members of which have texts.
@@ -55,7 +57,7 @@ class PackedDocument : public DocumentParts {
   std::shared_ptr<const DocumentFile> open(size_t part) const override {
     const auto& [member, rules, mark] = parts_[part];
     std::string content = with_utf8_declared(file_.read(member));
-    if (rules && rules->has_string_values) content = without_string_values(std::move(content));
+    if (rules && rules->has_string_values) content = without_string_values(content);
     if (!rules) return open_xhtml(std::move(content));
     if (content.find(mark) == std::string::npos) return nullptr;
     auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member));
