@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -94,14 +93,6 @@ transmute::PairCosts open_models(const Arguments& arguments) {
 }
 
 // No output may be an input, or another output.
-// True if two paths name one file, which need not exist.
-bool is_same_place(const std::string& a, const std::string& b) {
-  const auto place = [](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-  };
-  return a == b || (!transmute::is_standard_stream(a) && !transmute::is_standard_stream(b) && place(a) == place(b));
-}
-
 void check_outputs(const Arguments& arguments) {
   std::vector<transmute::NamedInput> others;
   const auto add_all = [&](const char* flag, const std::vector<std::string>& paths) {
@@ -122,7 +113,7 @@ void check_outputs(const Arguments& arguments) {
     if (output.path.empty()) continue;
     transmute::check_output_is_no_input(output.path, others, output.flag);
     for (const transmute::NamedInput& other : others)
-      if (is_same_place(other.path, output.path))
+      if (transmute::place_of(other.path) == transmute::place_of(output.path))
         throw std::invalid_argument(fmt::format("{} and {} are both {}", output.flag, other.flag, output.path));
     others.push_back(output);
   }

@@ -10,7 +10,6 @@
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/stream_flags.h>
 
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -30,11 +29,6 @@ struct Arguments {
 
 std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}\n", fmt::join(words, " "));
-}
-
-std::string place_of(const std::string& path) {
-  if (transmute::is_standard_stream(path)) return "-";
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
 }
 
 std::string text_of(const std::string& path) {
@@ -101,14 +95,14 @@ void check_outputs(const Arguments& arguments) {
   if (!arguments.output.empty())
     throw std::invalid_argument("--output is for --restore; name --words, --labels or --simplified");
   std::vector<std::pair<std::string, std::string>> taken;
-  for (const std::string& path : arguments.brackets) taken.emplace_back("--input", place_of(path));
+  for (const std::string& path : arguments.brackets) taken.emplace_back("--input", transmute::place_of(path));
   for (const auto& [flag, path] : {std::pair{"--words", arguments.words}, std::pair{"--labels", arguments.labels},
                                    std::pair{"--simplified", arguments.simplified}}) {
     if (path.empty()) continue;
     for (const auto& [other, place] : taken)
-      if (place == place_of(path) && (place != "-" || other != "--input"))
+      if (place == transmute::place_of(path) && (place != "-" || other != "--input"))
         throw std::invalid_argument(fmt::format("{} and {} are one file: {}", other, flag, path));
-    taken.emplace_back(flag, place_of(path));
+    taken.emplace_back(flag, transmute::place_of(path));
   }
 }
 

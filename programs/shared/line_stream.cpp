@@ -210,6 +210,11 @@ std::string input_name(const std::string& path) {
   return is_standard_stream(path) ? "standard input" : path;
 }
 
+std::string place_of(const std::string& path) {
+  if (is_standard_stream(path)) return "-";
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
+}
+
 void check_standard_input_once(const std::vector<NamedInput>& inputs) {
   const char* first = nullptr;
   for (const auto& [flag, path] : inputs) {

@@ -72,6 +72,10 @@ struct NamedInput {
   std::string path;
 };
 
+/// The place of a file, by which two names of one are equal, also of one that does not exist yet; "-" for standard
+/// input and output.
+std::string place_of(const std::string& path);
+
 /// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
 void check_standard_input_once(const std::vector<NamedInput>& inputs);
 

@@ -88,6 +88,16 @@ TEST(PrepareProgram, WritesNothingOverItsInputs) {
   EXPECT_EQ(read_text(folder / "a.de"), "Ein Hund.\nEine Katze.\nEin Hund.\n\n");
 }
 
+TEST(PrepareProgram, WritesNoOutputOverAnother) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  const Outcome outcome = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "--output-source",
+                                   folder / "b", "--output-target", folder.path() + "/./b"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("--output-target and --output-source are both"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en"));
+}
+
 TEST(PrepareProgram, LeavesNoFileWhereItFails) {
   const TemporaryFolder folder;
   write_pairs(folder);
