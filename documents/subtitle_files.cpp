@@ -10,6 +10,7 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -69,11 +70,15 @@ bool begins_with_dash(std::string_view text) {
   return stands_first(text, "-") || stands_first(text, "–") || stands_first(text, "—") || stands_first(text, ">>");
 }
 
-// Where the words begin after the dashes, the ">>" and the spaces at `at`.
+// The place of the words after the dashes, the ">>" and the spaces at `at`.
 size_t words_begin(std::string_view line, size_t at) {
-  for (const std::string_view mark : {" ", "-", ">", "–", "—"})
-    if (stands_first(line.substr(at), mark)) return words_begin(line, at + mark.size());
-  return at;
+  constexpr std::array<std::string_view, 5> kMarks{" ", "-", ">", "–", "—"};
+  while (true) {
+    const auto mark = std::find_if(kMarks.begin(), kMarks.end(),
+                                   [&](std::string_view mark) { return stands_first(line.substr(at), mark); });
+    if (mark == kMarks.end()) return at;
+    at += mark->size();
+  }
 }
 
 class Subtitles : public DocumentFile {

@@ -33,6 +33,9 @@ TEST(SubRip, AMarkOfManyBytesAfterADashIsAWord) {
     const std::string film = "1\n00:00:01,000 --> 00:00:03,000\n-– " + words + "\n>> A dog.\n";
     EXPECT_THAT(opened("film.srt", film)->texts(), ElementsAre(words, "A dog."));
   }
+  const std::string dashes(1'000'000, '-');  // which no stack of calls would hold
+  EXPECT_THAT(opened("film.srt", "1\n00:00:01,000 --> 00:00:03,000\n" + dashes + "A dog.\n")->texts(),
+              ElementsAre("A dog."));
 }
 
 TEST(SubRip, LinesOfScriptsWithoutSpacesAreJoinedWithoutOne) {
