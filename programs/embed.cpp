@@ -33,7 +33,8 @@ struct Arguments {
   transmute::TextEncoderOptions encoder;
 };
 
-constexpr size_t kBlockLines = 1024;
+// The vectors of all tokens of a block are held at once.
+constexpr size_t kBlockLines = 1024, kBlockLinesByToken = 64;
 
 // A vector [D] at `values`.
 struct Vector {
@@ -107,7 +108,7 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
   std::vector<std::vector<float>> rows;  // rows of an npy file, whose header comes first and counts them
   const auto encode_all = [&](const auto& write) {
     while (true) {
-      const std::vector<std::string> block = next_block(kBlockLines);
+      const std::vector<std::string> block = next_block(options.token_vectors ? kBlockLinesByToken : kBlockLines);
       if (block.empty()) break;
       std::string text;
       for (const auto& vectors : encoder.encode(block, options)) {
