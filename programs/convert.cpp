@@ -122,8 +122,9 @@ int main(int argc, char** argv) {
   app.add_option("--license", facts.license, "the model's license in that README.md, such as MIT or CC-BY-4.0")
       ->type_name("SPDX")
       ->check(license());
-  app.add_option("--score", facts.scores,
-                 "a line about its quality for that README.md, such as \"BLEU 41.2 on test2014\"")
+  transmute::repeatable(
+      app.add_option("--score", facts.scores,
+                     "a line about its quality for that README.md, such as \"BLEU 41.2 on test2014\"; may be repeated"))
       ->type_name("TEXT");
   return transmute::run_program(app, argc, argv, [&] {
     const auto stored = transmute::precision_from_name(precision);

@@ -162,19 +162,17 @@ int main(int argc, char** argv) {
   Arguments arguments;
   arguments.model.add_language_model_to(app);
   const auto prompt =
-      app.add_option("--prompt", arguments.prompts, "a text to continue, instead of input lines; may be repeated")
+      transmute::repeatable(
+          app.add_option("--prompt", arguments.prompts, "a text to continue, instead of input lines; may be repeated"))
           ->type_name("TEXT")
-          ->check(CLI::Validator(check_prompt, ""))
-          ->take_all()
-          ->allow_extra_args(false);
+          ->check(CLI::Validator(check_prompt, ""));
   CLI::Option* const input = arguments.streams.add_to(app)->excludes(prompt);
   arguments.model.add_texts_to(app, "a text to continue, as --prompt")->excludes(input);
   add_text_flags(app, arguments);
   add_search_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
     transmute::keep_freed_memory();
-    for (const std::string& text : arguments.model.take_texts(arguments.streams.input))
-      arguments.prompts.push_back(text);
+    for (const std::string& text : arguments.model.texts()) arguments.prompts.push_back(text);
     return generate(arguments, transmute::run_facts(app));
   });
 }

@@ -267,11 +267,10 @@ int main(int argc, char** argv) {
   Arguments arguments;
   CLI::Option* const config =
       app.add_option("-c,--config", arguments.setup.config, "the experiment's YAML file")->type_name("FILE");
-  app.add_option("--set", arguments.setup.assignments,
-                 "override a configuration key, for example training.warmup_steps=8000; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
+  transmute::repeatable(
+      app.add_option("--set", arguments.setup.assignments,
+                     "override a configuration key, for example training.warmup_steps=8000; may be repeated"))
+      ->type_name("KEY=VALUE");
   app.add_option(
          "--run-folder", arguments.setup.trainer.run_folder,
          "folder for checkpoints, metrics and the model; default: runs/ and the name of the config, or those of the "

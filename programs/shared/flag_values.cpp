@@ -106,6 +106,16 @@ CLI::Validator one_of_or_first(std::vector<std::string> words) {
   return choice(words, words.front());
 }
 
+CLI::Option* repeatable(CLI::Option* flag) {
+  return flag->take_all()->allow_extra_args(false);
+}
+
+CLI::Option* takes_all_words(CLI::Option* positional) {
+  constexpr int kMany = CLI::detail::expected_max_vector_size;
+  return repeatable(
+      positional->expected(kMany / 2, kMany));  // CLI11 goes on while there are fewer than the lower number
+}
+
 void add_model_flag(CLI::App& app, std::string& path) {
   app.add_option("-m,--model", path, "a model in any format that translate reads")->type_name("MODEL")->required();
 }

@@ -38,6 +38,11 @@ CLI::Validator one_of(std::vector<std::string> words);
 /// The same for a flag that may be without a value and then means the first word.
 CLI::Validator one_of_or_first(std::vector<std::string> words);
 
+/// Lets a flag be repeated, with one word each time. Where a flag takes several, CLI11 splits words such as "[a, b]".
+CLI::Option* repeatable(CLI::Option* flag);
+/// The same for a positional argument: it takes every word that is no flag's, whole.
+CLI::Option* takes_all_words(CLI::Option* positional);
+
 /// -m, for programs of one model.
 void add_model_flag(CLI::App& app, std::string& path);
 

@@ -78,7 +78,8 @@ FlagHelp describe(const CLI::Option& option) {
   }
   const bool has_value = option.get_type_size() != 0 && option.get_items_expected_max() != 0;
   if (has_value) read_type(option.get_type_name(), flag);
-  if (has_value && option.get_items_expected_max() > 1) flag.type += "...";
+  const bool takes_several = positional ? option.get_items_expected_max() > 1 : option.get_allow_extra_args();
+  if (has_value && takes_several) flag.type += "...";
   flag.fallback = option.get_default_str();
   if (flag.fallback.size() > 1 && flag.fallback.front() == '[')
     flag.fallback = flag.fallback.substr(1, flag.fallback.size() - 2);
@@ -101,7 +102,7 @@ std::vector<FlagHelp> flags_of(const CLI::App& app) {
 std::string usage(const std::string& name, const std::vector<FlagHelp>& flags) {
   std::string text = fmt::format("Usage: {} [OPTION]...", name);
   for (const FlagHelp& flag : flags)
-    if (flag.group == "Arguments") text += " " + flag.type;
+    if (flag.group == "Arguments") text += flag.required ? " " + flag.type : " [" + flag.type + "]";
   return text;
 }
 

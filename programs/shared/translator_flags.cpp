@@ -8,7 +8,6 @@
 #include <transmute/programs/shared/translator_flags.h>
 #include <transmute/text/shortlist.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
@@ -18,11 +17,6 @@ namespace transmute {
 namespace {
 
 constexpr const char* kAsStored = "stored";
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
 
 void refuse_path(const std::string& text) {
   std::error_code ignored;
@@ -45,8 +39,9 @@ void TranslatorFlags::add_language_model_to(CLI::App& app) {
 }
 
 void TranslatorFlags::add_to(CLI::App& app, const std::string& kinds) {
-  app.add_option("-m,--model", models_,
-                 kinds + "; several models with the same tokenizer form an ensemble, whose probabilities are averaged")
+  repeatable(app.add_option("-m,--model", models_,
+                            kinds + "; several models with the same tokenizer, each after its own --model, form an "
+                                    "ensemble, whose probabilities are averaged"))
       ->type_name("MODEL")
       ->required();
   add_device_flag(app, options_.device);
@@ -55,26 +50,13 @@ void TranslatorFlags::add_to(CLI::App& app, const std::string& kinds) {
 }
 
 CLI::Option* TranslatorFlags::add_texts_to(CLI::App& app, const std::string& description) {
-  return app.add_option("TEXT", texts_, description)->type_name("TEXT");
+  return takes_all_words(app.add_option("TEXT", texts_, description))->type_name("TEXT");
 }
 
-std::vector<std::string> TranslatorFlags::take_texts(const std::string& input) {
-  const auto is_model = [](const std::string& word) { return exists(model_path(word)); };
-  const auto is_text = [&](const std::string& word) {
-    return !is_model(word) && (word.find(' ') != std::string::npos || word.find('/') == std::string::npos);
-  };
-  const auto first = std::find_if(models_.begin() + 1, models_.end(), is_text);
-  if (const auto missing = std::find_if_not(models_.begin() + 1, first, is_model); missing != first)
-    throw std::runtime_error(
-        fmt::format("{}: no such model folder; if it is a text to translate, put -- before it", *missing));
-  std::vector<std::string> words(first, models_.end());
-  models_.erase(first, models_.end());
-  words.insert(words.end(), texts_.begin(), texts_.end());
-  for (const std::string& word : words) refuse_path(word);
-  if (!words.empty() && !input.empty())
-    throw std::invalid_argument(fmt::format("--input excludes a text on the command line, here '{}'", words.front()));
+std::vector<std::string> TranslatorFlags::texts() const {
   std::vector<std::string> lines;
-  for (const std::string& word : words) {
+  for (const std::string& word : texts_) {
+    refuse_path(word);
     check_utf8(word, "the text on the command line");
     std::istringstream text(word + "\n");
     for (std::string line; std::getline(text, line);) lines.push_back(line);

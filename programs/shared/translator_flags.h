@@ -19,13 +19,11 @@ class TranslatorFlags {
   void add_to(CLI::App& app);
   /// The same for a program of language models.
   void add_language_model_to(CLI::App& app);
-  /// Texts as words of the command line, which take_texts() returns.
+  /// Texts as words of the command line, which texts() returns.
   CLI::Option* add_texts_to(CLI::App& app, const std::string& description);
-  /// The texts of the command line, one for each of their lines. They may come directly after --model, which takes them
-  /// for further models of an ensemble: those that are no path.
-  /// @param input of --input, which excludes texts
+  /// The texts of the command line, one for each of their lines.
   /// @throws std::invalid_argument for a text that is not UTF-8 or that seems to be a model or an input file
-  std::vector<std::string> take_texts(const std::string& input);
+  std::vector<std::string> texts() const;
   /// --shortlist and what belongs to it.
   void add_shortlist_to(CLI::App& app);
   /// --rerank, which is returned, and what belongs to it. `rerank` counts only where --rerank is given.

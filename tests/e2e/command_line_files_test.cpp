@@ -18,7 +18,7 @@ using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoTextForAModel) {
+TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoFileForAText) {
   const TemporaryFolder folder;
   const std::string text = folder / "text.en", content = "the red house is near.\n";
   write_text(text, content);
@@ -45,10 +45,9 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoTextForAModel) {
   EXPECT_THAT(refusal("make_shortlist", {"-m", model(), "--source", text, "--target", other, "-o", text}),
               HasSubstr("--output is the file of --source"));
   for (const std::string& path : {text, other}) EXPECT_EQ(read_text(path), content);
-  const Outcome outcome = run("translate", {"-m", model(), text});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("text.en: no model"));
-  EXPECT_THAT(outcome.errors, HasSubstr("--input"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), text}), HasSubstr("is a file, not a text; did you mean --input"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), model()}),
+              HasSubstr("is a folder, not a text; did you mean --model"));
 }
 
 TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {

@@ -100,6 +100,17 @@ TEST_F(CommandLine, TransmuteListsAndRunsThePrograms) {
   EXPECT_THAT(refusal("transmute", {"convert", "--nonsense"}), StartsWith("transmute convert: error: "));
 }
 
+TEST_F(CommandLine, TextsKeepTheirBracketsCommasAndOrder) {
+  const std::vector<std::string> texts{"[the red house, near the sea.]", "[]", "the [old] house", "[\"a\", b]"};
+  std::string lines;
+  for (const std::string& text : texts) lines += text + '\n';
+  const std::string expected = run("translate", {"-m", model()}, lines).output;
+  EXPECT_EQ(run("translate", {"-m", model(), texts[0], texts[1], texts[2], texts[3]}).output, expected);
+  EXPECT_EQ(run("translate", {texts[0], "-m", model(), texts[1], "--threads", "1", texts[2], texts[3]}).output,
+            expected);
+  EXPECT_THAT(run("translate", {"--help"}).output, StartsWith("Usage: translate [OPTION]... [TEXT...]\n"));
+}
+
 TEST_F(CommandLine, NumbersAreDecimal) {
   EXPECT_THAT(refusal("translate", {"-m", model(), "--n-best", "010"}), HasSubstr("--n-best: write 10, not '010'"));
   EXPECT_THAT(refusal("translate", {"-m", model(), "--sample", "--seed", "-1"}), HasSubstr("--seed"));
@@ -170,6 +181,7 @@ TEST_F(CommandLine, FlagsThatWouldDoNothingAreRefused) {
               HasSubstr("--alternatives excludes --beam-size"));
   EXPECT_THAT(refusal("generate", {"-m", "m", "--length-alpha", "1"}), HasSubstr("requires --beam-size"));
   EXPECT_THAT(refusal("export_torchscript", {"-m", "m", "-o", "o", "-b", "2"}), HasSubstr("--forward translate"));
+  EXPECT_THAT(refusal("score", {"-m", "m", "--text", "t", "--target-language", "de"}), HasSubstr("not to --text"));
 }
 
 TEST_F(CommandLine, EvaluateRefusesFlagsThatNoMetricUses) {
