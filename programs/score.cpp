@@ -148,6 +148,10 @@ int score(const Arguments& arguments) {
   if (arguments.text.empty() && arguments.source.empty())
     throw std::invalid_argument(
         "--source and --target are needed for a translation model, --text for a language model");
+  const transmute::TranslationOptions& languages = arguments.translation;
+  if (!arguments.text.empty() && !(languages.source_language + languages.target_language).empty())
+    throw std::invalid_argument(
+        "--source-language and --target-language belong to --source and --target, not to --text");
   transmute::check_standard_input_once({{"--source", arguments.source}, {"--target", arguments.target}});
   std::vector<transmute::NamedInput> inputs = arguments.translator.inputs();
   inputs.insert(inputs.end(),
