@@ -43,18 +43,32 @@ void add_or_make_product(torch::Tensor& sum, const torch::Tensor& a, const torch
     sum = matrix_product(a, b);
 }
 
+// Does not wait for a GPU.
 torch::Tensor scaled(const torch::Tensor& gradient, const torch::Tensor& incoming) {
+  if (incoming.is_cuda()) return gradient * incoming.to(gradient.scalar_type());
   const double factor = incoming.item<double>();
   return factor == 1 ? gradient : gradient * factor;
 }
 
-struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
+// The forward passes of its kinds save the gradients of states and weight.
+template <class Kind>
+struct CrossEntropyFunction : torch::autograd::Function<Kind> {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    check_first_derivative();
+    const auto saved = context->get_saved_variables();
+    // As many as the longest list of arguments has; autograd leaves out undefined ones after the last argument.
+    return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}};
+  }
+};
+
+struct FusedCrossEntropy : CrossEntropyFunction<FusedCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
-                               const torch::Tensor& weight, const torch::Tensor& given_targets, double smoothing,
-                               int64_t ignored, double factor, bool differentiate) {
+                               const torch::Tensor& weight, const torch::Tensor& given_targets,
+                               const CrossEntropyOptions& options, bool differentiate) {
     const torch::Tensor states = given_states.contiguous(), targets = given_targets.contiguous();
     const int64_t rows = states.size(0), vocabulary = weight.size(0);
-    check_targets(targets, vocabulary, ignored);
+    check_targets(targets, vocabulary, options.ignored);
     const int64_t chunk_size = std::max<int64_t>(1, std::min(rows, chunk_tokens(states)));
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
@@ -74,7 +88,8 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
         using T = decltype(element);
         return active_kernels<RowKernels<T>>().loss_columns(
             data_of<T>(logits), vocabulary, count, targets.data_ptr<int64_t>() + begin,
-            {smoothing, ignored, static_cast<float>(factor), differentiate}, data_of<float>(scratch));
+            {options.smoothing, options.ignored, static_cast<float>(options.factor), differentiate},
+            data_of<float>(scratch));
       });
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
@@ -83,14 +98,7 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
     }
     if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
     context->save_for_backward({states_gradient, weight_gradient});
-    return torch::scalar_tensor(loss * factor, torch::kFloat);
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    check_first_derivative();
-    const auto saved = context->get_saved_variables();
-    return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}, {}};
+    return torch::scalar_tensor(loss * options.factor, torch::kFloat);
   }
 };
 
@@ -113,13 +121,8 @@ cuda::Loss device_loss(const torch::Tensor& logits, const torch::Tensor& targets
           logits.size(1)};
 }
 
-// Scales as `scaled` does, without waiting for the device.
-torch::Tensor scaled_on_device(const torch::Tensor& gradient, const torch::Tensor& incoming) {
-  return gradient * incoming.to(gradient.scalar_type());
-}
-
 // The same on a GPU, one row of logits a token, without waiting for it.
-struct DeviceCrossEntropy : torch::autograd::Function<DeviceCrossEntropy> {
+struct DeviceCrossEntropy : CrossEntropyFunction<DeviceCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
                                const torch::Tensor& weight, const torch::Tensor& given_targets,
                                const CrossEntropyOptions& options, bool differentiate) {
@@ -147,17 +150,10 @@ struct DeviceCrossEntropy : torch::autograd::Function<DeviceCrossEntropy> {
     context->save_for_backward({states_gradient, weight_gradient});
     return losses.sum() * options.factor;
   }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    check_first_derivative();
-    const auto saved = context->get_saved_variables();
-    return {scaled_on_device(saved[0], gradients[0]), scaled_on_device(saved[1], gradients[0]), {}, {}, {}};
-  }
 };
 
 // The rows of both states of a token are in the same chunk.
-struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCrossEntropy> {
+struct FusedConsistentCrossEntropy : CrossEntropyFunction<FusedConsistentCrossEntropy> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const torch::Tensor& states,
                                                 const torch::Tensor& weight, const torch::Tensor& given_targets,
                                                 const CrossEntropyOptions& options, const DivergenceOptions& divergence,
@@ -199,16 +195,9 @@ struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCr
     context->mark_non_differentiable({divergences});
     return {scalar((total.cross_entropy + total.divergence) * options.factor), divergences};
   }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    check_first_derivative();
-    const auto saved = context->get_saved_variables();
-    return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}};
-  }
 };
 
-struct DeviceConsistentCrossEntropy : torch::autograd::Function<DeviceConsistentCrossEntropy> {
+struct DeviceConsistentCrossEntropy : CrossEntropyFunction<DeviceConsistentCrossEntropy> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
                                                 const torch::Tensor& given_states, const torch::Tensor& weight,
                                                 const torch::Tensor& given_targets, const CrossEntropyOptions& options,
@@ -244,13 +233,6 @@ struct DeviceConsistentCrossEntropy : torch::autograd::Function<DeviceConsistent
     const torch::Tensor divergences = sums[1].clone();
     context->mark_non_differentiable({divergences});
     return {sums.sum(), divergences};
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    check_first_derivative();
-    const auto saved = context->get_saved_variables();
-    return {scaled_on_device(saved[0], gradients[0]), scaled_on_device(saved[1], gradients[0]), {}, {}, {}, {}};
   }
 };
 
@@ -302,8 +284,7 @@ torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::
   if (runs_on_gpu(states, weight))
     return DeviceCrossEntropy::apply(states, weight, targets, options, wants_gradients(states, weight));
   if (!is_fused(states, weight)) return projected_cross_entropy_plain(states, weight, targets, options);
-  return FusedCrossEntropy::apply(states, weight, targets, options.smoothing, options.ignored, options.factor,
-                                  wants_gradients(states, weight));
+  return FusedCrossEntropy::apply(states, weight, targets, options, wants_gradients(states, weight));
 }
 
 ConsistentCrossEntropy consistent_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
