@@ -107,15 +107,6 @@ void refuse_other_kinds(const JsonConfig& config) {
       unsupported(config, fmt::format("its {} and {} differ", of_encoder, of_decoder));
 }
 
-Activation activation_of(const JsonConfig& config) {
-  const std::string name = config.text("activation_fn", "relu");
-  if (name == "relu") return Activation::relu;
-  if (name == "gelu") return Activation::gelu;
-  if (name == "gelu_accurate" || name == "gelu_fast") return Activation::gelu_tanh;
-  if (name == "swish") return Activation::swish;
-  unsupported(config, fmt::format("its activation_fn is \"{}\"", name));
-}
-
 // A setting that is missing has the value of fairseq's architecture `transformer`.
 TransformerOptions options_of(const JsonConfig& config) {
   refuse_other_kinds(config);
@@ -125,7 +116,12 @@ TransformerOptions options_of(const JsonConfig& config) {
   options.d_model = config.integer("encoder_embed_dim", 512);
   options.num_heads = config.integer("encoder_attention_heads", 8);
   options.d_ff = config.integer("encoder_ffn_embed_dim", 2048);
-  options.activation = activation_of(config);
+  options.activation = activation_in(config, "activation_fn", "relu",
+                                     {{"relu", Activation::relu},
+                                      {"gelu", Activation::gelu},
+                                      {"gelu_accurate", Activation::gelu_tanh},
+                                      {"gelu_fast", Activation::gelu_tanh},
+                                      {"swish", Activation::swish}});
   options.attention_bias = true;
   options.embedding_scale = !is_set(config, "no_scale_embedding");
   options.embedding_norm = is_set(config, "layernorm_embedding");
@@ -179,11 +175,6 @@ Renumbering dictionary_order(const std::string& path, int64_t rows) {
   return renumber(vocabulary, path);
 }
 
-std::shared_ptr<const SubwordModel> tokenizer_of(const fs::path& folder, const std::string& side,
-                                                 const std::string& dictionary, const Renumbering& order) {
-  return subword_model_or_pieces(find_sentencepiece(folder.string(), side), order, dictionary);
-}
-
 void replace(std::string& name, const std::string& from, const std::string& to) {
   if (const size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
 }
@@ -209,24 +200,6 @@ NamedArrays with_newer_names(NamedArrays tensors) {
     }
   }
   return newer;
-}
-
-ForeignStackNames fairseq_names(const std::string& stack) {
-  ForeignStackNames names;
-  names.layers = stack + ".layers";
-  names.self_attention = "self_attn";
-  names.self_attention_norm = "self_attn_layer_norm";
-  names.cross_attention = "encoder_attn";
-  names.cross_attention_norm = "encoder_attn_layer_norm";
-  names.query = "q_proj";
-  names.key = "k_proj";
-  names.value = "v_proj";
-  names.output = "out_proj";
-  names.inner = "fc1";
-  names.outer = "fc2";
-  names.feed_forward_norm = "final_layer_norm";
-  names.norm = stack + ".layer_norm";
-  return names;
 }
 
 void read_learned_positions(TensorTable& tensors, const std::string& stack, const std::string& side,
@@ -272,7 +245,8 @@ LoadedModel load_fairseq_checkpoint(const std::string& path) {
   model.options = options_of(config);
   TensorTable tensors(with_newer_names(std::move(checkpoint.tensors)), path);
 
-  const fs::path folder = fs::absolute(path).parent_path(), dictionaries = dictionaries_for(folder);
+  const std::string folder = fs::absolute(path).parent_path().string();
+  const fs::path dictionaries = dictionaries_for(folder);
   const auto dictionary = [&](const char* key) {
     const std::string language = config.text(key, "");
     const fs::path file = dictionaries / fmt::format("dict.{}.txt", language);
@@ -293,8 +267,8 @@ LoadedModel load_fairseq_checkpoint(const std::string& path) {
   const std::string source_file = dictionary("source_lang"), target_file = dictionary("target_lang");
   const ForeignTable source = table(kSourceTable, source_file), target = table(kTargetTable, target_file);
   const Array output = tensors.take(output_name, target.weight.shape());
-  model.source = tokenizer_of(folder, "source", source_file, source.renumbering);
-  model.target = tokenizer_of(folder, "target", target_file, target.renumbering);
+  model.source = subword_model_or_pieces(find_sentencepiece(folder, "source"), source.renumbering, source_file);
+  model.target = subword_model_or_pieces(find_sentencepiece(folder, "target"), target.renumbering, target_file);
   model.options.embedding_tying = tying_of(source, target, output);
   model.add_tables(source, target, output, Array());
 
@@ -304,8 +278,6 @@ LoadedModel load_fairseq_checkpoint(const std::string& path) {
         kUnusedPositions;
   for (const auto& [stack, side] : {std::pair<std::string, std::string>{"encoder", "source"}, {"decoder", "target"}}) {
     read_stack(tensors, fairseq_names(stack), stack, model);
-    if (model.options.embedding_norm)
-      read_norm(tensors, stack + ".layernorm_embedding", side + "_embedding_norm", model);
     if (model.options.positional_encoding == PositionalEncodingKind::learned)
       read_learned_positions(tensors, stack, side, model);
   }

@@ -7,12 +7,14 @@
 #include <transmute/formats/foreign/hugging_face_weights.h>
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/foreign/network_builder.h>
+#include <transmute/formats/foreign/stack_reader.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -35,16 +37,6 @@ Family family_of(const JsonConfig& config) {
                   config.path(), type, type == "nllb-moe" ? ". NLLB-MoE has a mixture of experts" : ""));
 }
 
-Activation activation_of(const JsonConfig& config, Family family) {
-  const std::string name = config.text("activation_function", family == Family::m2m_100 ? "relu" : "gelu");
-  if (name == "relu") return Activation::relu;
-  if (name == "swish" || name == "silu") return Activation::swish;
-  if (name == "gelu") return Activation::gelu;
-  if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh") return Activation::gelu_tanh;
-  if (name == "quick_gelu") return Activation::gelu_sigmoid;
-  throw std::runtime_error(fmt::format("{}: activation_function \"{}\" is not supported", config.path(), name));
-}
-
 void require_equal_stacks(const JsonConfig& config, const std::string& what) {
   if (config.integer("encoder_" + what) != config.integer("decoder_" + what))
     throw std::runtime_error(
@@ -64,7 +56,15 @@ TransformerOptions options_of(const JsonConfig& config, Family family) {
   if (options.max_positions < 1 || options.max_positions > kMostPositions)
     throw std::runtime_error(fmt::format("{}: \"max_position_embeddings\" is {}, which is not possible", config.path(),
                                          options.max_positions));
-  options.activation = activation_of(config, family);
+  options.activation = activation_in(config, "activation_function", family == Family::m2m_100 ? "relu" : "gelu",
+                                     {{"relu", Activation::relu},
+                                      {"swish", Activation::swish},
+                                      {"silu", Activation::swish},
+                                      {"gelu", Activation::gelu},
+                                      {"gelu_new", Activation::gelu_tanh},
+                                      {"gelu_fast", Activation::gelu_tanh},
+                                      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                      {"quick_gelu", Activation::gelu_sigmoid}});
   options.attention_bias = true;
   options.embedding_scale = config.boolean("scale_embedding", family == Family::m2m_100);
   options.dropout = config.number("dropout", 0.1);
@@ -85,62 +85,6 @@ TransformerOptions options_of(const JsonConfig& config, Family family) {
           fmt::format("{}: pad_token_id and {} are both {}, which is not supported", config.path(), key, padding));
   return options;
 }
-
-// Copies the parameters of a stack from their names to ours.
-class HuggingFaceStacks {
- public:
-  HuggingFaceStacks(TensorTable& tensors, ForeignModel& model, std::string stack)
-      : tensors_(tensors), model_(model), options_(model.options), stack_(std::move(stack)) {}
-
-  void read(int64_t layers) {
-    const bool is_decoder = stack_ == "decoder";
-    for (int64_t i = 0; i < layers; ++i) {
-      from_ = fmt::format("model.{}.layers.{}.", stack_, i);
-      to_ = fmt::format("{}.layers.{}.", stack_, i);
-      attention("self_attn", "self_attention");
-      norm(from_ + "self_attn_layer_norm", to_ + "self_attention_norm");
-      if (is_decoder) {
-        attention("encoder_attn", "cross_attention");
-        norm(from_ + "encoder_attn_layer_norm", to_ + "cross_attention_norm");
-      }
-      linear(from_ + "fc1", to_ + "feed_forward.inner", options_.d_ff, options_.d_model);
-      linear(from_ + "fc2", to_ + "feed_forward.outer", options_.d_model, options_.d_ff);
-      norm(from_ + "final_layer_norm", to_ + "feed_forward_norm");
-    }
-    const std::string side = is_decoder ? "target" : "source";
-    if (options_.norm_position == NormPosition::pre) norm("model." + stack_ + ".layer_norm", stack_ + ".norm");
-    if (options_.embedding_norm) norm("model." + stack_ + ".layernorm_embedding", side + "_embedding_norm");
-    if (options_.positional_encoding == PositionalEncodingKind::learned) learned_positions(side);
-  }
-
- private:
-  void attention(const std::string& from, const std::string& to) {
-    for (const auto& [theirs, ours] :
-         {std::pair{"q_proj", "query"}, {"k_proj", "key"}, {"v_proj", "value"}, {"out_proj", "output"}})
-      linear(fmt::format("{}{}.{}", from_, from, theirs), fmt::format("{}{}.{}", to_, to, ours), options_.d_model,
-             options_.d_model);
-  }
-  void linear(const std::string& from, const std::string& to, int64_t outputs, int64_t inputs) {
-    model_.add(to + ".weight", tensors_.take(from + ".weight", {outputs, inputs}));
-    model_.add(to + ".bias", tensors_.take(from + ".bias", {outputs}));
-  }
-  void norm(const std::string& from, const std::string& to) {
-    model_.add(to + ".weight", tensors_.take(from + ".weight", {options_.d_model}));
-    model_.add(to + ".bias", tensors_.take(from + ".bias", {options_.d_model}));
-  }
-  // Their table has two rows in front that no text uses.
-  void learned_positions(const std::string& side) {
-    constexpr int64_t kUnusedRows = 2;
-    const Array table = tensors_.take("model." + stack_ + ".embed_positions.weight",
-                                      {options_.max_positions + kUnusedRows, options_.d_model});
-    model_.add(side + "_positions.weight", table.rows(kUnusedRows, options_.max_positions));
-  }
-
-  TensorTable& tensors_;
-  ForeignModel& model_;
-  const TransformerOptions& options_;
-  std::string stack_, from_, to_;
-};
 
 // The settings with which the model's makers search, as far as they say so: in a file of its own, or, as older models,
 // in config.json.
@@ -170,14 +114,6 @@ constexpr const char* kEncoderTable = "model.encoder.embed_tokens.weight";
 constexpr const char* kDecoderTable = "model.decoder.embed_tokens.weight";
 constexpr const char* kOutputTable = "lm_head.weight";
 constexpr const char* kOutputBias = "final_logits_bias";
-
-Array read_table(TensorTable& tensors, const std::string& name, int64_t rows, int64_t d_model) {
-  Array table = tensors.take_matrix(name);
-  if (table.size(0) != rows || table.size(1) != d_model)
-    throw std::runtime_error(fmt::format("{}: \"{}\" has shape {}, its configuration needs [{},{}]", tensors.path(),
-                                         name, table.shape_text(), rows, d_model));
-  return table;
-}
 
 // Before memory is taken for as many pieces.
 void check_vocabulary_sizes(const JsonConfig& config, const TensorTable& tensors) {
@@ -260,7 +196,7 @@ LoadedModel load_hugging_face_folder(const std::string& folder, const ParallelFo
                                   : tied_output ? EmbeddingTying::target_output
                                                 : EmbeddingTying::none;
   const auto table = [&](const std::string& name, int64_t rows) {
-    return read_table(tensors, name, rows, model.options.d_model);
+    return tensors.take(name, {rows, model.options.d_model});
   };
   const Array target = table(names.target, vocabularies.target_size);
   const Array source = tied_sources ? target : table(names.source, vocabularies.source_size);
@@ -269,8 +205,15 @@ LoadedModel load_hugging_face_folder(const std::string& folder, const ParallelFo
   const Array bias = tensors.has(kOutputBias) ? tensors.take(kOutputBias, {1, pieces}).reshaped({pieces}) : Array();
   model.add_tables({source, std::move(vocabularies.source)}, {target, std::move(vocabularies.target)}, output, bias);
 
-  HuggingFaceStacks(tensors, model, "encoder").read(model.options.num_encoder_layers);
-  HuggingFaceStacks(tensors, model, "decoder").read(model.options.num_decoder_layers);
+  for (const auto& [stack, side] : {std::pair<std::string, std::string>{"encoder", "source"}, {"decoder", "target"}}) {
+    read_stack(tensors, fairseq_names("model." + stack), stack, model);
+    if (model.options.positional_encoding != PositionalEncodingKind::learned) continue;
+    constexpr int64_t kUnusedRows = 2;  // the first ones, which no text uses
+    const int64_t positions = model.options.max_positions;
+    const Array all_rows =
+        tensors.take("model." + stack + ".embed_positions.weight", {positions + kUnusedRows, model.options.d_model});
+    model.add(side + "_positions.weight", all_rows.rows(kUnusedRows, positions));
+  }
   const std::set<std::string> tables = {kSharedTable, kEncoderTable, kDecoderTable, kOutputTable};
   tensors.check_all_taken([&](const std::string& name) { return tables.count(name) > 0 || is_no_weight(name); });
   return make_loaded_model(model);

@@ -104,14 +104,6 @@ NormPosition norm_position_of(const JsonConfig& encoder, const JsonConfig& decod
   return NormPosition::deep;
 }
 
-Activation activation_of(const JsonConfig& config) {
-  const std::string name = config.text("activation", "relu");
-  if (name == "relu") return Activation::relu;
-  if (name == "gelu") return Activation::gelu;
-  if (name == "swish") return Activation::swish;
-  unsupported(config, fmt::format("its activation is \"{}\"", name));
-}
-
 TransformerOptions options_of(const JoeyConfig& config, const TensorTable& tensors) {
   const JsonConfig model = config.section("model"), encoder = config.section("model.encoder"),
                    decoder = config.section("model.decoder");
@@ -127,7 +119,9 @@ TransformerOptions options_of(const JoeyConfig& config, const TensorTable& tenso
   options.d_model = encoder.integer("hidden_size");
   options.num_heads = encoder.integer("num_heads");
   options.d_ff = encoder.integer("ff_size");
-  options.activation = activation_of(encoder);
+  options.activation =
+      activation_in(encoder, "activation", "relu",
+                    {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"swish", Activation::swish}});
   options.attention_bias = true;
   options.embedding_scale = source.boolean("scale", false);
   options.norm_position = norm_position_of(encoder, decoder, model.text("initializer", "") == "xavier_normal", tensors);

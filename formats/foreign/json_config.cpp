@@ -55,6 +55,14 @@ std::string JsonConfig::text(const std::string& key, const std::string& otherwis
   return json_.at(key).get<std::string>();
 }
 
+Activation activation_in(const JsonConfig& config, const std::string& key, const std::string& otherwise,
+                         const std::map<std::string, Activation>& known) {
+  const std::string name = config.text(key, otherwise);
+  const auto found = known.find(name);
+  if (found == known.end()) unsupported(config, fmt::format("its {} is \"{}\"", key, name));
+  return found->second;
+}
+
 void unsupported(const JsonConfig& config, const std::string& what) {
   throw std::runtime_error(fmt::format("{}: {}, which is not supported", config.path(), what));
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/network/options.h>
+
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -39,6 +42,11 @@ class JsonConfig {
   std::string path_;
   nlohmann::ordered_json json_;
 };
+
+/// The activation that a setting names, one of `known`; `otherwise` is the name where there is no such setting.
+/// @throws std::runtime_error naming the file, the key and the name where it is none of them
+Activation activation_in(const JsonConfig& config, const std::string& key, const std::string& otherwise,
+                         const std::map<std::string, Activation>& known);
 
 /// @throws std::runtime_error that names the file of the settings and what they ask for
 [[noreturn]] void unsupported(const JsonConfig& config, const std::string& what);

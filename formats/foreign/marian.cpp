@@ -273,8 +273,7 @@ std::shared_ptr<const SubwordModel> marian_tokenizer(const std::string& vocabula
                                                      const Renumbering& order) {
   if (is_sentencepiece(vocabulary)) return make_subword_model(vocabulary, order);
   const std::string beside = find_sentencepiece(fs::path(vocabulary).parent_path().string(), side);
-  return beside.empty() ? std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, vocabulary), vocabulary)
-                        : make_subword_model(beside, order);
+  return subword_model_or_pieces(beside, order, vocabulary);
 }
 
 }  // namespace

@@ -101,13 +101,6 @@ Sinusoids sinusoids_of(const JsonConfig& config) {
   return {};
 }
 
-Activation activation_of(const JsonConfig& config) {
-  const std::string name = config.text("pos_ffn_activation_fn", "relu");
-  if (name == "relu") return Activation::relu;
-  if (name == "gelu") return Activation::gelu;
-  unsupported(config, fmt::format("its pos_ffn_activation_fn is \"{}\"", name));
-}
-
 TransformerOptions options_of(const JsonConfig& config, int64_t d_model, const TensorTable& tensors) {
   refuse_other_kinds(config);
   TransformerOptions options;
@@ -116,7 +109,8 @@ TransformerOptions options_of(const JsonConfig& config, int64_t d_model, const T
   options.d_model = d_model;
   options.num_heads = config.integer("heads", 8);
   options.d_ff = config.integer("transformer_ff", 2048);
-  options.activation = activation_of(config);
+  options.activation =
+      activation_in(config, "pos_ffn_activation_fn", "relu", {{"relu", Activation::relu}, {"gelu", Activation::gelu}});
   options.attention_bias = tensors.has("encoder.transformer.0.self_attn.linear_query.bias");
   options.norm_position = NormPosition::pre;
   options.norm_epsilon = config.number("norm_eps", 1e-6);

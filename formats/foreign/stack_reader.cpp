@@ -11,6 +11,12 @@ namespace formats {
 
 namespace {
 
+// Copies a LayerNorm's weight and bias [D].
+void read_norm(TensorTable& tensors, const std::string& from, const std::string& to, ForeignModel& model) {
+  for (const char* part : {".weight", ".bias"})
+    model.add(to + part, tensors.take(from + part, {model.options.d_model}));
+}
+
 class StackReader {
  public:
   StackReader(TensorTable& tensors, const ForeignStackNames& names, ForeignModel& model)
@@ -57,6 +63,25 @@ class StackReader {
 
 }  // namespace
 
+ForeignStackNames fairseq_names(const std::string& stack) {
+  ForeignStackNames names;
+  names.layers = stack + ".layers";
+  names.self_attention = "self_attn";
+  names.self_attention_norm = "self_attn_layer_norm";
+  names.cross_attention = "encoder_attn";
+  names.cross_attention_norm = "encoder_attn_layer_norm";
+  names.query = "q_proj";
+  names.key = "k_proj";
+  names.value = "v_proj";
+  names.output = "out_proj";
+  names.inner = "fc1";
+  names.outer = "fc2";
+  names.feed_forward_norm = "final_layer_norm";
+  names.norm = stack + ".layer_norm";
+  names.embedding_norm = stack + ".layernorm_embedding";
+  return names;
+}
+
 void read_stack(TensorTable& tensors, const ForeignStackNames& names, const std::string& stack, ForeignModel& model) {
   const bool is_decoder = stack == "decoder";
   const int64_t layers = is_decoder ? model.options.num_decoder_layers : model.options.num_encoder_layers;
@@ -64,11 +89,8 @@ void read_stack(TensorTable& tensors, const ForeignStackNames& names, const std:
   for (int64_t i = 0; i < layers; ++i)
     reader.read_layer(fmt::format("{}.{}.", names.layers, i), fmt::format("{}.layers.{}.", stack, i), is_decoder);
   if (model.options.norm_position == NormPosition::pre) read_norm(tensors, names.norm, stack + ".norm", model);
-}
-
-void read_norm(TensorTable& tensors, const std::string& from, const std::string& to, ForeignModel& model) {
-  for (const char* part : {".weight", ".bias"})
-    model.add(to + part, tensors.take(from + part, {model.options.d_model}));
+  if (model.options.embedding_norm)
+    read_norm(tensors, names.embedding_norm, is_decoder ? "target_embedding_norm" : "source_embedding_norm", model);
 }
 
 EmbeddingTying tying_of(const ForeignTable& source, const ForeignTable& target, const Array& output) {

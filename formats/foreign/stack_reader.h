@@ -18,16 +18,17 @@ struct ForeignStackNames {
   std::string inner, outer, feed_forward_norm;
   bool has_feed_forward_bias = true;  ///< false: ours are zeros
   std::string norm;                   ///< after the last layer of a pre-norm network
+  std::string embedding_norm;         ///< of a network that has one
 };
+
+/// The names that fairseq gives, and Hugging Face's transformers after it.
+/// @param stack what all of them begin with: "encoder", "model.decoder"
+ForeignStackNames fairseq_names(const std::string& stack);
 
 /// Copies the parameters of a stack to the model under our names. The model's options must be complete.
 /// @param stack "encoder" or "decoder"
 /// @throws std::runtime_error naming file and tensor, where one is missing or has another shape
 void read_stack(TensorTable& tensors, const ForeignStackNames& names, const std::string& stack, ForeignModel& model);
-
-/// Copies a LayerNorm's weight and bias [D] to the model.
-/// @throws std::runtime_error likewise
-void read_norm(TensorTable& tensors, const std::string& from, const std::string& to, ForeignModel& model);
 
 /// Finds which matrices of a network can be one: those that have the same numbers and, of source and target, the same
 /// pieces. `output` [V,D] is in the order of the target's file.

@@ -52,7 +52,7 @@ TEST(DamagedHuggingFaceModel, NamesTheKeyOfItsConfiguration) {
            {"\"encoder_layers\": 1", "\"encoder_layers\": 1000000000000", "encoder.layers.1."},
            {"\"vocab_size\": 43", "\"vocab_size\": 4300000000000", "the weights have embeddings of 43 pieces"},
            {"\"vocab_size\": 43", "\"vocab_size\": 16777216", "the weights have embeddings of 43 pieces"},
-           {"\"swish\"", "\"geglu\"", "activation_function \"geglu\""},
+           {"\"swish\"", "\"geglu\"", "activation_function is \"geglu\""},
            {"\"encoder_ffn_dim\": 12", "\"encoder_ffn_dim\": 13", "encoder_ffn_dim and decoder_ffn_dim differ"},
            {"\"marian\"", "\"nllb-moe\"", "mixture of experts"}}) {
     const CopiedModel model("marian");
