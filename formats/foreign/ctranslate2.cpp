@@ -62,12 +62,10 @@ double norm_epsilon_of(const std::string& folder) {
 }
 
 Activation activation_of(const CTranslate2File& file) {
-  constexpr Activation kActivations[] = {Activation::relu, Activation::gelu_tanh, Activation::swish, Activation::gelu,
-                                         Activation::gelu_sigmoid};
   const double number = setting(file, "activation", 0);
-  if (number < 0 || number >= std::size(kActivations) || number != std::floor(number))
+  if (number < 0 || number >= std::size(kCTranslate2Activations) || number != std::floor(number))
     unsupported(file, fmt::format("its activation function has the number {}", number));
-  return kActivations[static_cast<size_t>(number)];
+  return kCTranslate2Activations[static_cast<size_t>(number)];
 }
 
 void refuse_other_kinds(const CTranslate2File& file) {
@@ -353,10 +351,7 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
 
 std::shared_ptr<const SubwordModel> ctranslate2_tokenizer(const std::string& folder, const std::string& side,
                                                           const Renumbering& renumbering) {
-  const std::string sentencepiece = sentencepiece_of(folder, side);
-  return sentencepiece.empty()
-             ? std::make_shared<SubwordModel>(model_of_spaced_pieces(renumbering.table, folder), folder)
-             : make_subword_model(sentencepiece, renumbering);
+  return subword_model_or_pieces(sentencepiece_of(folder, side), renumbering, folder);
 }
 
 Array matrix_of(CTranslate2File& file, const std::string& name) {

@@ -26,10 +26,6 @@ constexpr const char* kKind = "model.bin of CTranslate2";
 // The scale of 16-bit numbers whose file names none.
 constexpr float kShortScale = 1000;
 
-// The types by the numbers that the file uses.
-constexpr NumberType kTypes[] = {NumberType::float32, NumberType::int8,    NumberType::int16,
-                                 NumberType::int32,   NumberType::float16, NumberType::bfloat16};
-
 // Its length counts a zero at the end.
 std::string text(FileCursor& cursor) {
   const uint64_t length = cursor.number(2);
@@ -61,8 +57,8 @@ Array read_variable(FileCursor& cursor, const std::string& name, uint64_t versio
   NumberType type = NumberType::float32;
   uint64_t bytes = cursor.number(4);
   if (version >= kFirstVersionWithTypes) {
-    if (type_or_bytes >= std::size(kTypes)) cursor.damaged(fmt::format("'{}' has an unknown type", name));
-    type = kTypes[type_or_bytes];
+    if (type_or_bytes >= std::size(kCTranslate2Types)) cursor.damaged(fmt::format("'{}' has an unknown type", name));
+    type = kCTranslate2Types[type_or_bytes];
   } else {
     type = type_of_item(cursor, name, type_or_bytes);
     bytes *= type_or_bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/network/array.h>
+#include <transmute/network/options.h>
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,12 @@
 namespace transmute {
 inline namespace v0 {
 namespace formats {
+
+/// Types and activations in the order of the numbers by which the file calls them.
+constexpr NumberType kCTranslate2Types[] = {NumberType::float32, NumberType::int8,    NumberType::int16,
+                                            NumberType::int32,   NumberType::float16, NumberType::bfloat16};
+constexpr Activation kCTranslate2Activations[] = {Activation::relu, Activation::gelu_tanh, Activation::swish,
+                                                  Activation::gelu, Activation::gelu_sigmoid};
 
 /// The variables of CTranslate2's `model.bin`, of its binary versions 1 to 6.
 class CTranslate2File {

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/outgoing_model.h>
 #include <transmute/network/weight_names.h>
 
@@ -23,38 +24,12 @@ namespace {
 constexpr uint32_t kBinaryVersion = 6, kRevision = 7;
 constexpr const char* kSpecification = "TransformerSpec";
 
-// The numbers by which the file calls types.
-uint8_t number_of(NumberType type) {
-  switch (type) {
-    case NumberType::float32:
-      return 0;
-    case NumberType::int8:
-      return 1;
-    case NumberType::int16:
-      return 2;
-    case NumberType::float16:
-      return 4;
-    case NumberType::bfloat16:
-      return 5;
-    default:
-      throw std::logic_error("a type that model.bin is not written with");
-  }
-}
-
-int8_t number_of(Activation activation) {
-  switch (activation) {
-    case Activation::relu:
-      return 0;
-    case Activation::gelu_tanh:
-      return 1;
-    case Activation::swish:
-      return 2;
-    case Activation::gelu:
-      return 3;
-    case Activation::gelu_sigmoid:
-      break;
-  }
-  return 4;
+// The number by which the file calls a type or an activation.
+template <class Item, size_t N>
+int8_t number_of(Item item, const Item (&numbered)[N]) {
+  const auto* const found = std::find(numbered, numbered + N, item);
+  if (found == numbered + N) throw std::logic_error("a type that model.bin is not written with");
+  return static_cast<int8_t>(found - numbered);
 }
 
 Array flag(int8_t value) {
@@ -95,7 +70,7 @@ class CTranslate2Variables {
       put(file, name);
       put(file, static_cast<uint8_t>(variable.dimensions()));
       for (const int64_t size : variable.shape()) put(file, static_cast<uint32_t>(size));
-      put(file, number_of(variable.type()));
+      put(file, number_of(variable.type(), kCTranslate2Types));
       put(file, static_cast<uint32_t>(variable.bytes()));
       file.write(variable.data(), variable.bytes());
     }
@@ -134,7 +109,7 @@ class CTranslate2Variables {
 
   void add_stack(Stack which, const StackNames& from) {
     const std::string stack = which == Stack::encoder ? "encoder" : "decoder";
-    variables_[stack + "/activation"] = flag(number_of(options_.activation));
+    variables_[stack + "/activation"] = flag(number_of(options_.activation, kCTranslate2Activations));
     variables_[stack + "/num_heads"] = short_number(options_.num_heads);
     variables_[stack + "/pre_norm"] = flag(options_.norm_position == NormPosition::pre ? 1 : 0);
     variables_[stack + "/scale_embeddings"] = flag(options_.embedding_scale ? 1 : 0);
