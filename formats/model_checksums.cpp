@@ -54,6 +54,15 @@ std::optional<uint32_t> ModelChecksums::of(const std::string& file) const {
   return found->second;
 }
 
+bool ModelChecksums::file_exists(const std::string& file) const {
+  const std::string path = path_in(folder_, file);
+  const bool exists = std::filesystem::exists(path);
+  if (!exists && has(file))
+    throw std::runtime_error(
+        fmt::format("{}: is missing, though {} names it; restore the file", path, path_in(folder_, kChecksumsFile)));
+  return exists;
+}
+
 void ModelChecksums::check(const std::string& file, std::string_view content) const {
   const std::optional<uint32_t> saved = of(file);
   if (saved && *saved != checksum_of(content))

@@ -31,6 +31,8 @@ class TRANSMUTE_API ModelChecksums {
   /// The checksum that the file must have; nothing where the folder has no checksums.
   /// @throws std::runtime_error where the folder has checksums, but none of this file.
   std::optional<uint32_t> of(const std::string& file) const;
+  /// True if the folder has the file. @throws std::runtime_error where it has not, though the checksums name it.
+  bool file_exists(const std::string& file) const;
   /// @throws std::runtime_error where `content` is not what was saved in the file.
   void check(const std::string& file, std::string_view content) const;
 

@@ -7,7 +7,6 @@
 #include <transmute/formats/tensor_file.h>
 
 #include <cstring>
-#include <filesystem>
 #include <stdexcept>
 #include <vector>
 
@@ -50,12 +49,7 @@ void add_shortlist(const std::string& folder, const Shortlist& shortlist) {
 std::shared_ptr<const Shortlist> load_shortlist(const std::string& folder, const Tokenizer& tokenizer) {
   const std::string path = path_in(folder, kShortlistFile);
   const ModelChecksums checksums(folder);
-  if (!std::filesystem::exists(path)) {
-    if (checksums.has(kShortlistFile))
-      throw std::runtime_error(
-          fmt::format("{}: is missing, though {} names it; restore the file", path, path_in(folder, kChecksumsFile)));
-    return nullptr;
-  }
+  if (!checksums.file_exists(kShortlistFile)) return nullptr;
   const NamedArrays arrays = read_tensor_file(path, one_by_one, {checksums.of(kShortlistFile)});
   ShortlistTable table;
   table.ends = numbers_of<int64_t>(arrays, "ends", NumberType::int64, path);

@@ -6,7 +6,6 @@
 #include <transmute/formats/model_checksums.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <stdexcept>
 #include <tuple>
 
@@ -161,12 +160,7 @@ TextProfile parse_text_profile(const std::string& yaml, const std::string& name)
 TextProfile load_text_profile(const std::string& folder) {
   const std::string path = path_in(folder, kTextProfileFile);
   const ModelChecksums checksums(folder);
-  if (!std::filesystem::exists(path)) {
-    if (checksums.has(kTextProfileFile))
-      throw std::runtime_error(
-          fmt::format("{}: is missing, though {} names it; restore the file", path, path_in(folder, kChecksumsFile)));
-    return {};
-  }
+  if (!checksums.file_exists(kTextProfileFile)) return {};
   const std::string yaml = read_regular_file(path, TextProfile::kMaxBytes);
   checksums.check(kTextProfileFile, yaml);
   return parse_text_profile(yaml, path);
