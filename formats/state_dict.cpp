@@ -45,7 +45,7 @@ class ListedStorages : public PickledStorages {
   }
 
  private:
-  static constexpr uint64_t kCountBytes = 8;
+  static constexpr uint64_t kCountBytes = sizeof(uint64_t);
 
   struct Described {
     uint64_t number_bytes;
@@ -75,10 +75,8 @@ class ListedStorages : public PickledStorages {
   }
 
   uint64_t check_size(const std::string& name, uint64_t begin, const Described& described) const {
-    unsigned char bytes[kCountBytes] = {};
-    if (file_.read(begin, bytes, kCountBytes) < kCountBytes || file_.size() < begin + kCountBytes) cut_short(name);
     uint64_t count = 0;
-    for (size_t i = 0; i < kCountBytes; ++i) count |= uint64_t{bytes[i]} << (8 * i);
+    if (file_.read(begin, &count, kCountBytes) < kCountBytes || file_.size() < begin + kCountBytes) cut_short(name);
     if (described.count < 0 || count != static_cast<uint64_t>(described.count))
       throw PickleError(fmt::format("the storage {} has {} numbers instead of {}", name, count, described.count));
     if (count > (file_.size() - begin - kCountBytes) / described.number_bytes) cut_short(name);

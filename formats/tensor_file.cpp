@@ -23,7 +23,7 @@ constexpr std::pair<NumberType, const char*> kTypeNames[] = {
     {NumberType::int16, "I16"},   {NumberType::int8, "I8"},     {NumberType::uint8, "U8"},
     {NumberType::boolean, "BOOL"}};
 
-constexpr size_t kLengthBytes = 8;
+constexpr size_t kLengthBytes = sizeof(uint64_t);
 constexpr size_t kAlignment = 64;  // alignment of the data, for products that read them where they are mapped
 // More than the optimizer's state of 1,000 layers has; a header is read into memory many times its size.
 constexpr size_t kMaxTensors = 100'000;
@@ -42,12 +42,6 @@ const char* safetensors_name(NumberType type) {
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
   throw std::runtime_error(fmt::format("{}: damaged ({}); restore the file or use another checkpoint", path, what));
-}
-
-std::string header_length_bytes(uint64_t length) {
-  std::string bytes(kLengthBytes, '\0');
-  for (size_t i = 0; i < kLengthBytes; ++i) bytes[i] = static_cast<char>(length >> (8 * i) & 0xff);
-  return bytes;
 }
 
 // The place of a tensor's data, relative to the end of the header.
@@ -177,22 +171,20 @@ uint32_t write_tensor_file(const std::string& path, const NamedArrays& arrays) {
   text.resize(before_data - kLengthBytes, ' ');
 
   AtomicFile file(path);
-  const std::string length = header_length_bytes(text.size());
-  file.write(length.data(), length.size());
+  const uint64_t length = text.size();
+  file.write(&length, kLengthBytes);
   file.write(text.data(), text.size());
   for (const auto& [name, array] : arrays) file.write(array.data(), array.bytes());
   file.commit();
-  const uint32_t before = crc32(crc32(0, length.data(), length.size()), text.data(), text.size());
+  const uint32_t before = crc32(crc32(0, &length, kLengthBytes), text.data(), text.size());
   return joined_crc32(before, crc, position);
 }
 
 NamedArrays read_tensor_file(const std::string& path, const ParallelFor& parallel_for,
                              const TensorFileDemands& demands) {
   const InputFile file(path);
-  unsigned char length_bytes[kLengthBytes] = {};
-  if (file.read(0, length_bytes, kLengthBytes) < kLengthBytes) damaged(path, "shorter than a header");
   uint64_t header_bytes = 0;
-  for (size_t i = 0; i < kLengthBytes; ++i) header_bytes |= static_cast<uint64_t>(length_bytes[i]) << (8 * i);
+  if (file.read(0, &header_bytes, kLengthBytes) < kLengthBytes) damaged(path, "shorter than a header");
   if (header_bytes > file.size() - kLengthBytes) damaged(path, "impossible header size");
   if (header_bytes > kMaxHeaderBytes)
     damaged(path, fmt::format("a header of {} bytes; {} is the most", header_bytes, kMaxHeaderBytes));
@@ -230,7 +222,7 @@ NamedArrays read_tensor_file(const std::string& path, const ParallelFor& paralle
   parallel_for(chunks.size(),
                [&](size_t p) { read_chunk(file, path, checks, entries[chunks[p].array].type, chunks[p]); });
   uint32_t crc = 0;
-  uint32_t file_crc = crc32(crc32(0, length_bytes, kLengthBytes), text.data(), text.size());
+  uint32_t file_crc = crc32(crc32(0, &header_bytes, kLengthBytes), text.data(), text.size());
   for (const Chunk& chunk : chunks) {
     crc = joined_crc32(crc, chunk.crc, chunk.bytes);
     file_crc = joined_crc32(file_crc, chunk.crc, chunk.bytes);

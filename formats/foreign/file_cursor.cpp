@@ -15,10 +15,8 @@ void damaged_file(const std::string& path, const char* kind, const std::string& 
 }
 
 uint64_t FileCursor::number(size_t bytes) {
-  unsigned char little_endian[8] = {};
-  read(little_endian, bytes, "a number");
   uint64_t value = 0;
-  for (size_t i = 0; i < bytes; ++i) value |= uint64_t{little_endian[i]} << (8 * i);
+  read(&value, bytes, "a number");
   return value;
 }
 
