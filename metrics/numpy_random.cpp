@@ -46,40 +46,25 @@ std::array<uint64_t, 4> seed_sequence(uint64_t seed) {
   return state;
 }
 
-// The upper half of a product of 64-bit numbers.
-uint64_t upper_product(uint64_t a, uint64_t b) {
-  const uint64_t a_low = static_cast<uint32_t>(a), a_high = a >> 32U;
-  const uint64_t b_low = static_cast<uint32_t>(b), b_high = b >> 32U;
-  const uint64_t middle = a_high * b_low + ((a_low * b_low) >> 32U);
-  return a_high * b_high + (middle >> 32U) + ((a_low * b_high + static_cast<uint32_t>(middle)) >> 32U);
-}
-
 }  // namespace
 
 NumpyRandom::NumpyRandom(uint64_t seed) {
   const std::array<uint64_t, 4> words = seed_sequence(seed);
-  increment_ = {(words[2] << 1U) | (words[3] >> 63U), (words[3] << 1U) | 1U};
+  increment_ = (Wide{words[2]} << 65U) | (Wide{words[3]} << 1U) | 1U;
   step();
-  state_.low += words[1];
-  state_.high += words[0] + (state_.low < words[1] ? 1 : 0);
+  state_ += (Wide{words[0]} << 64U) | words[1];
   step();
 }
 
-// state * factor + increment, modulo 2^128.
 void NumpyRandom::step() {
-  constexpr uint64_t kHigh = 0x2360ed051fc65da4U, kLow = 0x4385df649fccf645U;
-  Wide next;
-  next.low = state_.low * kLow;
-  next.high = state_.high * kLow + state_.low * kHigh + upper_product(state_.low, kLow);
-  next.low += increment_.low;
-  next.high += increment_.high + (next.low < increment_.low ? 1 : 0);
-  state_ = next;
+  constexpr Wide kFactor = (Wide{0x2360ed051fc65da4U} << 64U) | 0x4385df649fccf645U;
+  state_ = state_ * kFactor + increment_;
 }
 
 uint64_t NumpyRandom::next64() {
   step();
-  const uint64_t folded = state_.high ^ state_.low;
-  const uint64_t turn = state_.high >> 58U;
+  const auto high = static_cast<uint64_t>(state_ >> 64U);
+  const uint64_t folded = high ^ static_cast<uint64_t>(state_), turn = high >> 58U;
   return (folded >> turn) | (folded << ((64 - turn) % 64));
 }
 

@@ -16,15 +16,13 @@ class NumpyRandom {
   uint32_t below(uint32_t count);
 
  private:
-  struct Wide {
-    uint64_t high = 0, low = 0;
-  };
+  __extension__ using Wide = unsigned __int128;
 
   uint64_t next64();
   uint32_t next32();
   void step();
 
-  Wide state_, increment_;
+  Wide state_ = 0, increment_ = 0;
   uint32_t kept_ = 0;  // the upper half of the last 64 bits
   bool has_kept_ = false;
 };
