@@ -71,6 +71,21 @@ void append_left_apart(String& out, Char left, Char right) {
   out.append({' ', left, ' ', right});
 }
 
+// Puts spaces around each character that `is_apart`.
+template <typename String, typename IsApart>
+String space_out(const String& text, IsApart is_apart) {
+  String spaced;
+  spaced.reserve(2 * text.size());
+  for (const auto c : text) {
+    if (is_apart(c)) {
+      spaced.append({' ', c, ' '});
+    } else {
+      spaced.push_back(c);
+    }
+  }
+  return spaced;
+}
+
 // "3.5" and "1,000" stay whole; every other full stop or comma becomes a token.
 std::string space_out_periods_and_commas(const std::string& line) {
   const std::string after_non_digit = rewrite_pairs(
@@ -151,15 +166,7 @@ std::string tokenize_international(std::string_view segment) {
       after_non_number,
       [](char32_t left, char32_t right) { return is_in(left, U_GC_P_MASK) && !is_in(right, U_GC_N_MASK); },
       append_left_apart<std::u32string, char32_t>);
-  std::u32string spaced;
-  for (const char32_t c : punctuated) {
-    if (is_in(c, U_GC_S_MASK)) {
-      spaced.append({' ', c, ' '});
-    } else {
-      spaced.push_back(c);
-    }
-  }
-  return to_utf8(spaced);
+  return to_utf8(space_out(punctuated, [](char32_t c) { return is_in(c, U_GC_S_MASK); }));
 }
 
 std::string tokenize_characters(std::string_view segment) {
@@ -184,17 +191,9 @@ bool is_chinese(char32_t c) {
 std::string tokenize_chinese(std::string_view segment) {
   std::u32string points = code_points(segment);
   const auto is_space = [](char32_t c) { return is_python_space(static_cast<UChar32>(c)); };
-  const auto first = std::find_if_not(points.begin(), points.end(), is_space);
-  const auto last = std::find_if_not(points.rbegin(), points.rend(), is_space).base();
-  std::u32string spaced;
-  for (auto c = first; c < last; ++c) {
-    if (is_chinese(*c)) {
-      spaced.append({' ', *c, ' '});
-    } else {
-      spaced.push_back(*c);
-    }
-  }
-  return tokenize_western(to_utf8(spaced));
+  points.erase(std::find_if_not(points.rbegin(), points.rend(), is_space).base(), points.end());
+  points.erase(points.begin(), std::find_if_not(points.begin(), points.end(), is_space));
+  return tokenize_western(to_utf8(space_out(points, is_chinese)));
 }
 
 // A tokenizer marks token borders by whitespace. A new one is a function and a row here.
@@ -234,16 +233,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 std::string space_out_symbols(const std::string& line) {
-  std::string spaced;
-  spaced.reserve(2 * line.size());
-  for (const char c : line) {
-    if (is_separate_symbol(c)) {
-      spaced.append({' ', c, ' '});
-    } else {
-      spaced.push_back(c);
-    }
-  }
-  return spaced;
+  return space_out(line, is_separate_symbol);
 }
 
 std::string space_out_periods_and_hyphens(const std::string& line) {
