@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/markdown_events.h>
 
-#include <md4c.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <exception>
@@ -14,29 +13,6 @@ inline namespace v0 {
 namespace {
 
 using Kind = MarkdownEvent::Kind;
-using Span = MarkdownEvent::Span;
-
-Span span_of(MD_SPANTYPE type) {
-  switch (type) {
-    case MD_SPAN_EM:
-      return Span::emphasis;
-    case MD_SPAN_STRONG:
-      return Span::strong;
-    case MD_SPAN_DEL:
-      return Span::deleted;
-    case MD_SPAN_A:
-      return Span::link;
-    case MD_SPAN_IMG:
-      return Span::image;
-    case MD_SPAN_CODE:
-      return Span::code;
-    case MD_SPAN_LATEXMATH:
-    case MD_SPAN_LATEXMATH_DISPLAY:
-      return Span::formula;
-    default:
-      return Span::none;
-  }
-}
 
 Kind kind_of(MD_TEXTTYPE type) {
   switch (type) {
@@ -72,7 +48,7 @@ class MarkdownGatherer {
     is_verbatim_ = false;
     paragraph_.is_cell = false;
   }
-  void add_span(Kind kind, MD_SPANTYPE type) { paragraph_.events.push_back({kind, span_of(type)}); }
+  void add_span(Kind kind, MD_SPANTYPE type) { paragraph_.events.push_back({kind, type}); }
   void add_text(MD_TEXTTYPE type, const char* text, MD_SIZE size) {
     if (is_verbatim_) return;
     MarkdownEvent event{kind_of(type)};

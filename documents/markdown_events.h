@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <md4c.h>
+
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -14,10 +16,8 @@ inline namespace v0 {
 struct MarkdownEvent {
   /// Kinds of events. A span begins with `open` and ends with `close`.
   enum class Kind { words, reference, html, code_words, soft_break, hard_break, open, close };
-  /// Kinds of spans.
-  enum class Span { none, emphasis, strong, deleted, link, image, code, formula };
   Kind kind = Kind::words;
-  Span span = Span::none;
+  MD_SPANTYPE span = MD_SPAN_EM;                              ///< of `open` and `close`
   size_t begin = std::string::npos, end = std::string::npos;  ///< bytes of the file; npos where these are not known
 };
 

@@ -19,8 +19,11 @@ inline namespace v0 {
 namespace {
 
 using EventKind = MarkdownEvent::Kind;
-using EventSpan = MarkdownEvent::Span;
 constexpr size_t kNoPlace = std::string::npos;
+
+bool is_formula(MD_SPANTYPE span) {
+  return span == MD_SPAN_LATEXMATH || span == MD_SPAN_LATEXMATH_DISPLAY;
+}
 
 bool is_alphanumeric(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
@@ -152,9 +155,9 @@ class MarkdownReader {
     for (auto event = first; event != events_.begin();) {
       --event;
       if (event->kind != EventKind::open || at == 0) return false;
-      size_t length = event->span == EventSpan::strong || event->span == EventSpan::image ? 2 : 1;
-      if (event->span == EventSpan::code || event->span == EventSpan::formula || event->span == EventSpan::deleted) {
-        while (at > 0 && event->span == EventSpan::code && std::isspace(static_cast<unsigned char>(content_[at - 1])))
+      size_t length = event->span == MD_SPAN_STRONG || event->span == MD_SPAN_IMG ? 2 : 1;
+      if (event->span == MD_SPAN_CODE || is_formula(event->span) || event->span == MD_SPAN_DEL) {
+        while (at > 0 && event->span == MD_SPAN_CODE && std::isspace(static_cast<unsigned char>(content_[at - 1])))
           --at;
         const size_t last = at == 0 ? kNoPlace : content_.find_last_not_of(content_[at - 1], at - 1);
         length = at - (last == kNoPlace ? 0 : last + 1);
@@ -325,14 +328,14 @@ class MarkdownReader {
     end_ = next;
   }
 
-  bool open_span(EventSpan span) {
-    if (span == EventSpan::code || span == EventSpan::formula || span == EventSpan::image) return read_kept(span);
-    size_t length = span == EventSpan::strong ? 2 : 1;
-    if (span == EventSpan::deleted) length = run_length(end_);
-    if (span == EventSpan::link && byte(end_) == '<') return read_to(content_.find('>', end_));
-    if (span == EventSpan::link && byte(end_) == '[' && byte(end_ + 1) == '^') return read_to(closing_bracket(end_));
+  bool open_span(MD_SPANTYPE span) {
+    if (span == MD_SPAN_CODE || is_formula(span) || span == MD_SPAN_IMG) return read_kept(span);
+    size_t length = span == MD_SPAN_STRONG ? 2 : 1;
+    if (span == MD_SPAN_DEL) length = run_length(end_);
+    if (span == MD_SPAN_A && byte(end_) == '<') return read_to(content_.find('>', end_));
+    if (span == MD_SPAN_A && byte(end_) == '[' && byte(end_ + 1) == '^') return read_to(closing_bracket(end_));
     const std::string marker(between(end_, std::min(end_ + length, content_.size())));
-    const std::string_view expected = span == EventSpan::link ? "[" : span == EventSpan::deleted ? "~" : "*_";
+    const std::string_view expected = span == MD_SPAN_A ? "[" : span == MD_SPAN_DEL ? "~" : "*_";
     if (marker.size() != length || marker.find_first_not_of(marker[0]) != std::string::npos ||
         expected.find(marker[0]) == std::string_view::npos)
       return false;
@@ -374,7 +377,7 @@ class MarkdownReader {
   }
 
   // Code, a formula, or an image with the text that stands for it.
-  bool read_kept(EventSpan span) {
+  bool read_kept(MD_SPANTYPE span) {
     const size_t from = end_;
     size_t depth = 0, last = end_;
     for (; i_ < events_.size(); ++i_) {
@@ -383,14 +386,14 @@ class MarkdownReader {
       if (events_[i_].begin != kNoPlace) last = events_[i_].end;
     }
     if (i_ == events_.size()) return false;
-    if (span == EventSpan::image) {
+    if (span == MD_SPAN_IMG) {
       const size_t closing = closing_bracket(from + 1);
       if (content_.substr(from, 2) != "![" || closing == kNoPlace || closing < last) return false;
       end_ = link_end(closing);
     } else {
       const char mark = byte(from);
       const size_t length = run_length(from);
-      if (mark != (span == EventSpan::code ? '`' : '$')) return false;
+      if (mark != (span == MD_SPAN_CODE ? '`' : '$')) return false;
       size_t at = std::max(last, from + length);
       while (at < content_.size() && (content_[at] != mark || run_length(at) != length))
         at += content_[at] == mark ? run_length(at) : 1;
