@@ -72,7 +72,7 @@ class XliffSourceReader {
         open_.push_back(text_.open(token.in(xml_)));
       } else {
         const auto pair = pairs_.find(i);
-        i = last_of(i);
+        i = tokens_[i].partner;
         const std::string_view bytes = xml_.substr(token.begin, tokens_[i].end - token.begin);
         if (pair == pairs_.end()) {
           text_.keep(bytes);
@@ -90,8 +90,6 @@ class XliffSourceReader {
   }
 
  private:
-  size_t last_of(size_t i) const { return tokens_[i].kind == XmlToken::Kind::start ? tokens_[i].partner : i; }
-
   // The key that a tag shares with the other one of its pair: <bpt> and <ept>, <bx> and <ex>, <sc> and <ec>, and the
   // START_… and CLOSE_… of Angular. The first is true for the tag that begins the pair.
   std::optional<std::pair<bool, std::string>> half_of_pair(const XmlToken& token) const {
@@ -129,7 +127,7 @@ class XliffSourceReader {
         } else if (half) {
           if (const auto begin = marks.end(half->second)) pairs_.insert({{*begin, true}, {i, false}});
         }
-        i = last_of(i);
+        i = tokens_[i].partner;
       }
     }
   }
@@ -195,7 +193,7 @@ class XliffFile : public SpanFile {
   }
   bool is_start(size_t i) const { return tokens_[i].kind == XmlToken::Kind::start; }
   bool is_named(size_t i, const char* names) const { return lists(names, std::string(tokens_[i].local_name())); }
-  size_t after(size_t i) const { return (is_start(i) ? tokens_[i].partner : i) + 1; }
+  size_t after(size_t i) const { return tokens_[i].partner + 1; }
 
   XliffScope scope_of(size_t i, XliffScope scope) const {
     if (const auto translate = attribute(i, "translate"); !translate.empty()) scope.is_translated = translate != "no";

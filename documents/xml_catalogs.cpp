@@ -172,9 +172,8 @@ class AndroidFile : public SpanFile {
         markup.close(open.back().second, token.in(content_));
         open.pop_back();
       } else {  // what xliff:g holds is not translated
-        const size_t last = token.kind == XmlToken::Kind::start ? token.partner : i;
-        markup.keep(std::string_view(content_).substr(token.begin, tokens[last].end - token.begin));
-        i = last;
+        markup.keep(std::string_view(content_).substr(token.begin, tokens[token.partner].end - token.begin));
+        i = token.partner;
       }
     }
     if (!markup.has_letters()) return;

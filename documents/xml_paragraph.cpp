@@ -22,6 +22,8 @@ namespace {
 
 using TokenKind = XmlToken::Kind;
 
+constexpr const char* kRunText = "t";  // holds the text of a run
+
 // A piece of a paragraph, in order.
 struct Item {
   enum class Kind { text, open, close, kept, border };
@@ -61,20 +63,15 @@ class ParagraphReader {
   bool holds(size_t start, const char* names) const {
     for (size_t i = start + 1; i < source_.tokens[start].partner; i = after(i))
       if (is_tag(i) &&
-          (source_.is_one_of(i, names) || (source_.is_one_of(i, source_.rules.wrappers) && holds_within(i, names))))
+          (source_.is_one_of(i, names) || (source_.is_one_of(i, source_.rules.wrappers) && holds(i, names))))
         return true;
     return false;
-  }
-  bool holds_within(size_t i, const char* names) const {
-    return source_.tokens[i].kind == TokenKind::start && holds(i, names);
   }
 
   bool is_tag(size_t i) const {
     return source_.tokens[i].kind == TokenKind::start || source_.tokens[i].kind == TokenKind::empty;
   }
-  size_t after(size_t i) const {
-    return (source_.tokens[i].kind == TokenKind::start ? source_.tokens[i].partner : i) + 1;
-  }
+  size_t after(size_t i) const { return source_.tokens[i].partner + 1; }
   size_t element_end(size_t i) const { return source_.tokens[after(i) - 1].end; }
 
   void add(Item::Kind kind, XmlMark mark) {
@@ -103,8 +100,7 @@ class ParagraphReader {
         add_text(i, 0);
       } else if (has_runs && is_tag(i) && source_.is_one_of(i, source_.rules.runs)) {
         i = read_field(i, to);
-      } else if (!has_runs && is_tag(i) && *source_.rules.runs != '\0' &&
-                 source_.is_one_of(i, source_.rules.run_text)) {
+      } else if (!has_runs && is_tag(i) && *source_.rules.runs != '\0' && source_.is_one_of(i, kRunText)) {
         add(Item::Kind::border, {"", "", token.begin, token.end});
         if (token.kind == TokenKind::empty) continue;
         read_content(i + 1, token.partner, false);
@@ -175,7 +171,6 @@ class ParagraphReader {
   }
 
   bool has_child(size_t i, const char* name) const {
-    if (source_.tokens[i].kind != TokenKind::start) return false;
     for (size_t child = i + 1; child < source_.tokens[i].partner; child = after(child))
       if (is_tag(child) && source_.is_one_of(child, name)) return true;
     return false;
@@ -188,7 +183,7 @@ class ParagraphReader {
     while (first < end && (!is_tag(first) || is_properties(source_.tokens[first]))) first = after(first);
     const size_t content = first < end ? source_.tokens[first].begin : source_.tokens[end].begin;
     const bool is_code = is_code_run(i, first);
-    if (is_code || !has_child(i, source_.rules.run_text)) {
+    if (is_code || !has_child(i, kRunText)) {
       const bool ends = !is_code && has_child(i, source_.rules.borders);
       const bool is_nothing = !is_code && only_dropped(first, end);
       if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
@@ -214,7 +209,7 @@ class ParagraphReader {
 
   void read_run_child(size_t run, size_t child, const XmlMark& around) {
     if (!is_tag(child)) return;
-    if (source_.is_one_of(child, source_.rules.run_text)) {
+    if (source_.is_one_of(child, kRunText)) {
       if (source_.tokens[child].kind == TokenKind::empty) return;
       const size_t format = format_of(run, child, around);
       for (size_t text = child + 1; text < source_.tokens[child].partner; ++text) add_text(text, format);
@@ -245,9 +240,7 @@ class ParagraphReader {
     const auto found = format_numbers_.find(seen);
     if (found != format_numbers_.end()) return found->second;
     const std::string_view tag = source_.tokens[child].name;
-    const bool is_text = source_.is_one_of(child, source_.rules.run_text);
-    const std::string name =
-        is_text ? std::string(tag) : std::string(tag.substr(0, tag.find(':') + 1)) + source_.rules.run_text;
+    const std::string name = std::string(tag.substr(0, tag.find(':') + 1)) + kRunText;
     const bool has_space_attribute = name.compare(0, 2, "a:") != 0;  // the schema of DrawingML has none
     XmlMark format{around.before + '<' + name + (has_space_attribute ? " xml:space=\"preserve\">" : ">"),
                    "</" + name + '>' + around.after};

@@ -14,7 +14,6 @@ inline namespace v0 {
 struct XmlRules {
   const char* paragraphs = "";     ///< hold text that is translated together
   const char* runs = "";           ///< stretches of a paragraph with one formatting; none: the text is there directly
-  const char* run_text = "t";      ///< holds the text of a run
   const char* wrappers = "";       ///< within a paragraph, go with the words that they hold: hyperlinks and the like
   const char* borders = "";        ///< end the text before them: tabs, line breaks
   const char* dropped = "";        ///< tell nothing to a reader: marks of a spelling checker
