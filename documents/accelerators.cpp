@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/accelerators.h>
+#include <transmute/documents/ascii_text.h>
 #include <transmute/text/inline_tags.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
@@ -91,21 +92,6 @@ std::optional<Accelerator> find_accelerator(std::string_view message, char sign)
   return Accelerator{at, at, at + 1};
 }
 
-std::string doubled(std::string_view text, char sign) {
-  std::string result;
-  for (const char c : text) result.append(c == sign ? 2 : 1, c);
-  return result;
-}
-
-std::string with_single_signs(std::string_view text, char sign) {
-  std::string result;
-  for (size_t at = 0; at < text.size(); ++at) {
-    result += text[at];
-    if (text[at] == sign && at + 1 < text.size() && text[at + 1] == sign) ++at;
-  }
-  return result;
-}
-
 // The bytes at which words begin that are outside of tags and placeholders.
 std::vector<size_t> words_for_keys(const std::string& text) {
   const auto spans =
@@ -150,8 +136,8 @@ char accelerator_sign(const std::vector<std::string>& messages) {
 std::string without_accelerator(const std::string& message, char sign) {
   const auto found = find_accelerator(message, sign);
   if (!found) return message;
-  const std::string before = with_single_signs(message.substr(0, found->begin), sign);
-  const std::string after = with_single_signs(message.substr(found->end), sign);
+  const std::string before = undoubled(message.substr(0, found->begin), sign);
+  const std::string after = undoubled(message.substr(found->end), sign);
   if (found->is_apart()) return before + after;
   size_t word = before.size();
   while (word > 0 && is_word_before(before, word)) --word;

@@ -54,6 +54,21 @@ bool Utf16Units::add(uint32_t unit, std::string& text) {
   return true;
 }
 
+std::string doubled(std::string_view text, char sign) {
+  std::string result;
+  for (const char c : text) result.append(c == sign ? 2 : 1, c);
+  return result;
+}
+
+std::string undoubled(std::string_view text, char sign) {
+  std::string result;
+  for (size_t at = 0; at < text.size(); ++at) {
+    result += text[at];
+    if (text[at] == sign && at + 1 < text.size() && text[at + 1] == sign) ++at;
+  }
+  return result;
+}
+
 std::string in_double_quotes(std::string_view text, std::string_view characters, std::string_view letters,
                              const std::function<std::string(char)>& write) {
   std::string result = "\"";

@@ -32,6 +32,12 @@ class Utf16Units {
   uint32_t half_ = 0;
 };
 
+/// The text with each `sign` twice.
+std::string doubled(std::string_view text, char sign);
+
+/// A text with one sign for each two.
+std::string undoubled(std::string_view text, char sign);
+
 /// The text in double quotes, where each of `characters` is a backslash and the letter of the same number, and each
 /// other one is what `write` makes of it.
 std::string in_double_quotes(std::string_view text, std::string_view characters, std::string_view letters,

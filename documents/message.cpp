@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/message.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -46,21 +47,6 @@ bool has_number_sign(std::string_view text) {
 
 size_t skip_space(std::string_view text, size_t at) {
   return std::min(text.find_first_not_of(kMessageSpace, at), text.size());
-}
-
-std::string with_doubled_apostrophes(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result;
-}
-
-std::string with_single_apostrophes(std::string_view text) {
-  std::string result;
-  for (size_t at = 0; at < text.size(); ++at) {
-    result += text[at];
-    if (text[at] == '\'' && at + 1 < text.size() && text[at + 1] == '\'') ++at;
-  }
-  return result;
 }
 
 // True for an apostrophe that quotes what follows it.
@@ -169,7 +155,7 @@ bool Message::expand(const std::string& message, size_t depth) {
 
 void Message::add_leaf(std::string_view text) {
   TextMarkup markup;
-  const std::string words = has_cases_ || doubles_apostrophes_ ? with_single_apostrophes(text) : std::string(text);
+  const std::string words = has_cases_ || doubles_apostrophes_ ? undoubled(text, '\'') : std::string(text);
   size_t begin = 0;
   for (size_t at = 0; at < words.size();) {
     const bool is_number = has_cases_ && words[at] == '#';
@@ -198,7 +184,7 @@ std::vector<std::string> Message::texts() const {
 
 std::string Message::with(const std::vector<std::string>& translations) const {
   const auto encode = [this](std::string_view words, bool) {
-    return has_cases_ || doubles_apostrophes_ ? with_doubled_apostrophes(words) : std::string(words);
+    return has_cases_ || doubles_apostrophes_ ? doubled(words, '\'') : std::string(words);
   };
   std::string message = between_.front();
   for (size_t i = 0; i < texts_.size(); ++i) message += texts_[i].written(translations[i], encode) + between_[i + 1];

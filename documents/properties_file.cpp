@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Java's property files (java.util.Properties and ResourceBundle).
-#include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>

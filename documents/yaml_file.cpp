@@ -125,9 +125,7 @@ std::string yaml_in_double_quotes(const std::string& text) {
 std::string in_single_quotes(const std::string& text) {
   if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
     return yaml_in_double_quotes(text);
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result + '\'';
+  return '\'' + doubled(text, '\'') + '\'';
 }
 
 // The lines of a block, of which the first has its indentation before it. Folded ones have an empty line for each line
