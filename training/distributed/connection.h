@@ -19,7 +19,10 @@ constexpr const char* kEnded = " ended: ";
 class Connection {
  public:
   virtual ~Connection() = default;
-  virtual void sum(const torch::Tensor& values) = 0;
+  void sum(const torch::Tensor& values) {
+    start_sum(values);
+    finish_sums();
+  }
   virtual void start_sum(const torch::Tensor& values) = 0;
   virtual void finish_sums() = 0;
   virtual void broadcast(torch::Tensor& values) = 0;

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <string_view>
@@ -72,11 +73,6 @@ class GlooConnection : public Connection {
     abandon();
   }
 
-  void sum(const torch::Tensor& values) override {
-    start_sum(values);
-    finish_sums();
-  }
-
   void start_sum(const torch::Tensor& values) override {
     auto& backend = backend_of(values.device());
     const torch::Tensor flat = values.view({-1});
@@ -84,25 +80,21 @@ class GlooConnection : public Connection {
     std::vector<std::vector<at::Tensor>> buckets;
     for (int64_t begin = 0; begin < flat.numel(); begin += kBucketElements)
       buckets.push_back({flat.narrow(0, begin, std::min(kBucketElements, flat.numel() - begin))});
-    try {
+    explained([&] {
       for (auto& bucket : buckets) started_.push_back(backend.allreduce(bucket));
-    } catch (const std::exception& error) {
-      explain(error);
-    }
+    });
   }
 
   void finish_sums() override {
-    try {
+    explained([&] {
       for (const auto& work : started_) wait(work);
-    } catch (const std::exception& error) {
-      explain(error);
-    }
+    });
     started_.clear();
   }
 
   void broadcast(torch::Tensor& values) override {
     std::vector<at::Tensor> tensors{values};
-    run([&] { return backend_of(values.device()).broadcast(tensors); });
+    explained([&] { wait(backend_of(values.device()).broadcast(tensors)); });
   }
 
   bool takes(torch::Device device) const override { return device.is_cpu() || nccl_ != nullptr; }
@@ -120,10 +112,10 @@ class GlooConnection : public Connection {
 #endif
   using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-  template <class Start>
-  void run(const Start& start) {
+  template <class Action>
+  auto explained(const Action& action) -> decltype(action()) {
     try {
-      wait(start());
+      return action();
     } catch (const std::exception& error) {
       explain(error);
     }
@@ -179,46 +171,6 @@ class GlooConnection : public Connection {
     return missing;
   }
 
-  // Constructors wait for other ranks and know no end to it: they run aside, and are left behind where one is lost.
-  template <class Make>
-  auto made_aside(const Make& make) -> decltype(make()) {
-    struct State {
-      std::mutex mutex;
-      decltype(make()) result;
-      std::exception_ptr error;
-      bool done = false;
-    };
-    auto state = std::make_shared<State>();
-    std::thread([state, make] {
-      decltype(make()) result;
-      std::exception_ptr error;
-      try {
-        result = make();
-      } catch (...) {
-        error = std::current_exception();
-      }
-      const std::lock_guard<std::mutex> lock(state->mutex);
-      state->result = std::move(result);
-      state->error = error;
-      state->done = true;
-    }).detach();
-    while (true) {
-      {
-        const std::lock_guard<std::mutex> lock(state->mutex);
-        if (state->error) {
-          try {
-            std::rethrow_exception(state->error);
-          } catch (const std::exception& error) {
-            explain(error);
-          }
-        }
-        if (state->done) return std::move(state->result);
-      }
-      monitor_->check();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-
   void join_gloo() {
     auto gloo = c10d::ProcessGroupGloo::Options::create();
     gloo->timeout = kNoLimit;
@@ -232,10 +184,15 @@ class GlooConnection : public Connection {
     }
     // A connection of its own: ranks wait in it for each other's addresses.
     const auto store = connect(options_, false, options_.timeout_seconds);
-    gloo_ = made_aside([=, rank = options_.rank, size = options_.size] {
+    // The constructor waits for other ranks without end: it runs on a thread, which is left behind where one is lost.
+    std::packaged_task<c10::intrusive_ptr<Backend>()> make([=, rank = options_.rank, size = options_.size] {
       return c10::make_intrusive<c10d::ProcessGroupGloo>(
           c10::make_intrusive<c10d::PrefixStore>("transmute/gloo", store), rank, size, gloo);
     });
+    auto made = make.get_future();
+    std::thread(std::move(make)).detach();
+    while (made.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) monitor_->check();
+    gloo_ = explained([&] { return made.get(); });
   }
 
   static std::shared_ptr<::gloo::transport::Device> device_of(const std::string& interface) {
@@ -360,10 +317,6 @@ std::unique_ptr<Connection> connect_ranks(const RankOptions& options, torch::Dev
 }
 
 }  // namespace distributed
-
-bool has_process_groups() {
-  return true;
-}
 
 void report_lost_rank(const RankOptions& options, const std::string& what) {
   try {

@@ -17,10 +17,6 @@ std::unique_ptr<distributed::Connection> distributed::connect_ranks(const RankOp
                   options.size, options.origin, TORCH_VERSION));
 }
 
-bool has_process_groups() {
-  return false;
-}
-
 void report_lost_rank(const RankOptions&, const std::string&) {}
 
 }  // namespace v0

@@ -16,16 +16,11 @@ constexpr int64_t kMostBroadcastBytes = 1 << 30;
 
 }  // namespace
 
-ProcessGroup::ProcessGroup(const RankOptions& options, torch::Device device) : options_(options), device_(device) {
+ProcessGroup::ProcessGroup(const RankOptions& options, torch::Device device) : options_(options) {
   if (options.size > 1) connection_ = distributed::connect_ranks(options, device);
 }
 
 ProcessGroup::~ProcessGroup() = default;
-
-void ProcessGroup::sum(torch::Tensor& values) {
-  start_sum(values);
-  finish_sums();
-}
 
 void ProcessGroup::start_sum(torch::Tensor& values) {
   if (!connection_) return;

@@ -45,13 +45,12 @@ class ProcessGroup {
 
   // All that follow throw std::runtime_error naming the rank that is lost, or that ended and why.
 
-  /// Sums `values` (contiguous) over all ranks, in place. In an order that depends on the number of ranks alone: all
-  /// get the same bits, in every run.
-  void sum(torch::Tensor& values);
+  /// Sums `values` over all ranks, in place. In an order that depends on the number of ranks alone: all get the same
+  /// bits, in every run.
   void sum(std::vector<double>& values);
 
-  /// The same, but continues while it is under way; `values` must not be touched before finish_sums(), which waits for
-  /// all that were started.
+  /// The same for a tensor (contiguous), but returns at once; `values` must not be touched before finish_sums(), which
+  /// waits for all that were started.
   void start_sum(torch::Tensor& values);
   void finish_sums();
 
@@ -73,14 +72,10 @@ class ProcessGroup {
 
  private:
   RankOptions options_;
-  torch::Device device_;
   std::unique_ptr<distributed::Connection> connection_;  // null in a group of one
   // On the way: what the connection sums, and what it is a copy of, where the connection takes no such device.
   std::vector<std::pair<torch::Tensor, torch::Tensor>> copies_;
 };
-
-/// True if several processes can train together with this build: its LibTorch has c10d with Gloo.
-bool has_process_groups();
 
 /// For a launcher: tells the ranks that meet at the address of `options` that one of them is lost.
 void report_lost_rank(const RankOptions& options, const std::string& what);
