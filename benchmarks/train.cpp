@@ -6,10 +6,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <torch/version.h>
+#include <transmute/benchmarks/conditions.h>
 #include <transmute/benchmarks/train_on_device.h>
 #include <transmute/benchmarks/training_work.h>
+#include <transmute/common/build_info.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
@@ -21,7 +22,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <map>
 #include <tuple>
@@ -44,19 +44,6 @@ struct Arguments {
   bool recompute = false;
   bool torch = false;
 };
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// CPU time of the whole process: other programs on the machine lengthen it less than the wall clock.
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -105,9 +92,9 @@ struct Measured {
 template <class Work>
 Measured measured(Work work) {
   const auto start = Clock::now();
-  const double cpu = cpu_seconds();
+  const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
   work();
-  return {seconds_since(start), cpu_seconds() - cpu};
+  return {seconds_since(start), cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu};
 }
 
 // One shape in one precision, in a process of its own, so that its peak memory is its own.
@@ -120,7 +107,7 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
   Replicas replicas(Transformer(options_of(shape)), torch::kCPU, workers, precision);
   if (a.recompute) replicas.use(Activations::recomputed);
   Adam adam(parameters_of(replicas.transformer()), {});
-  adam.keep_rounded(replicas.rounded_parameters(), workers);
+  adam.keep_rounded(replicas.rounded_parameters());
   const auto batches = epoch_batches(text, a.batch_tokens, 1, 0);
   const torch::Dtype type = precision == Precision::bfloat16 ? torch::kBFloat16 : torch::kFloat;
   std::vector<ProductRunner> runners(static_cast<size_t>(a.workers), ProductRunner(type));
@@ -197,17 +184,6 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
               100 * optimizer / wall, peak_mebibytes);
 }
 
-std::string output_of(const std::string& command) {
-  std::string text;
-  if (FILE* pipe = popen(command.c_str(), "r")) {
-    std::array<char, 256> buffer{};
-    while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) text += buffer.data();
-    pclose(pipe);
-  }
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.empty() ? "unknown" : text;
-}
-
 void in_a_process_of_its_own(const std::function<void()>& work) {
   std::fflush(stdout);
   const pid_t child = fork();
@@ -226,13 +202,12 @@ Precision precision_of(const std::string& name) {
 }
 
 void run_on_device(const Arguments& a) {
-  std::printf("commit %s; LibTorch %s; %s; batches of %ld padded target tokens in micro-batches of %ld\n",
-              output_of("git -C " TRANSMUTE_SOURCE_FOLDER " describe --always --dirty 2>/dev/null").c_str(),
-              TORCH_VERSION, a.device.c_str(), static_cast<long>(a.batch_tokens),
+  std::printf("transmute %s; LibTorch %s; %s; batches of %ld padded target tokens in micro-batches of %ld\n",
+              build_version().c_str(), TORCH_VERSION, a.device.c_str(), static_cast<long>(a.batch_tokens),
               static_cast<long>(a.micro_batch_tokens));
   print_device_heading();
-  for (const auto& shape : kShapes) {
-    if (std::find(a.shapes.begin(), a.shapes.end(), shape.name) == a.shapes.end()) continue;
+  for (const auto& name : a.shapes) {
+    const Shape& shape = shape_named(name);
     for (const auto& precision : a.precisions)
       in_a_process_of_its_own([&] {
         train_on_device(
@@ -244,11 +219,10 @@ void run_on_device(const Arguments& a) {
 
 void run(const Arguments& a) {
   std::printf(
-      "commit %s; %s; LibTorch %s; CPU, %d workers of 1 thread; batches of %ld padded target tokens in micro-batches "
-      "of %ld; warm-up 3 steps; at least %.0f s each; %s\n",
-      output_of("git -C " TRANSMUTE_SOURCE_FOLDER " describe --always --dirty 2>/dev/null").c_str(),
-      output_of("sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1").c_str(), TORCH_VERSION, a.workers,
-      static_cast<long>(a.batch_tokens), static_cast<long>(a.micro_batch_tokens), a.seconds,
+      "transmute %s; %s; LibTorch %s; CPU, %d workers of 1 thread; batches of %ld padded target tokens in "
+      "micro-batches of %ld; warm-up 3 steps; at least %.0f s each; %s\n",
+      build_version().c_str(), cpu_name().c_str(), TORCH_VERSION, a.workers, static_cast<long>(a.batch_tokens),
+      static_cast<long>(a.micro_batch_tokens), a.seconds,
       a.length > 0 ? fmt::format("sentences of {} tokens", a.length).c_str() : "lengths as Multi30k's");
   std::printf(
       "tokens/s without padding, source and target, by the wall clock; target by CPU time. Roof: the time of the "
@@ -256,8 +230,8 @@ void run(const Arguments& a) {
       "share of the step.\n");
   std::printf("%-6s %-9s %8s %8s %10s %8s %8s %8s %8s %7s %7s %7s %7s %8s\n", "shape", "precision", "src/s", "tgt/s",
               "tgt/CPU-s", "roof", "roof/CPU", "GFLOP/s", "own", "data", "forward", "backwd", "optim", "peak MiB");
-  for (const auto& shape : kShapes) {
-    if (std::find(a.shapes.begin(), a.shapes.end(), shape.name) == a.shapes.end()) continue;
+  for (const auto& name : a.shapes) {
+    const Shape& shape = shape_named(name);
     for (const auto& precision : a.precisions)
       in_a_process_of_its_own([&] { run_one(shape, precision_of(precision), a); });
     if (!a.torch) continue;
@@ -279,8 +253,8 @@ int main(int argc, char** argv) {
   CLI::App app("A training step on synthetic text: tokens a second, share of the roof, phases, peak memory.",
                "benchmark_train");
   transmute::Arguments a;
-  app.add_option("--shape", a.shapes, "tiny, small, base, big")
-      ->check(CLI::IsMember({"tiny", "small", "base", "big"}))
+  app.add_option("--shape", a.shapes, "of the network")
+      ->check(CLI::IsMember(transmute::benchmarks::shape_names()))
       ->capture_default_str();
   app.add_option("--precision", a.precisions)->check(CLI::IsMember({"float32", "bfloat16"}))->capture_default_str();
   app.add_option("--workers", a.workers)->check(CLI::PositiveNumber)->capture_default_str();

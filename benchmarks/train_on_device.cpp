@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/benchmarks/conditions.h>
 #include <transmute/benchmarks/train_on_device.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/device.h>
@@ -6,7 +7,6 @@
 #include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
 
-#include <chrono>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -14,12 +14,6 @@
 namespace transmute::benchmarks {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The operations per second that LibTorch reaches there with one large product.
 double roof_of(torch::Device device, torch::Dtype type) {

@@ -9,17 +9,6 @@
 
 namespace transmute::benchmarks {
 
-TransformerOptions options_of(const Shape& shape) {
-  TransformerOptions options;
-  options.source_vocab_size = options.target_vocab_size = shape.vocab_size;
-  options.num_encoder_layers = options.num_decoder_layers = shape.layers;
-  options.d_model = shape.d_model;
-  options.d_ff = shape.d_ff;
-  options.num_heads = shape.num_heads;
-  options.dropout = shape.dropout;
-  return options;
-}
-
 ParallelText synthetic_text(int64_t pairs, int64_t vocab_size, int64_t length) {
   uint64_t drawn = 0;
   const auto draw = [&] { return uniform(mix_bits(++drawn)); };

@@ -3,27 +3,13 @@
 
 // The trainings of benchmark_train, and the numbers of operations that they take.
 
-#include <transmute/network/options.h>
+#include <transmute/benchmarks/conditions.h>
 #include <transmute/training/data/batcher.h>
 
 #include <cstdint>
 #include <vector>
 
 namespace transmute::benchmarks {
-
-struct Shape {
-  const char* name;
-  int64_t layers, d_model, d_ff, num_heads, vocab_size;
-  double dropout;
-};
-
-/// tiny: configs/multi30k_en_de_small.yaml; base and big: Table 3 with a vocabulary of 8,000.
-constexpr Shape kShapes[] = {{"tiny", 4, 128, 256, 4, 10000, 0.3},
-                             {"small", 4, 256, 1024, 4, 8000, 0.1},
-                             {"base", 6, 512, 2048, 8, 8000, 0.1},
-                             {"big", 6, 1024, 4096, 16, 8000, 0.3}};
-
-TransformerOptions options_of(const Shape& shape);
 
 /// Pairs with the lengths of Multi30k's captions (13.6 ± 4 tokens on either side, related), tokens drawn by Zipf's law;
 /// or, where `length` is positive, all of that length.

@@ -5,11 +5,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
 #include <torch/version.h>
+#include <transmute/benchmarks/conditions.h>
 #include <transmute/benchmarks/translation_work.h>
 #include <transmute/common/files.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/random.h>
-#include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
 #include <transmute/device/step_models.h>
 #include <transmute/device/transformer_step_model.h>
@@ -19,13 +19,13 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/model/module_weights.h>
+#include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/text/shortlist.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -37,12 +37,10 @@
 
 namespace {
 
-using transmute::Clock;
-using transmute::cpu_seconds;
 using transmute::Ids;
 using transmute::Precision;
-using transmute::seconds_since;
 using transmute::ShortlistOf;
+using namespace transmute::benchmarks;
 
 struct Arguments {
   std::vector<std::string> shapes{"small", "base"};
@@ -66,37 +64,10 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-transmute::TransformerOptions shape_named(const std::string& name) {
-  transmute::TransformerOptions options;
-  options.source_vocab_size = options.target_vocab_size = 8000;
-  if (name == "small") {
-    options.num_encoder_layers = options.num_decoder_layers = 4;
-    options.d_model = 256;
-    options.d_ff = 1024;
-    options.num_heads = 4;
-  } else if (name == "base-32k") {
-    options.source_vocab_size = options.target_vocab_size = 32000;
-  } else if (name == "big") {
-    options.d_model = 1024;
-    options.d_ff = 4096;
-    options.num_heads = 16;
-  } else if (name != "base") {
-    throw std::invalid_argument("--shapes: \"" + name + "\" is not one of small, base, base-32k and big");
-  }
-  return options;
-}
-
 double percentile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(std::min<double>(static_cast<double>(values.size()) - 1,
                                                      std::ceil(part * static_cast<double>(values.size())) - 1))];
-}
-
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "unknown CPU";
 }
 
 // A network to measure, and what it is given.
@@ -127,7 +98,7 @@ ShortlistOf made_up_shortlists(int64_t translations, int64_t vocabulary) {
 // Random weights, stored in `folder` as convert would store them in each precision, for loading is measured too.
 Subject random_subject(const std::string& shape, const Arguments& arguments, const std::string& folder) {
   torch::manual_seed(1);
-  const transmute::TransformerOptions options = shape_named(shape);
+  const transmute::TransformerOptions options = options_of(shape_named(shape));
   const auto file_of = [folder](Precision precision) {
     return transmute::path_in(folder, std::string(transmute::precision_name(precision)) + ".safetensors");
   };
@@ -173,7 +144,7 @@ Subject subject_from_files(const Arguments& arguments) {
     return transmute::load_model_folder(folder, parallel_for).weights;
   };
   const auto start = Clock::now();
-  const auto lines = transmute::read_lines(arguments.input);
+  const auto lines = transmute::read_input_lines(arguments.input);
   for (const auto& line : lines)
     if (Ids ids = loaded.tokenizer.source().encode(line); !ids.empty()) subject.sources.push_back(ids);
   std::cout << fmt::format("tokenizer: {:.1f} us a sentence\n",
@@ -189,30 +160,14 @@ Subject subject_from_files(const Arguments& arguments) {
   return subject;
 }
 
-void report_phases(const transmute::InferenceModel::Phases& before, const transmute::InferenceModel::Phases& after,
-                   double thread_seconds) {
-  const auto share = [&](double from, double to) { return 100 * (to - from) / thread_seconds; };
-  const double known = after.encoder - before.encoder + after.decoder_products - before.decoder_products +
-                       after.decoder_attention - before.decoder_attention + after.decoder_rest - before.decoder_rest +
-                       after.output_product - before.output_product;
-  std::cout << fmt::format(
-      "    time: encoder {:.0f}%, decoder products {:.0f}%, its attention {:.0f}%, its rest {:.0f}%, output product "
-      "{:.0f}%, candidates and search {:.0f}%\n",
-      share(before.encoder, after.encoder), share(before.decoder_products, after.decoder_products),
-      share(before.decoder_attention, after.decoder_attention), share(before.decoder_rest, after.decoder_rest),
-      share(before.output_product, after.output_product), 100 * (thread_seconds - known) / thread_seconds);
-}
-
 // One way of computing it.
 struct Engine {
   std::string name;
   const transmute::StepModel& model;
-  const transmute::InferenceModel* inference;  // null: the plain modules
-  double roof;                                 // of its matrix products, 0: not known
+  double roof;  // of its matrix products, 0: not known
 };
 
 void measure(const Arguments& arguments, const Subject& subject, const Engine& engine, transmute::ThreadPool& pool) {
-  const transmute::InferenceModel* inference = engine.inference;
   const transmute::testing::WatchedModel fixed = transmute::of_fixed_length(engine.model, subject.fixed_length);
   const transmute::StepModel& used =
       subject.fixed_length > 0 ? static_cast<const transmute::StepModel&>(fixed) : engine.model;
@@ -233,7 +188,6 @@ void measure(const Arguments& arguments, const Subject& subject, const Engine& e
                            sources.begin() + std::min<int64_t>(static_cast<int64_t>(sources.size()),
                                                                single ? 2 : batch_size * arguments.threads));
     translate(used, first, run);
-    const auto before = inference != nullptr ? inference->phases() : transmute::InferenceModel::Phases();
     const transmute::RunResult result = translate(used, sources, run);
     double source_tokens = 0;
     for (const auto& source : sources) source_tokens += static_cast<double>(source.size()) + 1;
@@ -255,8 +209,6 @@ void measure(const Arguments& arguments, const Subject& subject, const Engine& e
         std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / busy / engine.roof);
       std::cout << '\n';
     }
-    if (inference != nullptr)
-      report_phases(before, inference->phases(), result.seconds * (single ? 1 : arguments.threads));
     std::cout << std::flush;
   }
 }
@@ -267,7 +219,7 @@ void measure_on_device(const Arguments& arguments, const Subject& subject, trans
     const auto transformer = transmute::make_transformer(subject.load(Precision::float32, pool.parallel_for()), device);
     const auto ready =
         transmute::make_step_model(transformer, device, transmute::precision_from_name(name), pool.parallel_for());
-    measure(arguments, subject, {name, *ready.model, nullptr, 0}, pool);
+    measure(arguments, subject, {name, *ready.model, 0}, pool);
   }
 }
 
@@ -285,12 +237,12 @@ void measure(const Arguments& arguments, const Subject& subject) {
         "  shortlists of {:.0f} tokens, {} different ones in all; GOP/s count the whole output product\n",
         static_cast<double>(sum) / static_cast<double>(subject.sources.size()), tokens.size());
   }
-  transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
+  transmute::ThreadPool pool(arguments.threads);
   if (arguments.device != "cpu") return measure_on_device(arguments, subject, pool);
   if (arguments.plain) {
     const transmute::TransformerStepModel model(
         transmute::make_transformer(subject.load(Precision::float32, pool.parallel_for()), torch::kCPU), torch::kCPU);
-    measure(arguments, subject, {"plain", model, nullptr, 0}, pool);
+    measure(arguments, subject, {"plain", model, 0}, pool);
   }
   for (const auto& name : arguments.precisions) {
     const Precision precision = transmute::precision_from_name(name);
@@ -305,7 +257,7 @@ void measure(const Arguments& arguments, const Subject& subject) {
     const double roof = transmute::measure_roof(subject.options, precision, arguments.threads, 256);
     std::cout << fmt::format("  {:<9} loaded in {:.3f} s, {:.3f} s of CPU time; roof at 256 rows: {:.0f} GOP/s\n", name,
                              seconds, cpu_time, roof * 1e-9);
-    measure(arguments, subject, {name, model, &model, roof}, pool);
+    measure(arguments, subject, {name, model, roof}, pool);
   }
   std::cout << fmt::format("  peak memory of the process so far: {:.0f} MB\n", peak_megabytes()) << std::flush;
 }
@@ -342,8 +294,9 @@ int main(int argc, char** argv) {
       "in the same run; and one sentence at a time, on one thread.",
       "benchmark_translate");
   Arguments arguments;
-  app.add_option("--shapes", arguments.shapes, "small, base, base-32k, big: random weights, fixed lengths")
+  app.add_option("--shapes", arguments.shapes, "with random weights and fixed lengths")
       ->delimiter(',')
+      ->check(CLI::IsMember(shape_names()))
       ->capture_default_str();
   app.add_option("--model", arguments.model, "a model folder instead of the shapes");
   app.add_option("--input", arguments.input, "and the text that it translates");

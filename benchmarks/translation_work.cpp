@@ -2,27 +2,21 @@
 #include <transmute/benchmarks/translation_work.h>
 
 #include <c10/core/InferenceMode.h>
+#include <transmute/benchmarks/conditions.h>
 #include <transmute/device/tensor_logits.h>
 #include <transmute/kernels/cpu/packed_linear.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/search/search.h>
 
 #include <algorithm>
-#include <memory>
 #include <random>
 #include <utility>
 
 namespace transmute {
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double cpu_seconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using benchmarks::Clock;
+using benchmarks::cpu_seconds;
+using benchmarks::seconds_since;
 
 Work work_of(const TransformerOptions& given) {
   const TransformerOptions o = validated(given);

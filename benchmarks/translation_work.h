@@ -6,21 +6,12 @@
 #include <transmute/network/precision.h>
 #include <transmute/tests/support/watched_model.h>
 
-#include <time.h>
-
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 // The work that benchmark_translate measures: searches, and the matrix products that they consist of.
 namespace transmute {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start);
-
-/// Seconds of a clock of the system: CPU time does not count what other programs took.
-double cpu_seconds(clockid_t clock);
 
 /// The products of a network: for each source token, and for each hypothesis' token, in multiply-adds.
 struct Work {

@@ -32,19 +32,6 @@ void require_probability(double value, const char* name) {
   require(value >= 0 && value < 1, fmt::format("model.{} must lie in [0, 1), not {}", name, value));
 }
 
-int64_t attention_parameters(const TransformerOptions& o) {
-  const int64_t projections = o.num_heads * (2 * o.d_model * o.d_k + 2 * o.d_model * o.d_v);
-  const int64_t biases = o.attention_bias ? o.num_heads * (2 * o.d_k + o.d_v) + o.d_model : 0;
-  switch (o.score_function) {
-    case ScoreFunction::additive:
-      return projections + biases + o.num_heads * (2 * o.d_k * o.d_k + o.d_k);
-    case ScoreFunction::bilinear:
-      return projections + biases + o.num_heads * o.d_k * o.d_k;
-    default:
-      return projections + biases;
-  }
-}
-
 }  // namespace
 
 TransformerOptions validated(TransformerOptions o) {
@@ -129,31 +116,6 @@ double branch_gain(const TransformerOptions& o, Stack stack) {
   const auto m = static_cast<double>(o.num_decoder_layers);
   if (o.architecture == Architecture::decoder_only) return std::pow(8 * m, -0.25);
   return stack == Stack::encoder ? 0.87 * std::pow(std::pow(n, 4) * m, -1.0 / 16) : std::pow(12 * m, -0.25);
-}
-
-int64_t parameter_count(const TransformerOptions& options) {
-  const TransformerOptions o = validated(options);
-  const int64_t attention = attention_parameters(o);
-  const int64_t norm = 2 * o.d_model;
-  const int64_t feed_forward = 2 * o.d_model * o.d_ff + o.d_ff + o.d_model;
-  const int64_t encoder_layer = attention + feed_forward + 2 * norm;
-  const bool decoder_only = o.architecture == Architecture::decoder_only;
-  const bool is_ssru = o.decoder_self_attention == DecoderSelfAttention::ssru;
-  const int64_t past = is_ssru ? 2 * o.d_model * o.d_model + o.d_model : attention;
-  const int64_t decoder_layer = decoder_only ? encoder_layer : past + attention + feed_forward + 3 * norm;
-  const int64_t stacks = decoder_only ? 1 : 2;
-  const int64_t final_norms = o.norm_position == NormPosition::pre ? stacks * norm : 0;
-
-  int64_t embedding_rows = o.target_vocab_size;
-  if (o.embedding_tying != EmbeddingTying::all && !decoder_only) embedding_rows += o.source_vocab_size;
-  if (o.embedding_tying == EmbeddingTying::none) embedding_rows += o.target_vocab_size;
-  if (o.positional_encoding == PositionalEncodingKind::learned) embedding_rows += stacks * o.max_positions;
-
-  const int64_t embedding_norms = o.embedding_norm ? stacks * norm : 0;
-  const int64_t output_biases = o.output_bias ? o.target_vocab_size : 0;
-
-  return o.num_encoder_layers * encoder_layer + o.num_decoder_layers * decoder_layer + final_norms + embedding_norms +
-         output_biases + embedding_rows * o.d_model;
 }
 
 }  // namespace v0

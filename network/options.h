@@ -165,7 +165,7 @@ TRANSMUTE_API double residual_scale(const TransformerOptions& options, Stack sta
 /// the decoder, (8M)^(-1/4) in a decoder-only network (the same figure). `options` must be validated.
 TRANSMUTE_API double branch_gain(const TransformerOptions& options, Stack stack);
 
-/// The number of trained parameters, by formula.
+/// The number of trained parameters.
 TRANSMUTE_API int64_t parameter_count(const TransformerOptions& options);
 
 }  // namespace v0

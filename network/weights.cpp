@@ -9,6 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <unordered_set>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -192,6 +193,16 @@ std::vector<ParameterShape> parameter_shapes(const TransformerOptions& given) {
   list.stack(names.encoder, "encoder");
   list.stack(names.decoder, "decoder");
   return std::move(list.all);
+}
+
+int64_t parameter_count(const TransformerOptions& options) {
+  int64_t sum = 0;
+  for (const ParameterShape& parameter : parameter_shapes(options)) {
+    int64_t count = 1;
+    for (const int64_t size : parameter.shape) count *= size;
+    sum += count;
+  }
+  return sum;
 }
 
 Weights::Weights(const TransformerOptions& options, const NamedArrays& arrays, const std::string& path)

@@ -59,7 +59,7 @@ TrainingSession::TrainingSession(const TrainingConfig& config, const std::string
     optimizer_.keep_average(average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay));
   if (group_.is_first()) prepare_validation();
   restore();
-  optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
+  optimizer_.keep_rounded(replicas_.rounded_parameters());
   saved_step_ = state_.step;
   start_batches();
   if (!group_.is_first()) return;

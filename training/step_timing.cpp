@@ -2,7 +2,6 @@
 #include <transmute/training/step_timing.h>
 
 #include <transmute/common/random.h>
-#include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/training/data/batcher.h>
@@ -66,7 +65,7 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   replicas.use(consistency_of(config.training));
   if (config.training.recompute) replicas.use(Activations::recomputed);
   Adam optimizer(parameters_of(replicas.transformer()), {});
-  optimizer.keep_rounded(replicas.rounded_parameters(), workers);
+  optimizer.keep_rounded(replicas.rounded_parameters());
   const ParallelText text = made_up_batch(config, size);
   std::vector<size_t> pairs(text.size());
   std::iota(pairs.begin(), pairs.end(), size_t{0});

@@ -11,16 +11,6 @@ namespace formats {
 
 namespace {
 
-int64_t parameters_of(const TransformerOptions& options) {
-  int64_t sum = 0;
-  for (const ParameterShape& parameter : parameter_shapes(options)) {
-    int64_t count = 1;
-    for (const int64_t size : parameter.shape) count *= size;
-    sum += count;
-  }
-  return sum;
-}
-
 std::string metadata(const ModelFacts& facts) {
   std::string text = "---\n";
   if (!facts.license.empty()) text += fmt::format("license: {}\n", lower_case(facts.license));
@@ -48,7 +38,8 @@ std::string model_card(const LoadedModel& model, Precision precision, const Mode
       "- Parameters: {:.1f} million, stored in {}\n- Vocabulary: {} source and {} target tokens\n\n",
       facts.license.empty() ? "unknown; ask the model's authors before you pass it on" : facts.license,
       o.num_encoder_layers, o.num_decoder_layers, o.d_model, o.num_heads, o.d_ff,
-      static_cast<double>(parameters_of(o)) / 1e6, precision_name(precision), o.source_vocab_size, o.target_vocab_size);
+      static_cast<double>(parameter_count(o)) / 1e6, precision_name(precision), o.source_vocab_size,
+      o.target_vocab_size);
   text += "## Scores\n\n";
   for (const std::string& score : facts.scores) text += fmt::format("- {}\n", score);
   text += fmt::format("{}\n## Usage\n\n{}\n", facts.scores.empty() ? "Unknown.\n" : "", usage);

@@ -338,16 +338,9 @@ void widen(float* to, const T* from, int64_t count) {
 }
 
 template <class T>
-void copy_rounded(T* to, const float* from, int64_t count) {
-  for_lanes(
-      count, [&](int64_t i, auto part) __attribute__((always_inline)) { store(to + i, load(from + i, part), part); });
-}
-
-template <class T>
 constexpr RowKernels<T> kTable = {norm_forward<T>, norm_backward<T>,  add_forward<T>,   add_backward<T>,
                                   relu_forward<T>, relu_backward<T>,  embed_forward<T>, embed_backward<T>,
-                                  loss_columns<T>, loss_scratch_size, add_to<T>,        widen<T>,
-                                  copy_rounded<T>};
+                                  loss_columns<T>, loss_scratch_size, add_to<T>,        widen<T>};
 
 }  // namespace
 

@@ -66,10 +66,9 @@ struct RowKernels {
   /// Floats that the scratch of loss_columns must hold.
   int64_t (*loss_scratch_size)(int64_t vocabulary);
 
-  /// to += from; to = from; to = from, rounded.
+  /// to += from; to = from.
   void (*add_to)(float* to, const T* from, int64_t count);
   void (*widen)(float* to, const T* from, int64_t count);
-  void (*copy_rounded)(T* to, const float* from, int64_t count);
 
   static const RowKernels baseline, avx2, avx512, avx512_bf16;
 };

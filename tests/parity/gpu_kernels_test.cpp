@@ -269,8 +269,8 @@ TEST_F(GpuKernels, AnAdamStepIsThatOfLibTorchsOperations) {
   WeightAverage expected_average(expected, 0.9), average(found, 0.9);
   reference.keep_average(expected_average);
   adam.keep_average(average);
-  reference.keep_rounded(expected_copies, workers);
-  adam.keep_rounded(copies, workers);
+  reference.keep_rounded(expected_copies);
+  adam.keep_rounded(copies);
   for (int step = 0; step < 4; ++step) {
     std::vector<torch::Tensor> gradients, same;
     for (size_t i = 0; i < expected.size(); ++i) {

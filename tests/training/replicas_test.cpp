@@ -183,7 +183,7 @@ TEST(Replicas, TrainOnTheCopiesThatAdamWrites) {
   const ParallelText text = small_text();
   Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::bfloat16);
   Adam adam(parameters_of(replicas.transformer()), {});
-  adam.keep_rounded(replicas.rounded_parameters(), crew);
+  adam.keep_rounded(replicas.rounded_parameters());
   const double before = replicas.evaluate(text, 1000).sum;
   double loss = 0;
   for (int step = 0; step < 30; ++step) {

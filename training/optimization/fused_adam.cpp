@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -42,22 +41,6 @@ FusedAdam::FusedAdam(AdamMoments& moments) : moments_(moments) {
     for (int64_t begin = 0; begin < elements; begin += kChunkElements)
       chunks_.push_back({p, begin, std::min(begin + kChunkElements, elements)});
   }
-}
-
-void FusedAdam::keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers) {
-  rounded_ = std::move(copies);
-  workers.for_each_chunk(chunks_.size(), 1, [&](size_t c, size_t, int) {
-    const Chunk& chunk = chunks_[c];
-    uint16_t* copy = rounded_copy(chunk);
-    if (copy == nullptr) return;
-    const float* parameter = moments_.parameters[chunk.parameter].second.data_ptr<float>() + chunk.begin;
-    kernels::active_kernels<kernels::RowKernels<uint16_t>>().copy_rounded(copy, parameter, chunk.end - chunk.begin);
-  });
-}
-
-uint16_t* FusedAdam::rounded_copy(const Chunk& chunk) const {
-  if (chunk.parameter >= rounded_.size() || !rounded_[chunk.parameter].defined()) return nullptr;
-  return kernels::data_of<uint16_t>(rounded_[chunk.parameter]) + chunk.begin;
 }
 
 double FusedAdam::update(const Gradients& given, const Update& update, WorkerCrew& workers) {
@@ -128,7 +111,8 @@ void FusedAdam::update_parameters(const std::vector<torch::Tensor>& gradient, do
     kernels::AdamKernels::Arrays arrays{at_chunk(parameter), at_chunk(moments_.means[p]),
                                         at_chunk(moments_.variances[p]), at_chunk(gradient[p])};
     if (update.average != nullptr) arrays.average = at_chunk(update.average->values()[p].second);
-    arrays.rounded = rounded_copy(chunk);
+    if (p < update.rounded.size() && update.rounded[p].defined())
+      arrays.rounded = kernels::data_of<uint16_t>(update.rounded[p]) + chunk.begin;
     adam.update(arrays, chunk.end - chunk.begin, parameter.dim() > 1 ? matrix_step : step);
   });
 }

@@ -17,15 +17,13 @@ class FusedAdam {
  public:
   explicit FusedAdam(AdamMoments& moments);
 
-  /// See Adam::keep_rounded.
-  void keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers);
-
   /// One update, the one after `steps` others. See Adam::update for the gradients and what is returned.
   struct Update {
     const AdamOptions& options;
     double learning_rate;
     int64_t steps;
-    WeightAverage* average;  ///< null: none
+    const std::vector<torch::Tensor>& rounded;  ///< see Adam::keep_rounded
+    WeightAverage* average;                     ///< null: none
   };
   double update(const std::vector<std::vector<torch::Tensor>>& gradients, const Update& update, WorkerCrew& workers);
 
@@ -39,12 +37,10 @@ class FusedAdam {
                   const Chunk& chunk) const;
   void update_parameters(const std::vector<torch::Tensor>& gradient, double norm, const Update& update,
                          WorkerCrew& workers);
-  uint16_t* rounded_copy(const Chunk& chunk) const;  // null: none
 
   AdamMoments& moments_;
   std::vector<Chunk> chunks_;
-  std::vector<torch::Tensor> rounded_;  // bfloat16 copies
-  std::vector<torch::Tensor> sums_;     // float32, of bfloat16 gradients
+  std::vector<torch::Tensor> sums_;  // float32, of bfloat16 gradients
 };
 
 }  // namespace v0

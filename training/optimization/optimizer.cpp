@@ -19,13 +19,9 @@ int64_t Adam::steps() const {
   return steps_on_device_.defined() ? static_cast<int64_t>(steps_on_device_.item<double>()) : step_;
 }
 
-void Adam::keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers) {
+void Adam::keep_rounded(std::vector<torch::Tensor> copies) {
   rounded_ = std::move(copies);
-  if (moments_.parameters.front().second.device().is_cpu()) {
-    fused_.keep_rounded(rounded_, workers);
-  } else {
-    copy_rounded();
-  }
+  copy_rounded();
 }
 
 void Adam::copy_rounded() const {
@@ -48,7 +44,7 @@ double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, do
   const torch::NoGradGuard no_grad;
   const torch::Tensor& any = moments_.parameters.front().second;
   if (options_.fused && any.device().is_cpu()) {
-    const double norm = fused_.update(gradients, {options_, learning_rate, step_, average_}, workers);
+    const double norm = fused_.update(gradients, {options_, learning_rate, step_, rounded_, average_}, workers);
     if (std::isfinite(norm)) ++step_;
     return norm;
   }

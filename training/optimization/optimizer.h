@@ -41,7 +41,7 @@ class Adam {
 
   /// Has every update write bfloat16 copies of the parameters as well, in the same pass; writes them now. By parameter,
   /// undefined for none.
-  void keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers);
+  void keep_rounded(std::vector<torch::Tensor> copies);
 
   /// Has every update that happens take the weights after it into `average`, on the CPU in the same pass. It outlives
   /// this object. @throws c10::ValueError where it is of other parameters.
