@@ -31,16 +31,9 @@ const std::unordered_map<uint64_t, uint64_t>& languages_of_words() {
   static const std::unordered_map<uint64_t, uint64_t> languages = [] {
     std::unordered_map<uint64_t, uint64_t> all;
     const std::vector<std::string>& codes = spelled_languages();
-    const std::string text = kLanguageWords;
-    for (size_t begin = 0; begin < text.size();) {
-      const size_t end = std::min(text.find('\n', begin), text.size());
-      const std::string line = text.substr(begin, end - begin);
-      const auto code = std::find(codes.begin(), codes.end(), line.substr(0, line.find(' ')));
-      if (code != codes.end() && static_cast<size_t>(code - codes.begin()) < kMostLanguages)
-        for (const std::u32string& word : spelled_words(line.substr(line.find(' ')), line.size()))
-          if (word.size() > 1) all[hash_of_word(word)] |= uint64_t{1} << static_cast<size_t>(code - codes.begin());
-      begin = end + 1;
-    }
+    for (size_t i = 0; i < std::min(codes.size(), kMostLanguages); ++i)
+      for (const std::u32string& word : words_of_language(codes[i]))
+        if (word.size() > 1) all[hash_of_word(word)] |= uint64_t{1} << i;
     return all;
   }();
   return languages;
@@ -52,23 +45,10 @@ WordCounts frequent_words(const std::vector<std::u32string>& words) {
   for (const std::u32string& word : words) {
     const auto found = languages_of_words().find(hash_of_word(word));
     if (found == languages_of_words().end()) continue;
-    size_t i = 0;
-    for (uint64_t rest = found->second; rest != 0; rest >>= 1U, ++i)
-      counts[i] = static_cast<uint8_t>(counts[i] + (rest & 1U));
+    for (uint64_t rest = found->second; rest != 0; rest &= rest - 1)
+      ++counts[static_cast<size_t>(__builtin_ctzll(rest))];
   }
   return counts;
-}
-
-// The number of the words that are frequent in some language, but not in this one. Most texts have none.
-size_t frequent_elsewhere(const std::vector<std::u32string>& words, const std::string& code) {
-  const std::vector<std::string>& codes = spelled_languages();
-  const auto place = static_cast<size_t>(std::find(codes.begin(), codes.end(), code) - codes.begin());
-  size_t count = 0;
-  for (const std::u32string& word : words) {
-    const auto found = languages_of_words().find(hash_of_word(word));
-    count += found != languages_of_words().end() && (found->second >> place & 1U) == 0 ? 1 : 0;
-  }
-  return count;
 }
 
 double log_probability_of(const std::vector<std::u32string>& words, const std::string& code) {
@@ -104,7 +84,6 @@ std::string LanguageCheck::other_language(const std::string& text) const {
   words.erase(std::unique(words.begin(), words.end()), words.end());
   if (words.size() < kFewestWords) return "";
   const std::vector<std::string>& codes = spelled_languages();
-  if (frequent_elsewhere(words, code_) < kMoreWords) return "";
   const WordCounts counts = frequent_words(words);
   const size_t expected = counts[static_cast<size_t>(std::find(codes.begin(), codes.end(), code_) - codes.begin())];
   const size_t most = *std::max_element(counts.begin(), counts.end());

@@ -187,13 +187,17 @@ const std::vector<std::string>& spelled_languages() {
   return codes;
 }
 
+std::vector<std::u32string> words_of_language(const std::string& code) {
+  const std::string& words = lists_of_words().at(code);
+  return spelled_words(words, words.size());
+}
+
 const Spelling& spelling_of(const std::string& code) {
   static std::mutex mutex;
   static std::map<std::string, std::unique_ptr<const Spelling>> spellings;
-  const std::string& words = lists_of_words().at(code);
   const std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<const Spelling>& spelling = spellings[code];
-  if (!spelling) spelling = std::make_unique<const Spelling>(spelled_words(words, words.size()), words_of_names(code));
+  if (!spelling) spelling = std::make_unique<const Spelling>(words_of_language(code), words_of_names(code));
   return *spelling;
 }
 

@@ -43,6 +43,10 @@ extern const char* const kLanguageWords;
 /// The codes of the languages in kLanguageWords.
 const std::vector<std::string>& spelled_languages();
 
+/// The words of one of spelled_languages(), in the order of kLanguageWords.
+/// @throws std::out_of_range for any other language
+std::vector<std::u32string> words_of_language(const std::string& code);
+
 /// The spelling of one of spelled_languages(), learned at the first call: from its words and, for the letters, from
 /// what ICU calls the languages and countries of the world in it.
 /// @throws std::out_of_range for any other language
