@@ -182,6 +182,11 @@ std::string with_valid_utf8(std::string text) {
   return valid;
 }
 
+size_t characters_in(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 void append_utf8(std::string& to, uint32_t code) {
   if (code < 0x80) {
     to += static_cast<char>(code);

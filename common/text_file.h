@@ -90,6 +90,9 @@ size_t find_invalid_utf8(std::string_view text);
 /// `text` with U+FFFD in the place of each ill-formed sequence.
 std::string with_valid_utf8(std::string text);
 
+/// Number of characters of UTF-8 (code points).
+size_t characters_in(std::string_view text);
+
 /// Appends the character of this code point.
 void append_utf8(std::string& to, uint32_t code);
 

@@ -5,6 +5,7 @@
 #include <transmute/documents/html_markup.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/text/inline_tags.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/uchar.h>
@@ -197,15 +198,9 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
 // True if a text is more than space, of whatever width or none: models have no translation for a no-break space or a
 // soft hyphen alone.
 bool is_more_than_space(const std::string& text) {
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t at = 0; at < size;) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);  // invalid bytes come as c < 0
-    const bool is_blank =
-        c >= 0 && (u_isUWhiteSpace(c) != 0 || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0);
-    if (!is_blank) return true;
-  }
-  return false;
+  return !sentence_characters::all_characters(text, [](UChar32 c) {
+    return c >= 0 && (u_isUWhiteSpace(c) != 0 || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0);
+  });
 }
 
 // True if there is more to translate than space, numbers and signs.

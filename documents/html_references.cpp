@@ -2,8 +2,8 @@
 #include <transmute/documents/html_references.h>
 
 #include <transmute/common/text_file.h>
+#include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -105,14 +105,8 @@ std::string with_references_decoded(std::string_view text) {
 }
 
 bool has_letters(std::string_view text) {
-  const std::string decoded = with_references_decoded(text);
-  const auto size = static_cast<int32_t>(decoded.size());
-  for (int32_t at = 0; at < size;) {
-    UChar32 c = 0;
-    U8_NEXT(decoded.data(), at, size, c);  // invalid bytes come as c < 0
-    if (c >= 0 && u_isalpha(c) != 0) return true;
-  }
-  return false;
+  return !sentence_characters::all_characters(with_references_decoded(text),
+                                              [](UChar32 c) { return u_isalpha(c) == 0; });
 }
 
 }  // namespace v0

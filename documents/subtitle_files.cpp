@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subtitles: SubRip, WebVTT, and SubStation Alpha.
-#include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/subtitle_text.h>
+#include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -41,14 +41,12 @@ bool stands_first(std::string_view text, std::string_view beginning) {
 
 // The first character that is a letter or a digit; 0 without one.
 UChar32 first_letter(const std::string& html) {
-  const std::string text = with_references_decoded(html);
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t at = 0; at < size;) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    if (c >= 0 && u_isalnum(c) != 0) return c;
-  }
-  return 0;
+  UChar32 first = 0;
+  sentence_characters::all_characters(with_references_decoded(html), [&](UChar32 c) {
+    first = u_isalnum(c) != 0 ? c : 0;
+    return first == 0;
+  });
+  return first;
 }
 
 // True if a text ends as a sentence, a heading or a sound does.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/text_file.h>
 #include <transmute/documents/subtitle_text.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -24,11 +25,6 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kLineCharacters = 42, kUsualLines = 2;  // what viewers can read
-
-size_t cue_characters(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 bool is_cue_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -200,7 +196,7 @@ size_t without_spaces(const std::string& text, size_t begin, size_t end) {
 }
 
 size_t width(const std::string& text, size_t begin, size_t end) {
-  return cue_characters(std::string_view(text).substr(begin, without_spaces(text, begin, end) - begin));
+  return characters_in(std::string_view(text).substr(begin, without_spaces(text, begin, end) - begin));
 }
 
 bool ends_clause(const std::string& text, size_t end) {
@@ -263,7 +259,7 @@ std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<Cu
                                     const std::vector<double>& shares) {
   const std::string& text = plain.text;
   if (cues.size() == 1) return {text.size()};
-  const auto all = static_cast<double>(cue_characters(text));
+  const auto all = static_cast<double>(characters_in(text));
   const std::vector<std::optional<size_t>> aligned = aligned_ends(plain, cues);
   return best_cuts(line_ends(text), cues.size(), [&](size_t cue, size_t begin, size_t end) {
     const auto own = static_cast<double>(width(text, begin, end));
@@ -368,7 +364,7 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
     }
     if (piece.kind == CuePiece::Kind::words) {
       cue.html += syntax.has_references ? piece.text : html_escaped(piece.text);
-      line += cue_characters(piece.text);
+      line += characters_in(piece.text);
       cue.longest_line = std::max(cue.longest_line, line);
     } else if (piece.kind == CuePiece::Kind::line_break) {
       const std::string next = i + 1 < last ? pieces[i + 1].text : "";

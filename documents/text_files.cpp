@@ -6,7 +6,7 @@
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/page_source.h>
-#include <unicode/utf8.h>
+#include <transmute/text/sentence_characters.h>
 
 #include <cstdint>
 #include <utility>
@@ -25,12 +25,10 @@ class PlainText : public DocumentFile {
 
 std::string in_ascii(const std::string& html) {
   std::string result;
-  const auto size = static_cast<int32_t>(html.size());
-  for (int32_t at = 0; at < size;) {
-    UChar32 c = 0;
-    U8_NEXT(html.data(), at, size, c);
+  sentence_characters::all_characters(html, [&](UChar32 c) {
     c >= 0x80 ? result += fmt::format("&#{};", c) : result += static_cast<char>(c);
-  }
+    return true;
+  });
   return result;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/wrapped_text.h>
 
+#include <transmute/common/text_file.h>
 #include <transmute/text/sentences.h>
 
 #include <algorithm>
@@ -22,11 +23,6 @@ struct UnwrappedLine {
   size_t columns = 0;  // columns of the longest line that was joined; 0: none was
 };
 
-size_t columns_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   for (size_t at = 0; true;) {
@@ -46,14 +42,14 @@ std::vector<UnwrappedLine> unwrapped_lines(const std::string& text) {
   const std::vector<std::string_view> lines = lines_of(text);
   std::vector<UnwrappedLine> result;
   for (size_t first = 0; first < lines.size();) {
-    size_t end = first + 1, longest = columns_of(lines[first]);
+    size_t end = first + 1, longest = characters_in(lines[first]);
     for (; end < lines.size() && !lines[first].empty() && may_continue(lines[end]); ++end)
-      longest = std::max(longest, columns_of(lines[end]));
+      longest = std::max(longest, characters_in(lines[end]));
     result.push_back({std::string(lines[first]), 0});
     for (size_t i = first + 1; i < end; ++i) {
-      const size_t word = columns_of(lines[i].substr(0, lines[i].find(' ')));
+      const size_t word = characters_in(lines[i].substr(0, lines[i].find(' ')));
       const bool ends_sentence = std::string_view(".:!?").find(lines[i - 1].back()) != std::string_view::npos;
-      if (ends_sentence || longest < kLeastColumns || columns_of(lines[i - 1]) + 1 + word < longest) {
+      if (ends_sentence || longest < kLeastColumns || characters_in(lines[i - 1]) + 1 + word < longest) {
         result.push_back({std::string(lines[i]), 0});
         continue;
       }
@@ -72,7 +68,7 @@ std::string wrapped_line(std::string_view line, size_t most) {
   size_t columns = 0;
   for (size_t at = 0; at < line.size();) {
     const size_t end = std::min(line.find(' ', line.find_first_not_of(' ', at)), line.size());
-    const size_t word = columns_of(line.substr(at, end - at));
+    const size_t word = characters_in(line.substr(at, end - at));
     if (columns > 0 && columns + word > most && line[at] == ' ') {
       result += '\n';
       at = line.find_first_not_of(' ', at);

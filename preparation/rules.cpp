@@ -2,6 +2,7 @@
 #include <transmute/preparation/rules.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
 #include <transmute/preparation/encoding.h>
 #include <transmute/preparation/kept_parts.h>
 #include <transmute/preparation/side.h>
@@ -92,15 +93,15 @@ Found find_ratio(const TextPair& pair, const ExpectedText& expected, double most
   const auto &longer = deviation > 0 ? pair.target : pair.source, &shorter = deviation > 0 ? pair.source : pair.target;
   const bool is_cut = has_end_mark(longer) && !has_end_mark(shorter);
   if (std::abs(deviation) <= most && !is_cut) return {};
-  return fmt::format("{} characters for {}: {:.1f} standard deviations {}{}", checks::characters_in(pair.target),
-                     checks::characters_in(pair.source), std::abs(deviation), deviation > 0 ? "longer" : "shorter",
+  return fmt::format("{} characters for {}: {:.1f} standard deviations {}{}", characters_in(pair.target),
+                     characters_in(pair.source), std::abs(deviation), deviation > 0 ? "longer" : "shorter",
                      is_cut ? ", and the end mark is missing" : "");
 }
 
 Found find_length(const TextPair& pair, size_t most) {
   for (const std::string* side : {&pair.source, &pair.target})
     if (side->size() > most)  // bytes are at least as many as characters
-      if (const size_t characters = checks::characters_in(*side); characters > most)
+      if (const size_t characters = characters_in(*side); characters > most)
         return fmt::format("{} characters", characters);
   return {};
 }
@@ -141,7 +142,7 @@ std::array<LengthExpectation, kLengthClasses> learn_lengths(const std::vector<Te
   constexpr double kDeviationOfMedian = 1.4826;  // of the normal distribution, from the median absolute deviation
   std::array<std::vector<double>, kLengthClasses> ratios;
   for (const TextPair& pair : sample) {
-    const size_t source = checks::characters_in(pair.source), target = checks::characters_in(pair.target);
+    const size_t source = characters_in(pair.source), target = characters_in(pair.target);
     if (source > 0 && target > 0)
       ratios[length_class(source)].push_back(std::log(static_cast<double>(target) / static_cast<double>(source)));
   }

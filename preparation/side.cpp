@@ -5,6 +5,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/text/checks/utf8.h>
+#include <transmute/text/sentence_characters.h>
 
 #include <algorithm>
 #include <array>
@@ -31,13 +32,6 @@ UScriptCode script_of(UChar32 c) {
   if (c < 0x80) return USCRIPT_LATIN;
   UErrorCode error = U_ZERO_ERROR;
   return uscript_getScript(c, &error);
-}
-
-bool is_written_without_spaces(UChar32 c) {
-  if (c < 0x0E00) return false;
-  const UScriptCode script = script_of(c);
-  return script == USCRIPT_HAN || script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA || script == USCRIPT_THAI ||
-         script == USCRIPT_LAO || script == USCRIPT_KHMER || script == USCRIPT_MYANMAR;
 }
 
 // True if texts that differ in this character alone say the same.
@@ -137,7 +131,7 @@ std::vector<std::string> stems_of(std::string_view text, bool with_marks) {
       if (with_marks && u_isspace(c) == 0) append_utf8(stems.emplace_back(), static_cast<uint32_t>(c));
       return;
     }
-    const bool is_alone = is_written_without_spaces(c);
+    const bool is_alone = sentence_characters::is_written_without_spaces(c);
     if (letters == 0 || is_alone) stems.emplace_back();
     if (letters < kLetters || is_alone) append_utf8(stems.back(), static_cast<uint32_t>(u_tolower(c)));
     letters = is_alone ? 0 : letters + 1;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/text_file.h>
 #include <transmute/text/format.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -62,14 +63,9 @@ std::string format_n_best(const Translation& translation, int64_t line, const Se
 
 namespace {
 
-size_t characters_before(const std::string& text, size_t byte) {
-  const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), begins_character));
-}
-
 Json characters(const std::string& text, const std::pair<size_t, size_t>& bytes) {
-  return Json::array({characters_before(text, bytes.first), characters_before(text, bytes.second)});
+  const std::string_view all = text;
+  return Json::array({characters_in(all.substr(0, bytes.first)), characters_in(all.substr(0, bytes.second))});
 }
 
 }  // namespace

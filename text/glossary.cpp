@@ -3,12 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/tokenizer/truecase.h>
 #include <unicode/bytestream.h>
 #include <unicode/edits.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
-#include <unicode/uscript.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -31,12 +31,6 @@ bool is_word_character(UChar32 c) {
   return u_isalnum(c) || is_mark(c);
 }
 
-// Chinese, Japanese, Thai: no space says where a word ends.
-bool is_written_without_spaces(UChar32 c) {
-  UErrorCode status = U_ZERO_ERROR;
-  return uscript_breaksBetweenLetters(uscript_getScript(c, &status));
-}
-
 // True if a word continues across this place of the text.
 bool inside_word(const std::string& text, size_t position) {
   if (position == 0 || position >= text.size()) return false;
@@ -47,6 +41,7 @@ bool inside_word(const std::string& text, size_t position) {
   U8_PREV(bytes, 0, before_at, before);
   auto after_at = static_cast<int32_t>(position);
   U8_NEXT(bytes, after_at, static_cast<int32_t>(text.size()), after);
+  using sentence_characters::is_written_without_spaces;
   if (!is_word_character(before) || !is_word_character(after)) return false;
   return is_mark(after) || !(is_written_without_spaces(before) || is_written_without_spaces(after));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/letter_case.h>
+#include <transmute/text/sentence_characters.h>
 
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
@@ -87,25 +88,19 @@ bool is_title(const std::string& text, const std::vector<WordLetters>& words) {
 bool looks_turkish(const std::string& text) {
   constexpr size_t kOneIn = 40;
   size_t letters = 0, turkish = 0;
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t at = 0; at < size;) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    if (c == 'q' || c == 'w' || c == 'x' || c == 'Q' || c == 'W' || c == 'X') return false;
-    letters += u_isalpha(c) ? 1 : 0;
-    turkish += c == 0x0131 || c == 0x0130 || c == 0x011f || c == 0x011e ? 1 : 0;  // ı İ ğ Ğ
-  }
-  return turkish > 0 && turkish * kOneIn >= letters;
+  return sentence_characters::all_characters(
+             text,
+             [&](UChar32 c) {
+               letters += u_isalpha(c) ? 1 : 0;
+               turkish += c == 0x0131 || c == 0x0130 || c == 0x011f || c == 0x011e ? 1 : 0;  // ı İ ğ Ğ
+               return c != 'q' && c != 'w' && c != 'x' && c != 'Q' && c != 'W' && c != 'X';
+             }) &&
+         turkish > 0 && turkish * kOneIn >= letters;
 }
 
 bool has_greek(const std::string& text) {
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t at = 0; at < size;) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    if (uscript_hasScript(c, USCRIPT_GREEK) && u_isalpha(c)) return true;
-  }
-  return false;
+  return !sentence_characters::all_characters(
+      text, [](UChar32 c) { return !uscript_hasScript(c, USCRIPT_GREEK) || !u_isalpha(c); });
 }
 
 // Bytes within a changed piece have no place of their own: they keep their distance to its beginning.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/text_file.h>
 #include <transmute/text/sentence_characters.h>
 
 #include <unicode/uchar.h>
@@ -55,6 +56,12 @@ bool is_wide(UChar32 c) {
   return (width == U_EA_WIDE || width == U_EA_FULLWIDTH) && uscript_getScript(c, &error) != USCRIPT_HANGUL;
 }
 
+bool is_written_without_spaces(UChar32 c) {
+  constexpr UChar32 kThai = 0xE00;  // the first of them
+  UErrorCode error = U_ZERO_ERROR;
+  return c >= kThai && uscript_breaksBetweenLetters(uscript_getScript(c, &error)) != 0;
+}
+
 bool is_cased(UChar32 c) {
   return u_hasBinaryProperty(c, UCHAR_CASED) != 0;
 }
@@ -66,12 +73,6 @@ bool is_lower(UChar32 c) {
 bool has_vowel_signs(UChar32 c) {
   constexpr UChar32 kDevanagari = 0x900, kTibetan = 0xF00;
   return c >= kDevanagari && c < kTibetan;
-}
-
-size_t count_characters(std::string_view text) {
-  size_t count = 0;
-  all_characters(text, [&](UChar32) { return ++count > 0; });
-  return count;
 }
 
 bool is_number(std::string_view word) {
@@ -98,7 +99,7 @@ bool is_dotted(std::string_view word) {
     const size_t end = std::min(word.find('.', begin), word.size());
     if (begin > 0 && word[std::min(begin, word.size() - 1)] == '-') ++begin;
     const std::string_view part = word.substr(begin, end - begin);
-    if (part.empty() || count_characters(part) > kMostLetters) return false;
+    if (part.empty() || characters_in(part) > kMostLetters) return false;
     if (!all_characters(part, [](UChar32 c) { return u_isalpha(c) != 0; })) return false;
     begin = end + 1;
   }
@@ -107,7 +108,7 @@ bool is_dotted(std::string_view word) {
 
 bool has_no_vowel(std::string_view word) {
   constexpr size_t kMostLetters = 4;
-  const size_t letters = count_characters(word);
+  const size_t letters = characters_in(word);
   if (letters < 2 || letters > kMostLetters) return false;
   bool has_lower = false;
   const bool fits = all_characters(word, [&](UChar32 c) {

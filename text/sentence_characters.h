@@ -23,14 +23,14 @@ bool is_dash(UChar32 c);
 bool is_bullet(UChar32 c);
 /// True for characters of Chinese and Japanese, which have no spaces.
 bool is_wide(UChar32 c);
+/// True for the scripts in which no space says where a word ends, such as those of Chinese, Japanese and Thai.
+bool is_written_without_spaces(UChar32 c);
 /// True if the character's script has capital letters.
 bool is_cased(UChar32 c);
 /// True for a small letter that would be a capital at the beginning of a sentence. Georgian has none.
 bool is_lower(UChar32 c);
 /// True for the scripts of India, Thailand and Laos, in which most vowels are signs beside a letter.
 bool has_vowel_signs(UChar32 c);
-
-size_t count_characters(std::string_view text);
 
 bool is_number(std::string_view word);
 /// True for a day and a month: "27.10".

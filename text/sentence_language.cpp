@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/metrics/metric_text.h>
 #include <transmute/text/sentence_language.h>
 
 #include <unicode/locid.h>
@@ -50,7 +51,7 @@ void add_icu_words(const std::string& code, LanguageSet language, KnownLanguages
     icu::ures_getUnicodeStringByIndex(list.getAlias(), i, &error).toUTF8String(word);
     if (U_FAILURE(error)) return;
     if (!word.empty() && word.back() == '.') word.pop_back();
-    if (!is_word(lower_case(word), WordKind::start, language)) known.words[word].icu |= language;
+    if (!is_word(to_lower(word), WordKind::start, language)) known.words[word].icu |= language;
   }
 }
 
@@ -97,14 +98,6 @@ const KnownLanguages& with_icu() {
 
 }  // namespace
 
-std::string lower_case(std::string_view text) {
-  std::string lower;
-  icu::UnicodeString::fromUTF8(icu::StringPiece(text.data(), static_cast<int32_t>(text.size())))
-      .toLower(icu::Locale::getRoot())
-      .toUTF8String(lower);
-  return lower;
-}
-
 std::string language_code(const std::string& name) {
   // The closest language whose words are listed.
   static const std::map<std::string, std::string> kAlike{{"nb", "no"}, {"nn", "no"}, {"bs", "hr"}, {"sr", "hr"}};
@@ -140,7 +133,7 @@ std::string code_of(LanguageSet languages) {
 LanguageSet guess_languages(const std::string& text) {
   const KnownLanguages& known = known_languages();
   std::array<size_t, 64> counts{};
-  const std::string lower = lower_case(text);
+  const std::string lower = to_lower(text);
   const auto size = static_cast<int32_t>(lower.size());
   for (int32_t at = 0; at < size;) {
     const int32_t begin = at;

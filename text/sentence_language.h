@@ -52,9 +52,6 @@ bool has_ordinals(LanguageSet languages);
 /// True if `mark`, an ASCII character other than ".", "!" and "?", ends sentences in one of the languages.
 bool ends_sentences(char mark, LanguageSet languages);
 
-/// The text in lower case, by Unicode's rules for no particular language.
-std::string lower_case(std::string_view text);
-
 /// Abbreviations of each language and words that begin its sentences, in lines that the source file describes.
 extern const char* const kSentenceWords;
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/text_file.h>
+#include <transmute/metrics/metric_text.h>
 #include <transmute/text/sentence_scan.h>
 
 #include <transmute/text/sentence_characters.h>
@@ -212,7 +214,7 @@ bool SentenceScan::word_ends(size_t end, Next next) {
   if (item_ && end < item_->end) return false;
   const size_t after = mark_at(end).after;
   const auto only_before_start = [&] { return next == Next::upper && begins_sentence(after); };
-  const std::string lower = lower_case(word), joined = with_initials(span);
+  const std::string lower = to_lower(std::string(word)), joined = with_initials(span);
   const LanguageSet known = languages();
   const std::string_view last_part = std::string_view(lower).substr(lower.find_last_of("-'/") + 1);
   for (const std::string_view name : {std::string_view(joined), std::string_view(lower), last_part}) {
@@ -231,7 +233,7 @@ bool SentenceScan::word_ends(size_t end, Next next) {
       return !is_uncertain(known) && only_before_start();
   if (is_number(word)) return next != Next::lower && (next != Next::letter || !follows_number(span.first));
   if (is_listed_by_icu(word, known) || is_dotted(word) || has_no_vowel(word)) return only_before_start();
-  const size_t letters = count_characters(word);
+  const size_t letters = characters_in(word);
   const UChar32 first = at(span.first);
   if (u_isalpha(first) == 0) return true;
   // Initials, which may have a vowel sign.
@@ -263,8 +265,8 @@ bool SentenceScan::begins_sentence(size_t byte) {
   size_t end = byte;
   while (end < text_.size() && u_isalpha(at(end)) != 0) end = step(end);
   const std::string_view word = text_.substr(byte, end - byte);
-  if (at(end) == '.' && count_characters(word) == 1) return false;  // an initial
-  const std::string lower = lower_case(word);
+  if (at(end) == '.' && characters_in(word) == 1) return false;  // an initial
+  const std::string lower = to_lower(std::string(word));
   // "At 5 p.m. Mr. Smith left" is one sentence, but what comes after several words is a new one.
   if (at(end) == '.' && is_word(lower, WordKind::before, languages())) return has_several_words(byte);
   return is_word(lower, WordKind::start, languages());
@@ -297,14 +299,14 @@ std::string SentenceScan::with_initials(Span word) const {
     if (stop == word.first || before(stop) != '.') break;
     const Span initial = word_before(step_back(stop));
     const std::string_view letters = text_.substr(initial.first, initial.second - initial.first);
-    if (letters.empty() || count_characters(letters) > kMostLetters) break;
+    if (letters.empty() || characters_in(letters) > kMostLetters) break;
     if (!all_characters(letters, [](UChar32 c) { return u_isalpha(c) != 0; })) break;
     word.first = initial.first;
   }
   std::string joined;
   for (const char c : text_.substr(word.first, word.second - word.first))
     if (c != ' ') joined += c;
-  return lower_case(joined);
+  return to_lower(joined);
 }
 
 bool SentenceScan::Item::follows(const Item& before) const {

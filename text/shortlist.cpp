@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/shortlist.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -43,13 +44,9 @@ bool has_digit(const std::string& text) {
 // Nothing but digits, punctuation and symbols, which translations take over as they are.
 bool is_copyable(const std::string& piece) {
   const std::string text = begins_word(piece) ? in_the_other_place(piece) : piece;
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t next = 0; next < size;) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), next, size, c);
-    if (c < 0 || (U_GET_GC_MASK(c) & (U_GC_ND_MASK | U_GC_P_MASK | U_GC_S_MASK)) == 0) return false;
-  }
-  return size > 0;
+  return !text.empty() && sentence_characters::all_characters(text, [](UChar32 c) {
+    return c >= 0 && (U_GET_GC_MASK(c) & (U_GC_ND_MASK | U_GC_P_MASK | U_GC_S_MASK)) != 0;
+  });
 }
 
 // The digits in a row that begin at or after `from`.

@@ -12,7 +12,6 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>

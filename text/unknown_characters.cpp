@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/unknown_characters.h>
 
 #include <transmute/common/text_file.h>
@@ -27,11 +28,10 @@ UnknownCharacters::UnknownCharacters(const SubwordModel& vocabulary) : vocabular
   exist_ = !can_write(vocabulary, utf8_of(kInNoText));
   for (int64_t id = special_ids::kCount; exist_ && id < vocabulary.size(); ++id) {
     const std::string piece = vocabulary.piece(id);
-    for (int32_t at = 0; at < static_cast<int32_t>(piece.size());) {
-      UChar32 c = 0;
-      U8_NEXT(piece.data(), at, static_cast<int32_t>(piece.size()), c);
+    sentence_characters::all_characters(piece, [&](UChar32 c) {
       if (c >= 0) in_pieces_.insert(c);
-    }
+      return true;
+    });
   }
   // Pieces that name languages or fill up the vocabulary do not spell their characters.
   for (auto c = in_pieces_.begin(); c != in_pieces_.end();)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/text_profile.h>
 
+#include <transmute/metrics/metric_text.h>
 #include <transmute/text/checks/expectations.h>
 #include <transmute/text/protected_spans.h>
 #include <transmute/text/sentence_language.h>
 #include <transmute/text/sentences.h>
+#include <transmute/training/data/word_links.h>
 #include <transmute/training/run_text.h>
 
 #include <algorithm>
@@ -41,16 +43,6 @@ std::string language_of(const std::vector<std::string>& lines, const std::string
   return only.empty() && hinted == 0 ? code : only;
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (size_t begin = line.find_first_not_of(" \t"); begin != std::string_view::npos;) {
-    const size_t end = std::min(line.find_first_of(" \t", begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
-    begin = line.find_first_not_of(" \t", end);
-  }
-  return words;
-}
-
 // The word without brackets and punctuation around it, but with its full stop.
 std::string_view bare(std::string_view word) {
   word.remove_prefix(std::min(word.find_first_not_of(kOpeners), word.size()));
@@ -60,20 +52,20 @@ std::string_view bare(std::string_view word) {
 
 void count_words(std::string_view line, LanguageSet languages, std::unordered_map<std::string, WordCounts>& counts) {
   constexpr size_t kLongest = 24;  // bytes of an abbreviation
-  const std::vector<std::string_view> words = words_of(line);
+  const std::vector<std::string_view> words = words_between_spaces(line);
   for (size_t i = 0; i < words.size(); ++i) {
     std::string_view word = bare(words[i]);
     const bool has_stop = word.size() > 1 && word.back() == '.';
     if (has_stop) word.remove_suffix(1);
     if (word.empty() || word.size() > kLongest || word.find_first_of("0123456789@/\\") != std::string_view::npos)
       continue;
-    WordCounts& count = counts[lower_case(word)];
+    WordCounts& count = counts[to_lower(std::string(word))];
     const bool is_last = i + 1 == words.size();
     if (is_last) {
       count.at_end += has_stop ? 1 : 0;
     } else if (has_stop) {
       ++count.with_stop;
-      const std::string next = lower_case(bare(words[i + 1]));
+      const std::string next = to_lower(std::string(bare(words[i + 1])));
       count.before_start += next != bare(words[i + 1]) && is_word(next, WordKind::start, languages) ? 1 : 0;
     } else {
       ++count.without_stop;

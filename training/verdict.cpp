@@ -2,8 +2,8 @@
 #include <transmute/training/verdict.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/metrics/bleu.h>
 #include <transmute/metrics/chrf.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/training/data/lexical_model.h>
@@ -53,10 +53,7 @@ std::vector<std::string> by_dictionary(const ParallelText& training, const Token
 
 std::string quoted(const std::string& text) {
   constexpr size_t kLongest = 60;
-  if (text.size() <= kLongest) return '"' + text + '"';
-  size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;  // within a character
-  return '"' + text.substr(0, end) + "…\"";
+  return fmt::format("\"{}{}\"", shortened_name(text, kLongest), text.size() > kLongest ? "…" : "");
 }
 
 // Counts the lines of two lists that have a property.

@@ -2,6 +2,7 @@
 #include <transmute/translation/guard.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
 #include <transmute/search/sentence_search.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/checks/coverage.h>
@@ -65,7 +66,7 @@ double TranslationGuard::length_deviation(const SourcePart& part, const Translat
 Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translation& translation) const {
   const Hypothesis& best = translation.hypotheses.front();
   Warnings warnings = checks::check_texts(part.plain, best.text, model_.expected);
-  const size_t source = checks::characters_in(part.plain), target = checks::characters_in(best.text);
+  const size_t source = characters_in(part.plain), target = characters_in(best.text);
   const double deviation = length_deviation(part, translation);
   if (std::abs(deviation) > kSuspiciousLength && std::max(source, target) - std::min(source, target) > kFewCharacters)
     warnings.push_back({WarningKind::length,
@@ -140,7 +141,7 @@ void TranslationGuard::warn_of_omissions(const std::vector<TranslatedPart>& part
   aligned.search.alignments = true;
   const std::vector<Translation> found = model_.search(given, aligned);
   for (size_t i = 0; i < doubtful.size(); ++i) {
-    auto& [source, translation, may_change] = doubtful[i];
+    auto& [source, translation, number] = doubtful[i];
     if (is_abandoned(found[i])) continue;
     for (TranslationWarning& warning : omissions(source, translation, found[i].hypotheses.front().alignment))
       translation.warnings.push_back(std::move(warning));
@@ -174,8 +175,8 @@ void TranslationGuard::retry(const std::vector<TranslatedPart>& parts) const {
   const auto together = static_cast<size_t>(std::max<int64_t>(1, options_.batch_size / 4));
   constexpr int64_t kRepeated = 3;  // tokens
   std::vector<Retried> repeating, others;
-  for (const auto& [part, translation, may_change] : parts) {
-    if (!may_change || translation.warnings.empty()) continue;
+  for (const auto& [part, translation, number] : parts) {
+    if (translation.warnings.empty()) continue;
     Retried retried{part, translation, has(translation.warnings, WarningKind::copy),
                     // A prefix and terms belong to the whole.
                     part.prefix.size() == part.forced.target && part.terms.empty(), translation.source_tokens,

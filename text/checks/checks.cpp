@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/text_file.h>
 #include <transmute/text/checks/checks.h>
+#include <transmute/text/sentence_characters.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/metrics/metric_text.h>
@@ -42,9 +44,7 @@ std::vector<Word> words_of(std::string_view text) {
 }
 
 bool has_letter(std::string_view text) {
-  bool found = false;
-  for_each_character(text, [&](const Character& character) { found = found || u_isalpha(character.code); });
-  return found;
+  return !sentence_characters::all_characters(text, [](UChar32 c) { return u_isalpha(c) == 0; });
 }
 
 size_t letters_in(std::string_view text) {
@@ -256,12 +256,6 @@ Warnings check_texts(std::string_view source, std::string_view target, const Exp
   check_copy(source, target, expected, warnings);
   check_script(source, target, expected, warnings);
   return warnings;
-}
-
-size_t characters_in(std::string_view text) {
-  size_t count = 0;
-  for_each_character(text, [&](const Character&) { ++count; });
-  return count;
 }
 
 double length_deviation(std::string_view source, std::string_view target, const Expectations& expected) {

@@ -23,9 +23,6 @@ bool is_copy(std::string_view source, std::string_view target);
 /// True if at least half of a translation's words are words of its source.
 bool is_half_copied(std::string_view source, std::string_view target);
 
-/// Number of characters (code points).
-size_t characters_in(std::string_view text);
-
 /// The number of standard deviations by which the length of a translation, in characters, is above the expected one;
 /// negative below it.
 double length_deviation(std::string_view source, std::string_view target, const Expectations& expected);

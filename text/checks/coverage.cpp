@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/checks/coverage.h>
 
+#include <transmute/text/sentence_characters.h>
 #include <transmute/tokenizer/piece_marks.h>
-#include <unicode/uscript.h>
 
 #include <algorithm>
-#include <array>
 
 namespace transmute {
 inline namespace v0 {
@@ -13,17 +12,8 @@ namespace checks {
 
 namespace {
 
-bool is_written_without_spaces(UChar32 c) {
-  constexpr std::array<UScriptCode, 7> kScripts{USCRIPT_HAN, USCRIPT_HIRAGANA, USCRIPT_KATAKANA, USCRIPT_THAI,
-                                                USCRIPT_LAO, USCRIPT_KHMER,    USCRIPT_MYANMAR};
-  UErrorCode error = U_ZERO_ERROR;
-  return std::find(kScripts.begin(), kScripts.end(), uscript_getScript(c, &error)) != kScripts.end();
-}
-
 bool has_letter_or_digit(const std::string& piece) {
-  bool found = false;
-  for_each_character(piece, [&](const Character& character) { found = found || u_isalnum(character.code); });
-  return found;
+  return !sentence_characters::all_characters(piece, [](UChar32 c) { return u_isalnum(c) == 0; });
 }
 
 }  // namespace
@@ -31,8 +21,10 @@ bool has_letter_or_digit(const std::string& piece) {
 std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces) {
   std::vector<Span> words;
   for (size_t i = 0; i < pieces.size(); ++i) {
+    const bool follows_space = i > 0 && pieces[i - 1] == kSpaceMark;
     const bool begins = words.empty() || begins_word(pieces[i]) ||
-                        (!pieces[i].empty() && is_written_without_spaces(character_at(pieces[i], 0).code));
+                        (!follows_space && !pieces[i].empty() &&
+                         sentence_characters::is_written_without_spaces(character_at(pieces[i], 0).code));
     if (begins) words.emplace_back(i, i);
     words.back().second = i + 1;
   }

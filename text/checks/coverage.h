@@ -10,7 +10,8 @@ namespace transmute {
 inline namespace v0 {
 namespace checks {
 
-/// The tokens of each word. In scripts that are written without spaces, each token is a word.
+/// The tokens of each word. In scripts that are written without spaces, each token is a word. The mark of a space
+/// belongs to the word after it.
 std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces);
 
 /// Consecutive words of the source that the translation hardly attends to.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/checks/expectations.h>
 
+#include <transmute/common/text_file.h>
 #include <transmute/text/checks/checks.h>
 #include <unicode/uscript.h>
 
@@ -45,7 +46,7 @@ Expectations learn_expectations(const std::vector<std::string>& sources, const s
   std::map<int32_t, size_t> letters;
   size_t copies = 0, all_letters = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const size_t source = checks::characters_in(sources[i]), target = checks::characters_in(targets[i]);
+    const size_t source = characters_in(sources[i]), target = characters_in(targets[i]);
     if (source == 0 || target == 0) continue;
     moments[length_class(source)].add(std::log(static_cast<double>(target) / static_cast<double>(source)));
     count_scripts(targets[i], letters);
