@@ -6,6 +6,7 @@
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
+#include <transmute/training/data/parallel_text.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/text_checks.h>
 
@@ -24,28 +25,9 @@ inline namespace v0 {
 
 namespace {
 
-// Goes through both files, which must end together.
-class PairLines {
- public:
-  explicit PairLines(const PairOfFiles& files) : files_(files), target_(files.target) {
-    if (!files.is_plain()) source_.emplace(files.source);
-  }
-
-  bool next(std::string& source, std::string& target) {
-    const bool has_target = target_.next(target);
-    if (!source_) return has_target;
-    const bool has_source = source_->next(source);
-    if (has_source == has_target) return has_source;
-    while (source_->next(source)) continue;
-    while (target_.next(target)) continue;
-    refuse_unequal_lines(files_.source, source_->line_number(), files_.target, target_.line_number());
-  }
-
- private:
-  PairOfFiles files_;
-  std::optional<LineReader> source_;
-  LineReader target_;
-};
+AlignedFilesReader reader_of(const PairOfFiles& files) {
+  return AlignedFilesReader({files.source, files.target, {}});
+}
 
 // Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no blanks between words. All are three bytes of UTF-8.
 bool is_of_script_without_blanks(const std::string& line, size_t at) {
@@ -155,13 +137,13 @@ void plan_steps(TrainingConfig& config, int64_t steps) {
 }
 
 TextSize measure_text(const PairOfFiles& files) {
-  PairLines lines(files);
+  AlignedFilesReader lines = reader_of(files);
   TextSize size;
   size.is_plain = files.is_plain();
   int64_t source_words = 0, target_words = 0;
-  for (std::string source, target; lines.next(source, target); ++size.pairs) {
-    source_words += words_in(source);
-    target_words += words_in(target);
+  for (AlignedLine line; lines.next(line); ++size.pairs) {
+    source_words += words_in(line.source);
+    target_words += words_in(line.target);
   }
   size.words = std::max(source_words, target_words);
   return size;
@@ -203,17 +185,17 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
     remove_rests_of(file);
     parts.push_back(std::make_unique<AtomicFile>(file));
   }
-  PairLines lines(files);
+  AlignedFilesReader lines = reader_of(files);
   int64_t held_out = 0, number = 0;
   std::set<uint64_t> seen;  // until a line is held out
-  for (std::string source, target; lines.next(source, target); ++number) {
-    const std::string& deciding = is_plain ? target : source;
+  for (AlignedLine line; lines.next(line); ++number) {
+    const std::string& deciding = is_plain ? line.target : line.source;
     const uint64_t hash = hash_bytes(deciding.data(), deciding.size());
     const bool is_last_chance = held_out == 0 && seen.insert(hash).second && number + 1 == pairs;
     const size_t out = hash % one_in == 0 || is_last_chance ? 1 : 0;
     held_out += static_cast<int64_t>(out);
-    parts[out]->write((target + '\n').data(), target.size() + 1);
-    if (!is_plain) parts[2 + out]->write((source + '\n').data(), source.size() + 1);
+    parts[out]->write((line.target + '\n').data(), line.target.size() + 1);
+    if (!is_plain) parts[2 + out]->write((line.source + '\n').data(), line.source.size() + 1);
   }
   if (held_out == 0 || held_out == number)
     throw std::runtime_error(fmt::format(

@@ -93,12 +93,6 @@ void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string&
 
 }  // namespace
 
-void refuse_unequal_lines(const std::string& source, int64_t source_lines, const std::string& target,
-                          int64_t target_lines) {
-  throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must translate line n of the other",
-                                       source, counted(source_lines, "line"), target, format_count(target_lines)));
-}
-
 void warn_of_one_file(const TextFile& source, const TextFile& target) {
   std::error_code ignored;
   if (source.column == target.column && fs::equivalent(source.path, target.path, ignored))

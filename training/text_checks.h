@@ -19,10 +19,6 @@ void check_text_files(const TextFiles& files, const std::string& data_folder);
 /// The same for files that stand for themselves, such as alignments.
 void check_file(const std::string& path, const std::string& data_folder);
 
-/// @throws std::runtime_error that says how many lines each side has.
-[[noreturn]] void refuse_unequal_lines(const std::string& source, int64_t source_lines, const std::string& target,
-                                       int64_t target_lines);
-
 /// Logs a warning where source and target are one file.
 void warn_of_one_file(const TextFile& source, const TextFile& target);
 

@@ -21,43 +21,8 @@ namespace {
 constexpr size_t kLinesPerChunk = 1024;
 
 struct Pair {
-  std::string source_text, target_text, alignment_text;
-  int64_t line = 0;
+  AlignedLine line;
   TokenizedPair tokens;
-};
-
-// Goes through aligned files; at the end checks that all have ended.
-class PairReader {
- public:
-  explicit PairReader(const AlignedFiles& files) : files_(files), target_(files.target) {
-    if (!files.source.empty()) source_ = std::make_unique<TextFileReader>(files.source);
-    if (!files.alignment.empty()) alignment_ = std::make_unique<TextFileReader>(TextFile(files.alignment));
-  }
-
-  bool next(Pair& pair) {
-    const bool has_source = source_ && source_->next(pair.source_text);
-    const bool has_target = target_.next(pair.target_text);
-    if (source_ && has_source != has_target) report_unequal(files_.target.path, target_, "translate line");
-    if (alignment_ && alignment_->next(pair.alignment_text) != has_target)
-      report_unequal(files_.alignment, *alignment_, "align the words of line");
-    pair.line = target_.line_number();
-    return has_target;
-  }
-
- private:
-  // `does`: what line n of the other file has to do with line n of the source.
-  [[noreturn]] void report_unequal(const std::string& other_path, TextFileReader& other, const char* does) {
-    for (TextFileReader* reader : {source_.get(), &other}) {  // to their ends, for the count
-      for (std::string line; reader->next(line);) continue;
-    }
-    throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must {} n of the other",
-                                         files_.source.path, counted(source_->line_number(), "line"), other_path,
-                                         format_count(other.line_number()), does));
-  }
-
-  const AlignedFiles& files_;
-  TextFileReader target_;
-  std::unique_ptr<TextFileReader> source_, alignment_;  // null where there is none
 };
 
 enum class Sides { target, both };
@@ -100,12 +65,12 @@ void put_before(int64_t tag, TokenizedPair& pair) {
 
 void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits) {
   if (files.alignment.empty()) {
-    if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.source_text);
-    pair.tokens.target = tokenizer.target().encode(pair.target_text);
+    if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.line.source);
+    pair.tokens.target = tokenizer.target().encode(pair.line.target);
     return;
   }
-  SegmentedText source = tokenizer.source().segment(pair.source_text);
-  SegmentedText target = tokenizer.target().segment(pair.target_text);
+  SegmentedText source = tokenizer.source().segment(pair.line.source);
+  SegmentedText target = tokenizer.target().segment(pair.line.target);
   pair.tokens.source = std::move(source.ids);
   pair.tokens.target = std::move(target.ids);
   if (!is_usable(pair.tokens, limits)) {
@@ -114,10 +79,10 @@ void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer,
     target.spans.clear();
   }
   try {
-    pair.tokens.links = piece_links(parse_word_links(pair.alignment_text), {pair.source_text, source.spans},
-                                    {pair.target_text, target.spans});
+    pair.tokens.links = piece_links(parse_word_links(pair.line.alignment), {pair.line.source, source.spans},
+                                    {pair.line.target, target.spans});
   } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(fmt::format("{}:{}: {}", files.alignment, pair.line, error.what()));
+    throw std::runtime_error(fmt::format("{}:{}: {}", files.alignment, pair.line.number, error.what()));
   }
 }
 
@@ -172,6 +137,33 @@ bool TextFileReader::next(std::string& line) {
   return true;
 }
 
+AlignedFilesReader::AlignedFilesReader(const AlignedFiles& files) : files_(files), target_(files.target) {
+  if (!files.source.empty()) source_.emplace(files.source);
+  if (!files.alignment.empty()) alignment_.emplace(files.alignment);
+}
+
+bool AlignedFilesReader::next(AlignedLine& line) {
+  const bool has_source = source_ && source_->next(line.source);
+  const bool has_target = target_.next(line.target);
+  if (source_ && has_source != has_target) refuse(files_.target.path, target_, "translate line");
+  if (alignment_ && alignment_->next(line.alignment) != has_target)
+    refuse(files_.alignment, *alignment_, "align the words of line");
+  line.number = target_.line_number();
+  return has_target;
+}
+
+void AlignedFilesReader::refuse(const std::string& other_path, TextFileReader& other, const char* does) {
+  for (TextFileReader* reader : {&*source_, &other})  // to their ends, for the count
+    for (std::string line; reader->next(line);) continue;
+  refuse_unequal_lines(files_.source.path, source_->line_number(), other_path, other.line_number(), does);
+}
+
+void refuse_unequal_lines(const std::string& source, int64_t source_lines, const std::string& other,
+                          int64_t other_lines, const char* does) {
+  throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must {} n of the other", source,
+                                       counted(source_lines, "line"), other, format_count(other_lines), does));
+}
+
 bool is_usable(const TokenizedPair& pair, const LengthLimits& limits) {
   LeftOut uncounted;
   return reason_against(pair, Sides::both, limits, uncounted) == nullptr;
@@ -179,7 +171,7 @@ bool is_usable(const TokenizedPair& pair, const LengthLimits& limits) {
 
 LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                        WorkerCrew& workers, const std::function<void(const TokenizedPair&)>& take) {
-  PairReader reader(files);
+  AlignedFilesReader reader(files);
   const std::optional<int64_t> tag = tag_of(files, tokenizer);
   const Sides sides = files.source.empty() ? Sides::target : Sides::both;
   std::mutex reading;
@@ -195,7 +187,7 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
       number = chunks++;
       while (!ended && count < chunk.size()) {
         ended = true;  // and stays so where the reader throws
-        ended = !reader.next(chunk[count]);
+        ended = !reader.next(chunk[count].line);
         if (!ended) ++count;
       }
       return count;

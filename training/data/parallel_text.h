@@ -99,7 +99,34 @@ struct AlignedFiles {
   std::string language{};  ///< of the target, whose tag precedes each source; empty: no tag
 };
 
-/// The result of one of their lines.
+/// One line of each of AlignedFiles.
+struct AlignedLine {
+  std::string source, target, alignment;  ///< empty where there is no such file
+  int64_t number = 0;                     ///< counts from 1
+};
+
+/// Goes through AlignedFiles line by line.
+class AlignedFilesReader {
+ public:
+  explicit AlignedFilesReader(const AlignedFiles& files);
+  /// False at the end of all files.
+  /// @throws as TextFileReader::next, and as refuse_unequal_lines where one file ends before another.
+  bool next(AlignedLine& line);
+
+ private:
+  [[noreturn]] void refuse(const std::string& other_path, TextFileReader& other, const char* does);
+
+  AlignedFiles files_;
+  TextFileReader target_;
+  std::optional<TextFileReader> source_, alignment_;
+};
+
+/// @param does what line n of the other file has to do with line n of the source
+/// @throws std::runtime_error that says how many lines each file has.
+[[noreturn]] void refuse_unequal_lines(const std::string& source, int64_t source_lines, const std::string& other,
+                                       int64_t other_lines, const char* does = "translate line");
+
+/// The result of an AlignedLine.
 struct TokenizedPair {
   Ids source, target;
   Ids links;  ///< see ParallelText
