@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kAverageFile = "ema.safetensors";
 constexpr const char* kStateFile = "state.json";
-constexpr int kStateVersion = 2;
+constexpr int kStateVersion = 3;
 
 // A count; the JSON reader would make one of 1.5 too.
 int64_t count_at(const Json& json, const char* key) {
@@ -38,6 +38,16 @@ int64_t count_at(const Json& json, const char* key) {
   return count;
 }
 
+Json json_of(const std::optional<double>& score) {
+  return score ? Json(*score) : Json();
+}
+
+std::optional<double> score_at(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  if (value.is_null()) return std::nullopt;
+  return value.get<double>();
+}
+
 TrainState state_of(const Json& json) {
   TrainState state;
   state.step = count_at(json, "step");
@@ -46,37 +56,35 @@ TrainState state_of(const Json& json) {
   state.batch = count_at(json, "batch");
   state.target_tokens = count_at(json, "target_tokens");
   state.seconds = json.at("seconds");
-  state.batches_per_step = json.contains("batches_per_step") ? count_at(json, "batches_per_step") : 0;
-  state.validation_due = json.value("validation_due", false);
-  state.is_interim = json.value("interim", false);
-  if (json.contains("best")) {
-    const Json& best = json["best"];
-    state.metric = best.at("metric");
-    state.best_score = best.at("score").get<double>();
-  }
-  state.conditions = json.value("conditions", std::string());
+  state.metric = json.at("metric");
+  state.conditions = json.at("conditions");
+  state.best_score = score_at(json, "best_score");
   state.validations_since_best = count_at(json, "validations_since_best");
-  if (json.contains("validation")) {
-    state.metric = json["validation"].at("metric");
-    state.score = json["validation"].at("score").get<double>();
-  }
+  state.score = score_at(json, "score");
+  state.batches_per_step = count_at(json, "batches_per_step");
+  state.validation_due = json.at("validation_due");
+  state.is_interim = json.at("interim");
   return state;
 }
 
 }  // namespace
 
 std::string to_json(const TrainState& state) {
-  Json json{{"version", kStateVersion}, {"step", state.step},
-            {"epoch", state.epoch},     {"window", state.window},
-            {"batch", state.batch},     {"target_tokens", state.target_tokens},
-            {"seconds", state.seconds}, {"batches_per_step", state.batches_per_step}};
-  if (state.best_score) json["best"] = {{"metric", state.metric}, {"score", *state.best_score}};
-  // Outside of "best": validations without a finite score count before there is one.
-  json["validations_since_best"] = state.validations_since_best;
-  if (!state.conditions.empty()) json["conditions"] = state.conditions;
-  if (state.validation_due) json["validation_due"] = true;
-  if (state.is_interim) json["interim"] = true;
-  if (state.score) json["validation"] = {{"metric", state.metric}, {"score", *state.score}};
+  const Json json{{"version", kStateVersion},
+                  {"step", state.step},
+                  {"epoch", state.epoch},
+                  {"window", state.window},
+                  {"batch", state.batch},
+                  {"target_tokens", state.target_tokens},
+                  {"seconds", state.seconds},
+                  {"metric", state.metric},
+                  {"conditions", state.conditions},
+                  {"best_score", json_of(state.best_score)},
+                  {"validations_since_best", state.validations_since_best},
+                  {"score", json_of(state.score)},
+                  {"batches_per_step", state.batches_per_step},
+                  {"validation_due", state.validation_due},
+                  {"interim", state.is_interim}};
   return json_text(json, 2) + "\n";
 }
 
@@ -119,7 +127,7 @@ void CheckpointStore::save(const TrainState& state, const TrainedWith& with, con
 
 // Checkpoints that are unfinished, or removed in part, have names that nothing else in this folder has.
 void CheckpointStore::remove_rests_of_crashes() const {
-  static const std::regex kRest("step-\\d{9}\\.partial(-[0-9a-f]{8})?");
+  static const std::regex kRest("step-\\d{9}\\.partial-[0-9a-f]{8}");
   std::vector<fs::path> rests;
   for (const auto& entry : fs::directory_iterator(folder_))
     if (std::regex_match(entry.path().filename().string(), kRest)) rests.push_back(entry.path());

@@ -24,11 +24,11 @@ struct TrainState {
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far
   std::string metric;                ///< metric of best_score and score
-  std::string conditions;            ///< conditions of the validations, see Validator::conditions; empty: not known
+  std::string conditions;            ///< conditions of the validations, see Validator::conditions
   std::optional<double> best_score;  ///< the higher the better
   int64_t validations_since_best = 0;
   std::optional<double> score;   ///< score of the validation after this very step; the higher the better
-  int64_t batches_per_step = 0;  ///< batches of the last step: accumulated ones times processes; 0: not known
+  int64_t batches_per_step = 0;  ///< batches of the last step: accumulated ones times processes; 0: none yet
   bool validation_due = false;   ///< after this very step, where a signal stopped the training before it
   bool is_interim = false;       ///< a checkpoint for a stopped training to continue from, outside the regular ones
 

@@ -193,13 +193,8 @@ void RunFolder::keep_config(const TrainingConfig& config, const std::string& yam
     TrainingConfig declared = config;
     ConfigSchema schema;
     declared.declare(schema);
-    // A checkpoint of an older transmute has what the config said of a given vocabulary.
-    const auto adjust = [&](TrainingConfig& of_run) {
-      name_own_text(of_run);
-      take_given_vocabulary(of_run);
-    };
-    adjust(declared);
-    compare_with_checkpoint(path_, trained.back(), schema, adjust);
+    name_own_text(declared);
+    compare_with_checkpoint(path_, trained.back(), schema, [&](TrainingConfig& of_run) { name_own_text(of_run); });
   }
   write_file_atomically(file(kConfigFile), yaml);
 }

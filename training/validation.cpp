@@ -305,10 +305,7 @@ ValidationScore Validator::measure(int64_t step) const {
 }
 
 bool start_scores(TrainState& state, ValidationMetric metric, const std::string& conditions) {
-  const auto differs = [](const std::string& before, const std::string& now) {
-    return !before.empty() && before != now;
-  };
-  const bool comparable = !differs(state.metric, name_of(metric)) && !differs(state.conditions, conditions);
+  const bool comparable = state.metric == name_of(metric) && state.conditions == conditions;
   const bool drops = !comparable && (state.best_score || state.validations_since_best > 0);
   state.metric = name_of(metric);
   state.conditions = conditions;

@@ -92,8 +92,7 @@ class Validator {
 };
 
 /// Prepares the state for scores by `metric` under `conditions`. Drops earlier scores that cannot be compared with
-/// them, and with these the count of validations since the best one. Earlier conditions that are not known count as
-/// equal.
+/// them, and with these the count of validations since the best one.
 /// @returns whether there was something to drop.
 bool start_scores(TrainState& state, ValidationMetric metric, const std::string& conditions);
 

@@ -292,15 +292,15 @@ TEST_F(Checkpoints, NameTheDamagedFileAndTheRemedy) {
     EXPECT_THAT(refusal(), AllOf(HasSubstr(file), HasSubstr("remove the folder " + newest)));
     write_text(file, whole);
   }
-  write_text(newest + "/state.json", R"({"version": 2, "step": "two"})");
+  write_text(newest + "/state.json", R"({"version": 3, "step": "two"})");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("state.json"), HasSubstr("damaged")));
   const std::string rest = R"(, "epoch": 0, "window": 0, "batch": 0, "target_tokens": 5, "seconds": 1.5})";
   for (const char* step : {"1.5", "-1", "1e30", "true", "null"}) {
-    write_text(newest + "/state.json", std::string(R"({"version": 2, "step": )") + step + rest);
+    write_text(newest + "/state.json", std::string(R"({"version": 3, "step": )") + step + rest);
     EXPECT_THAT(refusal(), AllOf(HasSubstr("state.json"), HasSubstr("\"step\""))) << step;
   }
   write_text(newest + "/state.json", R"({"version": 99, "step": 2})");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("version 99"), HasSubstr("reads version 2")));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("version 99"), HasSubstr("reads version 3")));
 
   fs::remove_all(newest);  // the remedy
   EXPECT_EQ(store.restore(training.parts()).step, 1);
@@ -319,7 +319,7 @@ TEST_F(Checkpoints, OfAnotherModelAreRefused) {
 TEST_F(Checkpoints, IgnoreWhatACrashLeftBehind) {
   Training training(tokenizer, 1);
   save(training, 1);
-  for (const char* rest : {"step-000000002.partial", "step-000000003.partial-0123abcd", "step-2", "other"}) {
+  for (const char* rest : {"step-000000002.partial-89abcdef", "step-000000003.partial-0123abcd", "step-2", "other"}) {
     fs::create_directories(path + "/" + rest);
     write_text(path + "/" + rest + "/state.json", "half");
   }

@@ -99,7 +99,7 @@ TEST_F(ResumedTraining, RecommendsItsModelWhereTheBestOneIsGoneOrDamaged) {
     ASSERT_EQ(train(run, false, settings), 0);
     const std::string state_path = folder_ / (run + "/checkpoints/step-000000020/state.json");
     Json state = Json::parse(read_text(state_path));
-    state["best"]["score"] = metric == "loss" ? -0.01 : 200.0;  // better than the model can be
+    state["best_score"] = metric == "loss" ? -0.01 : 200.0;  // better than the model can be
     write_text(state_path, state.dump());
     EXPECT_THAT(log_of(run, settings), HasSubstr("/best is ")) << metric;
     const auto recommends_model = AllOf(HasSubstr("/best cannot be validated"), Not(HasSubstr("/best is ")),

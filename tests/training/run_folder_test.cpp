@@ -38,7 +38,9 @@ class KeptConfig : public ::testing::Test {
     for (const auto& assignment : assignments) schema.set(assignment);
     const auto lock = run_.lock();
     try {
-      run_.keep_config(config, schema.to_yaml());
+      std::string yaml = schema.to_yaml();
+      run_.describe_given_vocabulary(config, yaml);
+      run_.keep_config(config, yaml);
     } catch (const std::invalid_argument& error) {
       return error.what();
     }
@@ -146,13 +148,10 @@ TEST_F(GivenVocabulary, LeavesTheConfigAloneWhereItWasLearnedHere) {
 TEST_F(GivenVocabulary, GoesOnWithTheConfigThatTheRunBeganWith) {
   const std::filesystem::path checkpoint = run_.checkpoints() + "/step-000000001";
   std::filesystem::create_directories(checkpoint);
-  for (const std::string& yaml : {described({"tokenizer.vocab_size=500"}),
-                                  std::string("tokenizer:\n  vocab_size: 500\n")}) {  // an older version's
-    write_text((checkpoint / "config.yaml").string(), yaml);
-    EXPECT_EQ(keep({"tokenizer.vocab_size=500"}), "");
-    EXPECT_EQ(keep({"tokenizer.vocab_size=80", "tokenizer.normalization=identity"}), "");
-    EXPECT_THAT(keep({"model.d_model=64"}), HasSubstr("model.d_model (it was 512; the config now says 64)"));
-  }
+  write_text((checkpoint / "config.yaml").string(), described({"tokenizer.vocab_size=500"}));
+  EXPECT_EQ(keep({"tokenizer.vocab_size=500"}), "");
+  EXPECT_EQ(keep({"tokenizer.vocab_size=80", "tokenizer.normalization=identity"}), "");
+  EXPECT_THAT(keep({"model.d_model=64"}), HasSubstr("model.d_model (it was 512; the config now says 64)"));
 }
 
 // Two vocabularies cannot be tied, and its own config.yaml must not keep the run from continuing.

@@ -39,15 +39,6 @@ TEST(ValidationScores, AnotherMetricOrOtherConditionsStartAnew) {
   EXPECT_TRUE(note_score(state, -2));
 }
 
-TEST(ValidationScores, OfACheckpointThatDoesNotSayItsConditionsGoOn) {
-  TrainState state;
-  state.metric = name_of(ValidationMetric::bleu);
-  state.best_score = 30;
-  EXPECT_FALSE(start_scores(state, ValidationMetric::bleu, "beam_size 1"));
-  EXPECT_EQ(state.best_score, 30);
-  EXPECT_TRUE(start_scores(state, ValidationMetric::bleu, "beam_size 4")) << "from then on they are known";
-}
-
 TEST(ValidationScores, OneThatIsNotFiniteIsNeverTheBest) {
   TrainState state;
   EXPECT_FALSE(note_score(state, -std::numeric_limits<double>::quiet_NaN()));
