@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <stdexcept>
 #include <utility>
 
@@ -32,7 +33,7 @@ namespace {
 constexpr const char* kCacheLockFile = "cache.lock";  // "lock" is a run folder's
 constexpr const char* kContentsFile = "contents.json";
 // Part of each corpus' key: another one where the same text would be tokenized or stored otherwise.
-constexpr uint64_t kCorpusVersion = 1;
+constexpr uint64_t kCorpusVersion = 2;
 
 // Keeps other processes out while it lives. A process that dies leaves no lock behind.
 class FolderLock {
@@ -71,22 +72,17 @@ Json state_of(const struct stat& file) {
 
 // True for the folders that open() makes of a text, finished or not: text-0123456789abcdef,
 // text-0123456789abcdef.partial-01234567.
-bool names_corpus(std::string_view name) {
-  constexpr std::string_view kPartial = ".partial";  // the older name had no digits after it
-  constexpr size_t kDigits = 16;
-  const size_t partial = name.rfind(kPartial);
-  if (partial != std::string_view::npos && name.size() - partial <= kPartial.size() + 9) name = name.substr(0, partial);
-  if (name.size() < kDigits + 1 || name[name.size() - kDigits - 1] != '-') return false;
-  return name.substr(name.size() - kDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+bool names_corpus(const std::string& name) {
+  static const std::regex kEnd("-[0-9a-f]{16}(\\.partial-[0-9a-f]{8})?$");
+  return std::regex_search(name, kEnd);
 }
 
-uint64_t key_of(uint64_t source, uint64_t target, const Tokenizer& tokenizer, const LengthLimits& limits) {
+uint64_t key_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
   const auto hash = [](const SubwordModel& model) {
     return hash_bytes(model.serialized().data(), model.serialized().size());
   };
-  const uint64_t key = combine_keys(kCorpusVersion, source, target, hash(tokenizer.source()), hash(tokenizer.target()),
-                                    limits.source_tokens, limits.target_tokens);
-  return limits.ratio == 0 ? key : combine_keys(key, hash_bytes(&limits.ratio, sizeof(limits.ratio)));
+  return combine_keys(kCorpusVersion, hash(tokenizer.source()), hash(tokenizer.target()), limits.source_tokens,
+                      limits.target_tokens, hash_bytes(&limits.ratio, sizeof(limits.ratio)));
 }
 
 const std::string& first_file_of(const AlignedFiles& files) {
@@ -177,14 +173,13 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
   ensure_writable_folder(folder_);
   const FolderLock lock(folder_);
   contents_->read();
-  const auto content = [&](const TextFile& file) {
+  const auto content = [&](const TextFile& file) -> uint64_t {
+    if (file.empty()) return 0;
     const uint64_t whole = contents_->hash_of(file.path);
     return file.column ? combine_keys(whole, *file.column) : whole;
   };
-  const uint64_t source = files.source.empty() ? 0 : content(files.source);
-  uint64_t key = key_of(source, content(files.target), tokenizer, limits);
-  if (!files.alignment.empty()) key = combine_keys(key, contents_->hash_of(files.alignment));
-  if (!files.language.empty()) key = combine_keys(key, hash_bytes(files.language.data(), files.language.size()));
+  const uint64_t key = combine_keys(key_of(tokenizer, limits), content(files.source), content(files.target),
+                                    content(files.alignment), hash_bytes(files.language.data(), files.language.size()));
   contents_->write();
   constexpr size_t kMostNameBytes = 200;  // bytes of the file's name, so that there is room for the key
   const std::string name = shortened_name(fs::path(first_file_of(files)).filename().string(), kMostNameBytes);
