@@ -2,7 +2,6 @@
 // Translation Memory eXchange 1.1 to 1.4.
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/documents/xml_text.h>
 #include <transmute/preparation/pair_reader.h>
 #include <transmute/preparation/xml_units.h>
 

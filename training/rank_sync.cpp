@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/process_lock.h>
-#include <transmute/formats/model_folder.h>
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/device_tensors.h>

@@ -4,7 +4,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
-#include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>

@@ -74,10 +74,6 @@ uint64_t TrainingText::fingerprint() const {
   return hash;
 }
 
-int64_t TrainingText::windows() const {
-  return Epoch(*this, 1, 0, 0).windows();
-}
-
 Epoch::Epoch(const TrainingText& text, int64_t batch_tokens, uint64_t seed, int64_t epoch)
     : text_(text), batch_tokens_(batch_tokens), seed_(seed), epoch_(epoch) {
   for (size_t corpus = 0; corpus < text.corpora_.size(); ++corpus) {

@@ -49,8 +49,6 @@ class TrainingText {
   int64_t epoch_tokens() const;
   /// Equal for texts with equal epochs: depends on the corpora, their weights, the sampling and the augmentations.
   uint64_t fingerprint() const;
-  /// Windows per epoch.
-  int64_t windows() const;
 
  private:
   friend class Epoch;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/distributed/launcher.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <transmute/common/free_port.h>
 #include <transmute/training/distributed/process_group.h>
