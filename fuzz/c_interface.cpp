@@ -25,81 +25,45 @@ transmute_translator* open_model() {
   return translator;
 }
 
-transmute_translation_options options_from(fuzz::Input& input) {
-  transmute_translation_options options;
+using Options = transmute_translation_options;
+// A search takes time in proportion to these: those that are large and allowed become 3.
+constexpr int64_t Options::*kSizes[] = {&Options::beam_size, &Options::num_hypotheses, &Options::max_extra_length,
+                                        &Options::rerank_candidates};
+constexpr int64_t Options::*kIntegers[] = {
+    &Options::alignment_layer, &Options::alignment_head, &Options::min_length,   &Options::no_repeat_ngram,
+    &Options::top_k,           &Options::batch_size,     &Options::batch_tokens, &Options::max_source_tokens};
+constexpr int Options::*kSwitches[] = {&Options::alignments, &Options::sample, &Options::alternatives,
+                                       &Options::inline_tags, &Options::split_sentences};
+constexpr double Options::*kReals[] = {&Options::length_alpha, &Options::coverage_beta, &Options::temperature,
+                                       &Options::top_p, &Options::rerank_weight};
+
+template <class Member, size_t count>
+Member one_of(const Member (&members)[count], fuzz::Input& input) {
+  return members[input.byte() % count];
+}
+
+Options options_from(fuzz::Input& input) {
+  Options options;
   transmute_translation_options_init(&options, sizeof(options));
   options.max_extra_length = 3;
   while (input.byte() % 4 != 0) {
     const auto number = input.number<int64_t>();
-    const auto small = static_cast<int64_t>(static_cast<int8_t>(number));
-    const int64_t value = number % 2 == 0 ? small : number;
-    const auto real = input.number<double>();
-    switch (input.byte() % 22) {
+    const int64_t value = number % 2 == 0 ? static_cast<int8_t>(number) : number;
+    switch (input.byte() % 5) {
       case 0:
-        options.beam_size = value > 20 && value <= 10'000 ? 4 : value;
+        options.*one_of(kSizes, input) = value > 20 && value <= 1'000'000 ? 3 : value;
         break;
       case 1:
-        options.num_hypotheses = value > 20 && value <= 10'000 ? 1 : value;
+        options.*one_of(kIntegers, input) = value;
         break;
       case 2:
-        options.length_alpha = real;
+        options.*one_of(kSwitches, input) = static_cast<int>(value);
         break;
       case 3:
-        options.max_extra_length = value > 20 && value <= 1'000'000 ? 3 : value;
-        break;
-      case 4:
-        options.alignments = static_cast<int>(value);
-        break;
-      case 5:
-        options.alignment_layer = value;
-        break;
-      case 6:
-        options.alignment_head = value;
-        break;
-      case 7:
-        options.coverage_beta = real;
-        break;
-      case 8:
-        options.min_length = value;
-        break;
-      case 9:
-        options.no_repeat_ngram = value;
-        break;
-      case 10:
-        options.sample = static_cast<int>(value);
-        break;
-      case 11:
-        options.temperature = real;
-        break;
-      case 12:
-        options.top_k = value;
-        break;
-      case 13:
-        options.top_p = real;
-        break;
-      case 14:
-        options.seed = static_cast<uint64_t>(number);
-        break;
-      case 15:
-        options.alternatives = static_cast<int>(value);
-        break;
-      case 16:
-        options.batch_size = value;
-        break;
-      case 17:
-        options.batch_tokens = value;
-        break;
-      case 18:
-        options.max_source_tokens = value;
-        break;
-      case 19:
-        options.rerank_candidates = value > 20 && value <= 10'000 ? 3 : value;
-        break;
-      case 20:
-        options.rerank_weight = real;
+        options.*one_of(kReals, input) = input.number<double>();
         break;
       default:
-        (number % 2 == 0 ? options.inline_tags : options.split_sentences) = static_cast<int>(small);
+        options.seed = static_cast<uint64_t>(number);
         break;
     }
   }
@@ -132,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   while (!input.ended()) {
     const uint8_t call = input.byte();
-    const transmute_translation_options options = options_from(input);
+    const Options options = options_from(input);
     std::vector<std::string> words;
     for (int i = 0; i < call % 3; ++i) words.push_back(input.text());
     std::vector<const char*> texts;

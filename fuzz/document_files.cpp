@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of documents: what is read comes back as it was, and any translation can be put into it.
-#include <transmute/common/hash.h>
 #include <transmute/documents/document_formats.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/fuzz/fuzz.h>
+#include <transmute/tests/support/zip_files.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 using namespace transmute;
@@ -21,31 +20,12 @@ constexpr uint64_t kMostBytes = 1 << 20;
 const char* const kFormats[] = {"srt",  "vtt",      "ass",   "po",   "docx", "odt",        "xlsx", "epub",
                                 "html", "markdown", "xliff", "json", "yaml", "properties", "resx", "android"};
 
-std::string little(size_t value, size_t bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-
 // An archive of one member, and of one that tells the format.
-std::string archive_of(const std::string& name, const std::string& content, const std::string& mark) {
-  std::string archive, directory;
-  for (const auto& [member, bytes] : {std::make_pair(name, content), std::make_pair(mark, std::string("<a/>"))}) {
-    const std::string sizes =
-        little(crc32(0, bytes.data(), bytes.size()), 4) + little(bytes.size(), 4) + little(bytes.size(), 4);
-    const std::string common = little(20, 2) + std::string(8, '\0') + sizes + little(member.size(), 2) + little(0, 2);
-    directory += "PK\1\2" + little(20, 2) + common + std::string(10, '\0') + little(archive.size(), 4) + member;
-    archive += "PK\3\4" + common + member + bytes;
-  }
-  return archive + directory + "PK\5\6" + little(0, 4) + little(2, 2) + little(2, 2) + little(directory.size(), 4) +
-         little(archive.size(), 4) + little(0, 2);
-}
-
 std::string packed(const std::string& format, const std::string& content) {
-  if (format == "docx") return archive_of("word/document.xml", content, "[Content_Types].xml");
-  if (format == "xlsx") return archive_of("xl/sharedStrings.xml", content, "[Content_Types].xml");
-  if (format == "odt") return archive_of("styles.xml", content, "content.xml");
-  if (format == "epub") return archive_of("toc.ncx", content, "META-INF/container.xml");
+  if (format == "docx") return testing::zip_of({{"word/document.xml", content}, {"[Content_Types].xml", "<a/>"}});
+  if (format == "xlsx") return testing::zip_of({{"xl/sharedStrings.xml", content}, {"[Content_Types].xml", "<a/>"}});
+  if (format == "odt") return testing::zip_of({{"styles.xml", content}, {"content.xml", "<a/>"}});
+  if (format == "epub") return testing::zip_of({{"toc.ncx", content}, {"META-INF/container.xml", "<a/>"}});
   return content;
 }
 

@@ -13,10 +13,6 @@ using namespace transmute;
 
 namespace {
 
-void run_here(size_t count, const std::function<void(size_t)>& task) {
-  for (size_t i = 0; i < count; ++i) task(i);
-}
-
 // A tensor's memory is what its file has of it, at most twice for 16-bit types.
 void require_no_more_than(size_t bytes, const NamedArrays& arrays) {
   size_t total = 0;
@@ -54,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                   formats::renumber(vocabulary, "tokenizer.json"));
     } else if (kind >= 4) {
       fuzz::write_bytes(folder + (kind == 4 ? "/pytorch_model.bin" : "/model.safetensors"), bytes);
-      formats::read_hugging_face_weights(folder, run_here);
+      formats::read_hugging_face_weights(folder, one_by_one);
     }
   });
   return 0;

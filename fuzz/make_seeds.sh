@@ -24,9 +24,10 @@ printf '\x20a <b>red</b> {x}<br/>house</p>  \x0drotes Haus ok\1\2\3\1\2\3\0\0\37
 printf 'One. Two? \xe4\xb8\x89\xe3\x80\x82 Mr. Four!' | seed sentences several
 printf '0-0 1-2 2-1' | seed word_links three
 printf '\x0eThe red house.The &amp; red-1.5 house, <skipped>\xe2\x82\xac 3,000' | seed metric_text lines
-printf '\xe2\x96\x81das \xe2\x96\x81the 0.5\n\xe2\x96\x81rote \xe2\x96\x81red 0.25\n' | seed shortlist table
-printf '{"version": 2, "step": 10, "epoch": 1, "window": 0, "batch": 3, "target_tokens": 99, "seconds": 1.5,
- "batches_per_step": 1, "validations_since_best": 0, "best": {"metric": "bleu", "score": 7.5}}' | seed run_state state
+printf '\xe2\x96\x81das \xe2\x96\x81the 0.5\n\xe2\x96\x81ist \xe2\x96\x81is 0.25\n' | seed shortlist table
+printf '{"version": 3, "step": 10, "epoch": 1, "window": 0, "batch": 3, "target_tokens": 99, "seconds": 1.5,
+ "metric": "bleu", "conditions": "beam_size 4", "best_score": 7.5, "validations_since_best": 0, "score": null,
+ "batches_per_step": 1, "validation_due": false, "interim": false}' | seed run_state state
 printf '{"type":"train","step":1,"loss":2.5,"time":1.0}\n{"type":"validation","step":1,"bleu":7,"samples":[{"source":"a",
 "reference":"b","translation":"c"}]}\n' | seed run_state metrics
 header='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"format":"pt"}}'
@@ -70,12 +71,15 @@ printf '\12\0<xliff version="1.2"><file><trans-unit><source>A <g>b</g><x/></sour
 printf '\13\0{"a": "b {n, plural, one {# c} other {d}}", "e": ["\\u00e4", 1]}' | seed document_files json
 printf '\14\0a: b c\nd: "e"\nf: |\n  g\n  h\ni: [j, &k l]\n' | seed document_files yaml
 printf '\15\0a = b \\\n  c\nd=It\x27\x27s {0}\n' | seed document_files properties
+{ printf '\1\0'; cat "$root/tests/data/formats/torch_save/views.archive.bin"; } | seed document_files archive
 printf '\16\0<root><data name="a"><value>b {0}</value></data></root>' | seed document_files resx
 printf '\17\0<resources><string name="a">b \\n <b>c</b> "d"</string></resources>' | seed document_files android
 printf '\1q=a+red%%20house&q=b&source=en&target=de&format=text' | seed http_request form
 printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","glossary":[{"source":"a","target":"b"}],
 "sampling":{"top_k":3},"num_hypotheses":2}' | seed http_request v1
-{ printf '\0'; cat "$root/tests/data/formats/marian_ctranslate2/model.bin"; } | seed foreign_weights ctranslate2
+for file in "$root"/tests/data/formats/{marian_ctranslate2/model,ctranslate2_types/*}.bin; do
+  { printf '\0'; cat "$file"; } | seed foreign_weights "ctranslate2_$(basename "$file" .bin)"
+done
 { printf '\1'; cat "$root/tests/data/formats/npz/model.npz"; } | seed foreign_weights npz
 eight() { printf "\\x$(printf %02x "$1")\0\0\0\0\0\0\0"; }
 # One item, the settings: its name's length, its type (257), dimensions and bytes, then name, shape, space and content.
@@ -87,15 +91,15 @@ printf '\3,' | seed foreign_weights settings_comma
 for kind in nllb mbart; do
   { printf '\6'; cat "$root/tests/data/formats/transformers_5/$kind/tokenizer.json"; } | seed foreign_weights "tokenizer_$kind"
 done
-for layout in before_1_6 archive; do
-  { printf '\4'; cat "$root/tests/data/formats/torch_save/views.$layout.bin"; } | seed foreign_weights "torch_$layout"
+for file in "$root"/tests/data/formats/torch_save/*.bin; do
+  { printf '\4'; cat "$file"; } | seed foreign_weights "torch_$(basename "$file" .bin)"
 done
 { printf '\5'; printf '%b' "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0"; printf '%s' "$header"; printf '\0\0\200\77'; } |
   seed foreign_weights safetensors
 for file in "$root"/tests/data/formats/*/*.*; do
   name=${file#"$root/tests/data/formats/"}
   case $name in
-    */expected.json) ;;
+    */expected.json | ctranslate2_types/* | torch_save/*) ;; # of no model
     *) { printf '%s\n' "$name"; cat "$file"; } | seed foreign_models "${name/\//_}" ;;
   esac
 done
@@ -125,3 +129,4 @@ for algorithm in 1 2; do
   } | seed tokenizer_model "own$algorithm"
 done
 printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' | seed zip_records empty
+seed zip_records records <"$root/tests/data/formats/torch_save/views.archive.bin"
