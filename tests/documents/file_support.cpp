@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <transmute/common/hash.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/tests/documents/file_support.h>
 
-#include <cstdint>
-
 namespace transmute::testing {
 namespace {
-
-std::string number(uint64_t value, size_t bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
 
 std::string in_capitals(std::string segment) {
   bool in_tag = false, in_reference = false;
@@ -58,20 +49,6 @@ std::string with(const OpenedFile& file, const std::map<std::string, std::string
   }
   EXPECT_EQ(found, translations.size()) << ::testing::PrintToString(file.texts());
   return file.with(texts);
-}
-
-std::string archive_of(const std::vector<std::pair<std::string, std::string>>& members) {
-  std::string archive, directory;
-  for (const auto& [name, content] : members) {
-    const std::string sizes = number(crc32(0, content.data(), content.size()), 4) + number(content.size(), 4) +
-                              number(content.size(), 4) + number(name.size(), 2) + number(0, 2);
-    const std::string common = number(20, 2) + number(0, 2) + number(0, 2) + number(0, 4) + sizes;
-    directory += "PK\1\2" + number(20, 2) + common + number(0, 10) + number(archive.size(), 4) + name;
-    archive += "PK\3\4" + common + name + content;
-  }
-  const size_t count = members.size();
-  return archive + directory + "PK\5\6" + number(0, 4) + number(count, 2) + number(count, 2) +
-         number(directory.size(), 4) + number(archive.size(), 4) + number(0, 2);
 }
 
 std::string member_of(const std::string& archive, const std::string& name) {

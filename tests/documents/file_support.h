@@ -37,9 +37,6 @@ std::string shouted(const OpenedFile& file);
 /// The file with other texts in the place of some.
 std::string with(const OpenedFile& file, const std::map<std::string, std::string>& translations);
 
-/// A zip archive with these members, not compressed.
-std::string archive_of(const std::vector<std::pair<std::string, std::string>>& members);
-
 /// The content of an archive's member.
 std::string member_of(const std::string& archive, const std::string& name);
 

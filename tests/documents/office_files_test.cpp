@@ -4,6 +4,7 @@
 #include <transmute/documents/packed_file.h>
 #include <transmute/documents/xml_tokens.h>
 #include <transmute/tests/documents/file_support.h>
+#include <transmute/tests/support/zip_files.h>
 
 #include <memory>
 #include <optional>
@@ -18,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string word_file(const std::string& body) {
-  return archive_of({{"[Content_Types].xml", "<Types/>"},
-                     {"word/document.xml", "<w:document><w:body>" + body + "</w:body></w:document>"}});
+  return zip_of({{"[Content_Types].xml", "<Types/>"},
+                 {"word/document.xml", "<w:document><w:body>" + body + "</w:body></w:document>"}});
 }
 
 // The body of a Word file after its texts were written in capitals.
@@ -119,11 +120,11 @@ TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {
       "<sst><si><t>Name</t></si><si><t>Two\nlines &amp; more</t></si><si><r><t>plain </t></r><r><rPr><b/></rPr>"
       "<t>bold</t></r></si><si><t>12</t></si><si><t>Dog\nprice</t></si><si><t>Cat\nprice</t></si></sst>";
   const auto file =
-      opened("a.xlsx", archive_of({{"[Content_Types].xml", "<Types/>"},
-                                   {"xl/tables/table1.xml",
-                                    "<table><tableColumn name=\"Name\"/><tableColumn name=\"Dog_x000a_price\"/>"
-                                    "<tableColumn name=\"Cat&#10;price\"/></table>"},
-                                   {"xl/sharedStrings.xml", strings}}));
+      opened("a.xlsx", zip_of({{"[Content_Types].xml", "<Types/>"},
+                               {"xl/tables/table1.xml",
+                                "<table><tableColumn name=\"Name\"/><tableColumn name=\"Dog_x000a_price\"/>"
+                                "<tableColumn name=\"Cat&#10;price\"/></table>"},
+                               {"xl/sharedStrings.xml", strings}}));
   EXPECT_THAT(file->texts(), ElementsAre("Two", "lines &amp; more", "plain <b 0>bold</b>"));
   EXPECT_THAT(member_of(shouted(*file), "xl/sharedStrings.xml"),
               HasSubstr("<si><t>Name</t></si><si><t>TWO\nLINES &amp; MORE</t></si>"));
@@ -136,7 +137,7 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
       "<text:note-body><text:p>the note</text:p></text:note-body></text:note> more.<text:tab/>End</text:p>"
       "<text:p text:style-name=\"P1\">int x</text:p>"
       "<table:table-cell office:value-type=\"float\"><text:p>one</text:p></table:table-cell></office:text>";
-  const auto file = opened("a.odt", archive_of({{"content.xml", content}}));
+  const auto file = opened("a.odt", zip_of({{"content.xml", content}}));
   EXPECT_THAT(file->texts(), ElementsAre("A heading", "Text <b 0>bold</b> with<img 1> more.", "End", "the note"));
   EXPECT_THAT(member_of(shouted(*file), "content.xml"),
               HasSubstr("<text:p>TEXT <text:span text:style-name=\"T1\">BOLD</text:span> WITH<text:note>"
@@ -149,8 +150,8 @@ TEST(OpenDocument, TextsOfCellsAreInNoAttribute) {
                     text = "<text:p>one</text:p></table:table-cell>";
   const std::string formula = "<table:table-cell table:formula=\"x\" office:string-value=\"two\"/>";
   const auto file =
-      opened("a.ods", archive_of({{"content.xml", "<office:spreadsheet>" + cell + " office:string-value=\"one\">" +
-                                                      text + formula + "</office:spreadsheet>"}}));
+      opened("a.ods", zip_of({{"content.xml", "<office:spreadsheet>" + cell + " office:string-value=\"one\">" + text +
+                                                  formula + "</office:spreadsheet>"}}));
   EXPECT_EQ(
       member_of(shouted(*file), "content.xml"),
       "<office:spreadsheet>" + cell + "><text:p>ONE</text:p></table:table-cell>" + formula + "</office:spreadsheet>");
@@ -161,7 +162,7 @@ TEST(OpenDocument, ACommentBeginsBeforeItEnds) {
                     end = "<office:annotation-end office:name=\"c\"/>";
   const auto file = opened(
       "a.odt",
-      archive_of({{"content.xml", "<office:text><text:p>A " + begin + "red" + end + " car</text:p></office:text>"}}));
+      zip_of({{"content.xml", "<office:text><text:p>A " + begin + "red" + end + " car</text:p></office:text>"}}));
   ASSERT_THAT(file->texts(), ElementsAre("A <b 0>red</b> car", "a note"));
   EXPECT_EQ(member_of(file->with({"Une voiture <b 0>rouge</b>", "a note"}), "content.xml"),
             "<office:text><text:p>Une voiture " + begin + "rouge" + end + "</text:p></office:text>");
@@ -169,7 +170,7 @@ TEST(OpenDocument, ACommentBeginsBeforeItEnds) {
 
 TEST(Epub, EmptyTagsAndSectionsAreReadAsXml) {
   const auto shouted_page = [](const std::string& page) {
-    const auto file = opened("a.epub", archive_of({{"META-INF/container.xml", "<container/>"}, {"a.html", page}}));
+    const auto file = opened("a.epub", zip_of({{"META-INF/container.xml", "<container/>"}, {"a.html", page}}));
     return member_of(shouted(*file), "a.html");
   };
   const std::string head = "<html xmlns=\"http://www.w3.org/1999/xhtml\">";
@@ -185,20 +186,20 @@ TEST(Epub, EmptyTagsAndSectionsAreReadAsXml) {
 
 TEST(PowerPointFile, CommentsOfBothKindsAreTranslated) {
   const auto file = opened(
-      "a.pptx", archive_of({{"[Content_Types].xml", "<Types/>"},
-                            {"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Old</p:text></p:cm></p:cmLst>"},
-                            {"ppt/comments/modernComment_1.xml",
-                             "<p188:cm><p188:txBody><a:p><a:r><a:t>New</a:t></a:r></a:p></p188:txBody></p188:cm>"}}));
+      "a.pptx", zip_of({{"[Content_Types].xml", "<Types/>"},
+                        {"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Old</p:text></p:cm></p:cmLst>"},
+                        {"ppt/comments/modernComment_1.xml",
+                         "<p188:cm><p188:txBody><a:p><a:r><a:t>New</a:t></a:r></a:p></p188:txBody></p188:cm>"}}));
   EXPECT_THAT(file->texts(), ElementsAre("Old", "New"));
 }
 
 TEST(Epub, PagesAreHtml) {
   const auto file =
-      opened("a.epub", archive_of({{"META-INF/container.xml", "<container/>"},
-                                   {"a.xhtml", "<html><body><p>Text &amp; more</p></body></html>"},
-                                   {"toc.ncx",
-                                    "<!DOCTYPE ncx PUBLIC \"-//x\" \"y\"><ncx><docAuthor><text>Ann</text></docAuthor>"
-                                    "<text>One</text></ncx>"}}));
+      opened("a.epub", zip_of({{"META-INF/container.xml", "<container/>"},
+                               {"a.xhtml", "<html><body><p>Text &amp; more</p></body></html>"},
+                               {"toc.ncx",
+                                "<!DOCTYPE ncx PUBLIC \"-//x\" \"y\"><ncx><docAuthor><text>Ann</text></docAuthor>"
+                                "<text>One</text></ncx>"}}));
   const std::string result = shouted(*file);
   EXPECT_EQ(member_of(result, "a.xhtml"), "<html><body><p>TEXT &amp; MORE</p></body></html>");
   EXPECT_THAT(member_of(result, "toc.ncx"), HasSubstr("<text>Ann</text></docAuthor><text>ONE</text>"));
@@ -235,14 +236,14 @@ TEST(PackedFile, DamageBombsAndPasswordsAreRefused) {
   expect_refusal("a.docx", encrypted, "is encrypted");
   expect_refusal("a.docx", "\xD0\xCF\x11\xE0 and more", "is encrypted");
   expect_refusal("a.docx", sound, "when unpacked", {false, 10});
-  expect_refusal("a.docx", archive_of({{"content.xml", "<a/>"}}), "is no Office file");
+  expect_refusal("a.docx", zip_of({{"content.xml", "<a/>"}}), "is no Office file");
   std::string deep;
   for (int i = 0; i < 501; ++i) deep += "<w:p>";
   expect_refusal("a.docx", word_file(deep), "deep");
 }
 
 TEST(PackedFile, OtherMembersKeepTheirBytes) {
-  const std::string sound = archive_of({{"a", "one"}, {"b", "two"}, {"c", "three"}});
+  const std::string sound = zip_of({{"a", "one"}, {"b", "two"}, {"c", "three"}});
   const PackedFile file("x", sound);
   const auto written = [&](const PackedFile::ContentOf& content_of) {
     std::string archive;
@@ -252,7 +253,7 @@ TEST(PackedFile, OtherMembersKeepTheirBytes) {
   EXPECT_EQ(written([](size_t) { return std::nullopt; }), sound);
   EXPECT_EQ(written([&](size_t member) { return file.read(member); }), sound);
   EXPECT_EQ(written([](size_t member) { return member == 1 ? std::make_optional("another") : std::nullopt; }),
-            archive_of({{"a", "one"}, {"b", "another"}, {"c", "three"}}));
+            zip_of({{"a", "one"}, {"b", "another"}, {"c", "three"}}));
 }
 
 TEST(XmlTokens, WhatIsNotWellFormedIsRefused) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/hash.h>
 #include <transmute/tests/support/files.h>
 
 #include <cstdint>
@@ -16,32 +17,28 @@ inline std::string little_endian(uint64_t number, int bytes) {
   return text;
 }
 
-inline uint32_t crc32_of(const std::string& bytes) {
-  uint32_t crc = ~uint32_t{0};
-  for (const char byte : bytes) {
-    crc ^= static_cast<unsigned char>(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xedb88320U & (~(crc & 1) + 1));
-  }
-  return ~crc;
-}
-
 /// The names and contents of an archive's records, in its order.
 using ZipRecords = std::vector<std::pair<std::string, std::string>>;
 
-/// Writes a zip archive of uncompressed records, as torch.save and numpy.savez make them.
-inline void write_zip(const std::string& path, const ZipRecords& records) {
+/// A zip archive of uncompressed records, as torch.save and numpy.savez make them.
+inline std::string zip_of(const ZipRecords& records) {
   std::string archive, directory;
   for (const auto& [name, content] : records) {
-    const std::string sizes = little_endian(crc32_of(content), 4) + little_endian(content.size(), 4) +
-                              little_endian(content.size(), 4) + little_endian(name.size(), 2);
+    const std::string sizes = little_endian(crc32(0, content.data(), content.size()), 4) +
+                              little_endian(content.size(), 4) + little_endian(content.size(), 4) +
+                              little_endian(name.size(), 2);
     const std::string flags = little_endian(20, 2) + little_endian(0, 8);
     directory += "PK\x01\x02" + little_endian(20, 2) + flags + sizes + little_endian(0, 12) +
                  little_endian(archive.size(), 4) + name;
     archive += "PK\x03\x04" + flags + sizes + little_endian(0, 2) + name + content;
   }
   const std::string count = little_endian(records.size(), 2);
-  write_text(path, archive + directory + "PK\x05\x06" + little_endian(0, 4) + count + count +
-                       little_endian(directory.size(), 4) + little_endian(archive.size(), 4) + little_endian(0, 2));
+  return archive + directory + "PK\x05\x06" + little_endian(0, 4) + count + count + little_endian(directory.size(), 4) +
+         little_endian(archive.size(), 4) + little_endian(0, 2);
+}
+
+inline void write_zip(const std::string& path, const ZipRecords& records) {
+  write_text(path, zip_of(records));
 }
 
 /// Reads such an archive without its directory and its checksums.
