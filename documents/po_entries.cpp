@@ -77,8 +77,10 @@ class PoReader {
   }
 
   void read_comment(size_t begin, std::string_view line) {
-    if (field_ == Field::translation) finish_entry();
-    if (line.compare(0, 2, "#,") != 0) return;
+    const std::string_view kind = line.substr(0, 2);
+    if (field_ == Field::translation || kind == "#~") finish_entry();  // flags before "#~" are the obsolete entry's
+    if (kind == "#|") entry_.begin = std::min(entry_.begin, begin);
+    if (kind != "#,") return;
     entry_.flags = begin + 2;
     entry_.is_fuzzy = entry_.is_fuzzy || line.find("fuzzy") != std::string_view::npos;
   }
@@ -86,11 +88,8 @@ class PoReader {
   void read_keyword(size_t begin, std::string_view line, size_t end) {
     const size_t length = std::min(line.find_first_of(" \t\""), line.size());
     const std::string_view keyword = line.substr(0, length);
-    const bool is_first = keyword == "msgctxt" || (keyword == "msgid" && field_ != Field::context);
-    if (is_first) {
-      if (field_ == Field::translation) finish_entry();
-      entry_.first_keyword = begin;
-    }
+    if ((keyword == "msgctxt" || keyword == "msgid") && field_ == Field::translation) finish_entry();
+    entry_.begin = std::min(entry_.begin, begin);
     if (keyword == "msgctxt") {
       field_ = Field::context;
     } else if (keyword == "msgid") {

@@ -16,7 +16,7 @@ struct PoField {
 
 /// A message of a catalog.
 struct PoEntry {
-  size_t first_keyword = 0;                 ///< where msgctxt or msgid begins
+  size_t begin = std::string::npos;         ///< where it begins after comments and flags: at "#| …", msgctxt or msgid
   size_t flags = 0;                         ///< where the flags of a line "#, …" begin; 0 without one
   bool is_fuzzy = false;                    ///< whether the translation waits for a review
   bool has_id = false, has_plural = false;  ///< whether msgid and msgid_plural are there

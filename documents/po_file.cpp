@@ -68,7 +68,7 @@ class PoFile : public SpanFile {
 
   void add_entry(PoEntry entry) {
     if (!entry.is_fuzzy && entry.flags > 0) replace(entry.flags, entry.flags, " fuzzy,");
-    if (!entry.is_fuzzy && entry.flags == 0) replace(entry.first_keyword, entry.first_keyword, "#, fuzzy" + line_end_);
+    if (!entry.is_fuzzy && entry.flags == 0) replace(entry.begin, entry.begin, "#, fuzzy" + line_end_);
     FileSpan span{entry.translations.front().begin, entry.translations.back().end, {}, {}, false};
     if (entry.has_plural) span.texts = texts_of(entry.plural);
     const auto of_plural = static_cast<int64_t>(span.texts.size());

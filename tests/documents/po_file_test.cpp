@@ -35,6 +35,17 @@ TEST(PoFile, TranslatesWhatHasNoTranslationAndMarksIt) {
   EXPECT_THAT(opened("de.po", catalog, {true})->texts(), ElementsAre("Open %s", "Done", "Two\nlines \"here\"\n"));
 }
 
+TEST(PoFile, TheMarkIsBeforeTheMessageThatAnEntryHadBefore) {
+  const std::string remark = "#: a.ui:1\n";
+  const std::string entry = "#| msgctxt \"menu\"\n#| msgid \"Old\"\nmsgctxt \"menu\"\nmsgid \"New\"\nmsgstr ";
+  EXPECT_EQ(opened("de.po", remark + entry + "\"\"\n")->with({"Neu"}), remark + "#, fuzzy\n" + entry + "\"Neu\"\n");
+}
+
+TEST(PoFile, FlagsOfAnObsoleteEntryAreNotThoseOfTheNext) {
+  const std::string old = "#, fuzzy\n#~ msgid \"old\"\n#~ msgstr \"alt\"\n\n", entry = "msgid \"New\"\nmsgstr ";
+  EXPECT_EQ(opened("de.po", old + entry + "\"\"\n")->with({"Neu"}), old + "#, fuzzy\n" + entry + "\"Neu\"\n");
+}
+
 TEST(PoFile, FillsAllPluralForms) {
   const auto file =
       opened("pl.po", std::string(kHeader) + "msgid \"a file\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\n");
