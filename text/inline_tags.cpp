@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +50,40 @@ std::string name_of(const std::string& tag) {
   size_t end = begin;
   while (end < tag.size() && is_name_byte(tag[end])) ++end;
   return tag.substr(begin, end - begin);
+}
+
+// The length of the tag at `at` whose name is a number: react-i18next has <1>, </1> and <1/>. 0 if there is none.
+size_t numbered_tag_length(const std::string& text, size_t at) {
+  const size_t digits = at + 1 + (text.compare(at + 1, 1, "/") == 0 ? 1 : 0);
+  const size_t end = text.find_first_not_of("0123456789", digits);
+  if (end == std::string::npos || end == digits) return 0;
+  const size_t last = end + (digits == at + 1 && text[end] == '/' ? 1 : 0);
+  return text.compare(last, 1, ">") == 0 ? last + 1 - at : 0;
+}
+
+// Tells tags with content from tags without. A void element of HTML has content where its end tag follows: catalogs
+// have elements of their own, such as <link>. A number in angle brackets is text where no end tag follows.
+void find_content(const std::string& text, std::vector<InlineTag>& tags) {
+  using Kind = InlineTag::Kind;
+  std::map<std::string, size_t> ends;  // number of end tags that have no start tag yet, by name
+  for (auto tag = tags.rbegin(); tag != tags.rend(); ++tag) {
+    if (text[tag->begin] != '<') continue;
+    const std::string name = lower_case(name_of(text.substr(tag->begin, tag->length)));
+    size_t& waiting = ends[name];
+    if (tag->kind == Kind::closing) {
+      ++waiting;
+    } else if (name == "br" || name == "wbr") {
+      tag->kind = name == "br" ? Kind::empty : Kind::attached;
+    } else if (tag->kind == Kind::opening && waiting > 0) {
+      --waiting;
+    } else if (is_void_element(name)) {
+      tag->kind = Kind::empty;
+    } else if (tag->kind == Kind::opening && std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
+      tag->length = 0;
+    }
+  }
+  const auto is_text = [](const InlineTag& tag) { return tag.length == 0; };
+  tags.erase(std::remove_if(tags.begin(), tags.end(), is_text), tags.end());
 }
 
 // True if the text has such a character outside of these tags.
@@ -95,14 +130,12 @@ std::vector<InlineTag> inline_tags(const std::string& text) {
     InlineTag tag{at};
     if (text[at] != '<') {
       tag.length = placeholder_length(text, at);
-    } else if (ends.back() != 0) {  // not 3 < 4
-      tag.length = ends.back() - at;
+    } else {
+      tag.length = ends.back() != 0 ? ends.back() - at : numbered_tag_length(text, at);  // 0 for 3 < 4
       if (text[at + 1] == '/') {
         tag.kind = InlineTag::Kind::closing;
-      } else if (text[ends.back() - 2] != '/' && !is_void_element(name_of(text.substr(at, tag.length)))) {
+      } else if (tag.length > 0 && text[at + tag.length - 2] != '/') {
         tag.kind = InlineTag::Kind::opening;
-      } else if (lower_case(name_of(text.substr(at, tag.length))) == "wbr") {
-        tag.kind = InlineTag::Kind::attached;
       }
     }
     const size_t next = at + std::max<size_t>(tag.length, 1);
@@ -110,6 +143,7 @@ std::vector<InlineTag> inline_tags(const std::string& text) {
       if (text[at] == '<') ends.pop_back();
     if (tag.length > 0) tags.push_back(tag);
   }
+  find_content(text, tags);
   return tags;
 }
 

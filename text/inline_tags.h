@@ -11,8 +11,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// An inline tag: <b>, </b>, <br/> and the like, or a placeholder: {name} or {0}, also after $, % or #, and whatever
-/// is in two or three pairs of braces, such as {{ name }}.
+/// An inline tag: <b>, </b>, <br/>, <1>…</1> and the like, or a placeholder: {name} or {0}, also after $, % or #, and
+/// whatever is in two or three pairs of braces, such as {{ name }}.
 struct InlineTag {
   enum class Kind {
     opening,

@@ -80,6 +80,18 @@ TEST(InlineTags, FollowTheWordsThatTheyEmbrace) {
   EXPECT_EQ(restored("<G><g>a</g></G> red", "rot ein", {1, 0}), "rot <G><g>ein</g></G>");
 }
 
+TEST(InlineTags, OfCatalogsHaveAnyNameWhereTheirEndFollows) {
+  for (const std::string name : {"link", "Link", "col", "source", "input", "img", "1", "12"}) {
+    const std::string begin = "<" + name + ">", end = "</" + name + ">";
+    EXPECT_EQ(restored("a " + begin + "red house" + end + " here", "hier ein rotes Haus", {3, 0, 1, 2}),
+              "hier ein " + begin + "rotes Haus" + end);
+  }
+  EXPECT_EQ(restored("<0>a <1>red</1></0> <2/> car", "Auto rot ein", {2, 1, 0}), "<2/> Auto <0><1>rot</1> ein</0>");
+  EXPECT_EQ(restored("a <img> red <img>car</img>", "Auto rot ein", {2, 1, 0}), "<img>Auto</img> <img> rot ein");
+  for (const char* text : {"a <5 and b>3", "a <5> b", "<1>a<1>", "<1", "</1", "<1/", "<1a></1a>", "< 1></ 1>", "</1/>"})
+    EXPECT_EQ(TaggedText(text).plain(), text);
+}
+
 TEST(InlineTags, AroundAllThereIsStayAroundAllOfIt) {
   const auto restored_with_idle_end = [](const std::string& source) {
     const TaggedText text(source);
@@ -304,7 +316,7 @@ TEST(InlineTags, AreAsLongAsAnybodyWritesThem) {
 
 // Each '<' was read up to the end of the text: minutes for a request's length of them.
 TEST(InlineTags, ThatNeverEndAreReadAtOnce) {
-  for (const std::string begin : {"<", "<a title=\"", "<a title='x'"}) {
+  for (const std::string begin : {"<", "<a title=\"", "<a title='x'", "<1", "<1>"}) {
     std::string source;
     for (int i = 0; i < 200'000; ++i) source += begin;
     const auto start = testing::CpuClock::now();
