@@ -100,10 +100,14 @@ bool is_yaml_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// True if a plain scalar would be read as something else than a text.
+// True if a plain scalar would be read as something else than a text, in YAML 1.1 or 1.2.
 bool is_yaml_word(const std::string& text) {
-  return lists("true false yes no on off y n null ~", lower_case(text)) ||
-         text.find_first_not_of("0123456789+-.,:eExX_") == std::string::npos;
+  const std::string word = lower_case(text), number = word.substr(word.find_first_of("+-") == 0 ? 1 : 0);
+  if (lists("true false yes no on off y n null ~ << .inf +.inf -.inf .nan", word)) return true;
+  if (number.size() > 2 && number[0] == '0' && std::string_view("box").find(number[1]) != std::string_view::npos)
+    return number.find_first_not_of("0123456789abcdef_", 2) == std::string::npos;
+  const bool is_date = word.find('-') == 4;  // 2025-03-03 12:00:00Z
+  return word.find_first_not_of(is_date ? "0123456789+-.: tz" : "0123456789+-.,:e_") == std::string::npos;
 }
 
 bool can_be_plain(const std::string& text, bool in_flow) {
