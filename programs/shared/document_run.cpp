@@ -11,8 +11,11 @@
 #include <transmute/translation/document_texts.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -40,6 +43,22 @@ class DocumentProgress {
   ProgressLine line_;
   bool shown_;
 };
+
+// Refuses a document of another program, of which no lines can be translated. Those of RTF are valid text.
+void check_is_text(const std::string& input) {
+  const std::string path = input == "-" ? "/dev/stdin" : input;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return;  // a pipe can be read once only
+  std::string begin(5, '\0');
+  std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  const bool is_rtf = begin == "{\\rtf";
+  if (begin == "%PDF-")
+    throw std::runtime_error(input_name(input) + ": PDF is not read; translate the document that it was made from");
+  if (is_rtf || begin.compare(0, 4, "\xD0\xCF\x11\xE0") == 0)
+    throw std::runtime_error(
+        fmt::format("{}: is in {}; convert it with LibreOffice: 'soffice --convert-to docx FILE', or to xlsx or pptx",
+                    input_name(input), is_rtf ? "RTF" : "the format of Office 97"));
+}
 
 }  // namespace
 
@@ -69,6 +88,7 @@ DocumentRun::DocumentRun(const DocumentFlags& flags, const StreamFlags& streams)
   const DocumentFormat* const format = find_format(flags);
   if (format == nullptr) {
     if (flags.retranslate) throw std::invalid_argument("--retranslate is for catalogs, such as de.po");
+    if (flags.format == kByName) check_is_text(input_);
     return;
   }
   if (!flags.flag_of_lines.empty())
