@@ -143,9 +143,10 @@ ByteSpan within_space(const std::string& text) {
   return within_space(text, {{HtmlKind::text, 0, text.size()}}, TextFormat::text);
 }
 
-// The number of bytes of the line end at `at`; 0 if there is none. "\r\n" is two, with an empty line between.
+// The number of bytes of the line end or the tab at `at`; 0 if there is none. "\r\n" is two, with an empty line
+// between.
 size_t line_end_at(const std::string& text, size_t at) {
-  if (text[at] >= '\n' && text[at] <= '\r') return 1;
+  if (text[at] >= '\t' && text[at] <= '\r') return 1;
   for (const std::string_view end : {"\u0085", "\u2028", "\u2029"})
     if (text.compare(at, end.size(), end) == 0) return end.size();
   return 0;

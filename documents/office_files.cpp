@@ -3,10 +3,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
+#include <transmute/common/percent_encoding.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
-#include <transmute/documents/html_tokens.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/documents/page_source.h>
 #include <transmute/documents/xml_text.h>
@@ -14,6 +14,8 @@
 #include <transmute/documents/xml_tokens.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -102,7 +104,9 @@ class PackedDocument : public DocumentParts {
     const char* mark;
   };
 
+  // Counts each member once.
   void count_bytes(size_t member) {
+    if (!counted_.insert(member).second) return;
     const uint64_t size = members()[member].size;
     if (size > most_bytes_ - unpacked_)
       throw std::runtime_error(
@@ -113,6 +117,7 @@ class PackedDocument : public DocumentParts {
   std::string name_;
   PackedFile file_;
   uint64_t most_bytes_, unpacked_ = 0;
+  std::set<size_t> counted_;
   std::vector<Part> parts_;
 };
 
@@ -158,6 +163,7 @@ std::vector<OfficePart> office_parts() {
     parts.push_back({part, paragraphs});
   XmlRules plain;
   plain.paragraphs = "text";
+  plain.keeps_lines = true;
   parts.push_back({"ppt/comments/comment", plain});
   parts.push_back({"xl/threadedComments/", plain});
   parts.push_back({"xl/sharedStrings", cell_rules("si")});
@@ -166,40 +172,118 @@ std::vector<OfficePart> office_parts() {
   return parts;
 }
 
-// The name of a table's column as its cell has it: Excel writes a line end in a name as _x000a_.
-std::string column_name(std::string_view attribute) {
-  constexpr size_t kLength = 7;
-  std::string name = with_references_decoded(attribute);
-  for (size_t at = name.find("_x"); at != std::string::npos; at = name.find("_x", at + 1)) {
-    const auto unit = utf16_unit(std::string_view(name).substr(at + 2));
-    std::string character;
-    if (unit && name.compare(at + kLength - 1, 1, "_") == 0 && Utf16Units().add(*unit, character))
-      name.replace(at, kLength, character);
+// Calls `use` with the name of each tag, without its prefix, and with the tag and the text after it. Damaged XML is not
+// refused: these members are not translated.
+void for_each_tag(std::string_view xml, const std::function<void(std::string_view name, std::string_view tag)>& use) {
+  for (size_t at = xml.find('<'), next = 0; at != std::string_view::npos; at = next) {
+    next = xml.find('<', at + 1);
+    const std::string_view tag = xml.substr(at, next - at);
+    const std::string_view name = tag.substr(1, tag.find_first_of(" \t\r\n/>", 1) - 1);
+    use(name.substr(name.find(':') + 1), tag);
   }
-  return without_white_space(name);
 }
 
-// The headers of tables, which formulas name and which Excel wants to be the same in both places, and the fields of
-// pivot tables.
-std::set<std::string> table_headers(PackedDocument& file) {
-  std::set<std::string> headers;
-  for (size_t member = 0; member < file.members().size(); ++member) {
-    const std::string& name = file.members()[member].name;
-    const bool is_table = begins_with(name, "xl/tables/"), is_pivot = begins_with(name, "xl/pivotCache/pivotCacheDef");
-    if (!is_table && !is_pivot) continue;
-    const std::string xml = file.read(member);
-    for (const XmlToken& token : xml_tokens(xml, file.name_of(member)))
-      if (token.local_name() == (is_table ? "tableColumn" : "cacheField") && token.kind != XmlToken::Kind::end)
-        headers.insert(column_name(xml_attribute(token.in(xml), "name")));
+// The texts of cells to which other places of a spreadsheet refer: string literals of formulas, values of filters,
+// headers of tables, which Excel wants to be the same in both places, and fields of pivot tables.
+class NamedTexts {
+ public:
+  // Adds those that the XML of a member has.
+  void add(std::string_view xml) {
+    struct Place {
+      std::string_view element, attribute;  // no attribute: the element's text
+      bool is_formula = true;
+    };
+    constexpr Place kPlaces[] = {{"f", ""},
+                                 {"formula", ""},
+                                 {"formula1", ""},
+                                 {"formula2", ""},
+                                 {"definedName", ""},
+                                 {"calculatedColumnFormula", ""},
+                                 {"totalsRowFormula", ""},
+                                 {"tableColumn", "name", false},
+                                 {"cacheField", "name", false},
+                                 {"filter", "val", false},
+                                 {"customFilter", "val", false},
+                                 // OpenDocument:
+                                 {"table-cell", "formula"},
+                                 {"content-validation", "condition"},
+                                 {"condition", "value"},
+                                 {"map", "condition"},
+                                 {"named-expression", "expression"},
+                                 {"filter-condition", "value", false},
+                                 {"filter-set-item", "value", false}};
+    for_each_tag(xml, [&](std::string_view name, std::string_view tag) {
+      for (const auto& [element, attribute, is_formula] : kPlaces) {
+        if (element != name) continue;
+        const std::string_view content =
+            attribute.empty() ? tag.substr(std::min(tag.find('>'), tag.size() - 1) + 1) : xml_attribute(tag, attribute);
+        const std::string text = with_references_decoded(content);
+        is_formula ? add_literals(text) : add_text(text);
+      }
+    });
   }
-  return headers;
-}
+
+  // Their keys for XmlRules.
+  std::shared_ptr<const std::set<std::string>> keys() {
+    return std::make_shared<const std::set<std::string>>(std::move(keys_));
+  }
+
+ private:
+  void add_text(std::string_view text) { keys_.insert(comparison_key(with_excel_escapes_decoded(text))); }
+
+  // A formula that is nothing but a literal is the list of a drop-down menu.
+  void add_literals(std::string_view formula) {
+    constexpr std::string_view kQuotes = "\"'";  // the latter are around names of sheets
+    for (size_t at = formula.find_first_of(kQuotes); at < formula.size(); at = formula.find_first_of(kQuotes, at)) {
+      const size_t end = closing_quote(formula, at);
+      if (end != std::string_view::npos && formula[at] == '"') {
+        const std::string literal = undoubled(formula.substr(at + 1, end - at - 1), '"');
+        add_text(literal);
+        if (at == 0 && end + 1 == formula.size()) add_list(literal);
+      }
+      at = end == std::string_view::npos ? at + 1 : end + 1;
+    }
+  }
+
+  // The quote that ends what begins at `at`; npos without one. Two quotes are one within.
+  static size_t closing_quote(std::string_view formula, size_t at) {
+    const char quote = formula[at];
+    size_t end = formula.find(quote, at + 1);
+    while (end < formula.size() - 1 && formula[end + 1] == quote) end = formula.find(quote, end + 2);
+    return end;
+  }
+
+  void add_list(std::string_view list) {
+    for (size_t begin = 0, end = 0; end < list.size(); begin = end + 1) {
+      end = std::min(list.find(',', begin), list.size());
+      add_text(list.substr(begin, end - begin));
+    }
+  }
+
+  std::set<std::string> keys_;
+};
 
 // A cell whose content is a number, a date or a result keeps what it shows.
 bool is_computed_cell(std::string_view name, std::string_view tag) {
   if (name != "table-cell" && name != "covered-table-cell") return false;
   const std::string_view type = xml_attribute(tag, "value-type");
   return (!type.empty() && type != "string") || !xml_attribute(tag, "formula").empty();
+}
+
+// The media types of the members that a book lists, by their names.
+std::map<std::string, std::string> media_types(PackedDocument& book) {
+  std::map<std::string, std::string> types;
+  for (size_t member = 0; member < book.members().size(); ++member) {
+    const std::string& path = book.members()[member].name;
+    if (!has_ending(path, ".opf")) continue;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    for_each_tag(book.read(member), [&](std::string_view name, std::string_view tag) {
+      if (name != "item") return;
+      const std::string file = percent_decoded(with_references_decoded(xml_attribute(tag, "href")));
+      types[(folder / file).lexically_normal().generic_string()] = xml_attribute(tag, "media-type");
+    });
+  }
+  return types;
 }
 
 bool is_page(const std::string& member) {
@@ -213,11 +297,16 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
                                            const DocumentFileOptions& options) {
   auto file = std::make_unique<PackedDocument>(name, std::move(content), options);
   file->require("[Content_Types].xml", "Office file");
-  const std::set<std::string> headers = table_headers(*file);
+  NamedTexts named;
+  for (size_t member = 0; member < file->members().size(); ++member)
+    for (const char* beginning :
+         {"xl/worksheets/sheet", "xl/tables/", "xl/pivotCache/pivotCacheDef", "xl/workbook.xml"})
+      if (begins_with(file->members()[member].name, beginning)) named.add(file->read(member));
+  const auto kept_texts = named.keys();
   std::vector<OfficePart> parts = office_parts();
   std::map<const OfficePart*, std::shared_ptr<const XmlRules>> rules;
   for (OfficePart& part : parts) {
-    part.rules.kept_texts = headers;
+    part.rules.kept_texts = kept_texts;
     rules[&part] = std::make_shared<XmlRules>(std::move(part.rules));
   }
   for (size_t member = 0; member < file->members().size(); ++member) {
@@ -235,7 +324,10 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
   file->require("content.xml", "OpenDocument file");
   if (file->read("META-INF/manifest.xml").find("encryption-data") != std::string::npos)
     throw std::runtime_error(name + ": is encrypted; save it without a password");
+  NamedTexts named;
+  named.add(file->read("content.xml"));
   const auto rules = std::make_shared<XmlRules>();
+  rules->kept_texts = named.keys();
   rules->paragraphs = "p h";
   rules->wrappers = "span a meta";
   rules->borders = "line-break tab";
@@ -259,10 +351,15 @@ std::unique_ptr<DocumentParts> open_epub(const std::string& name, std::string co
   const auto contents = std::make_shared<XmlRules>();
   contents->paragraphs = "text";
   contents->skipped = "docAuthor";
+  const auto types = media_types(*file);
   for (size_t member = 0; member < file->members().size(); ++member) {
     const std::string& path = file->members()[member].name;
-    if (is_page(path)) file->add(member, nullptr);
-    if (has_ending(path, ".ncx")) file->add(member, contents);
+    const auto listed = types.find(path);
+    const std::string type = listed == types.end() ? "" : listed->second;
+    if (is_page(path) || type == "application/xhtml+xml")
+      file->add(member, nullptr);
+    else if (has_ending(path, ".ncx") || type == "application/x-dtbncx+xml")
+      file->add(member, contents);
   }
   return file;
 }

@@ -5,6 +5,7 @@
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/common/html.h>
+#include <transmute/common/text_file.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/paired_marks.h>
@@ -22,7 +23,8 @@ namespace {
 
 using TokenKind = XmlToken::Kind;
 
-constexpr const char* kRunText = "t";  // holds the text of a run
+constexpr const char* kRunText = "t";          // holds the text of a run
+constexpr const char* kFieldMark = "fldChar";  // begins a field of Word, ends it, or is before its result
 
 // A piece of a paragraph, in order.
 struct Item {
@@ -32,6 +34,17 @@ struct Item {
   size_t format = 0;   // format of text
   XmlMark mark{};      // mark of all others
   size_t partner = 0;  // partner of `open` and `close`
+};
+
+// A child of a run.
+struct RunChild {
+  size_t run = 0, token = 0;
+};
+
+// A field of Word, by its marks.
+struct Field {
+  RunChild begin, result, end;
+  bool is_link = false;
 };
 
 // Formatting that a reader does not see: languages, and marks of spelling checkers and of revisions.
@@ -91,6 +104,7 @@ class ParagraphReader {
   }
 
   void read_content(size_t from, size_t to, bool has_runs) {
+    if (has_runs) find_fields(from, to);
     for (size_t i = from; i < to; i = after(i)) {
       const XmlToken& token = source_.tokens[i];
       if (token.kind == TokenKind::text || token.kind == TokenKind::cdata) {
@@ -99,7 +113,7 @@ class ParagraphReader {
         }
         add_text(i, 0);
       } else if (has_runs && is_tag(i) && source_.is_one_of(i, source_.rules.runs)) {
-        i = read_field(i, to);
+        i = read_run(i);
       } else if (!has_runs && is_tag(i) && *source_.rules.runs != '\0' && source_.is_one_of(i, kRunText)) {
         add(Item::Kind::border, {"", "", token.begin, token.end});
         if (token.kind == TokenKind::empty) continue;
@@ -129,44 +143,56 @@ class ParagraphReader {
     items_.back().partner = open;
   }
 
-  // A run or, where the run begins a field of Word, the field. Returns the last token's element that was read.
-  size_t read_field(size_t i, size_t to) {
-    if (!has_child(i, "fldChar")) {
-      read_run(i);
-      return i;
-    }
-    size_t depth = 0, result = 0, last = 0;
-    bool is_link = false;
-    for (size_t run = i; run < to && last == 0; run = after(run)) {
-      if (source_.tokens[run].kind != TokenKind::start) continue;
+  // Finds the fields that begin and end in these runs.
+  void find_fields(size_t from, size_t to) {
+    std::vector<Field> open;
+    for (size_t run = from; run < to; run = after(run)) {
+      if (source_.tokens[run].kind != TokenKind::start || !source_.is_one_of(run, source_.rules.runs)) continue;
       for (size_t child = run + 1; child < source_.tokens[run].partner; child = after(child)) {
         if (!is_tag(child)) continue;
-        const std::string_view bytes = source_.between(source_.tokens[child].begin, element_end(child));
-        if (source_.is_one_of(child, "instrText") && depth == 1)
-          is_link = is_link || bytes.find("HYPERLINK") != std::string_view::npos;
-        if (!source_.is_one_of(child, "fldChar")) continue;
+        if (source_.is_one_of(child, "instrText") && !open.empty()) {
+          const std::string_view bytes = source_.between(source_.tokens[child].begin, element_end(child));
+          if (bytes.find("HYPERLINK") != std::string_view::npos) open.back().is_link = true;
+        }
+        if (!source_.is_one_of(child, kFieldMark)) continue;
         const std::string_view type = xml_attribute(source_.bytes(child), "fldCharType");
-        if (type == "begin") ++depth;
-        if (type == "separate" && depth == 1) result = after(run);
-        if (type == "end" && --depth == 0) last = run;
-        if (depth == 0) break;
+        if (type == "begin") open.emplace_back().begin = {run, child};
+        if (type == "separate" && !open.empty()) open.back().result = {run, child};
+        if (type != "end" || open.empty()) continue;
+        open.back().end = {run, child};
+        fields_[open.back().begin.token] = open.back();
+        open.pop_back();
       }
-      if (depth == 0) break;
     }
-    if (last == 0) {  // the field has its other parts elsewhere
-      add_element(Item::Kind::border, i);
-      return i;
+  }
+
+  // Reads the field that a mark begins or, if the field is a link, what is before its result. Reads no more than the
+  // mark if that ends a link. Returns the last child that was read.
+  RunChild read_field(const RunChild& first) {
+    const XmlMark around = around_content(first.run);
+    if (const auto link = links_.find(first.token); link != links_.end()) {
+      const std::string_view bytes = source_.between(source_.tokens[first.token].begin, element_end(first.token));
+      add(Item::Kind::close, {fmt::format("{}{}{}", around.before, bytes, around.after), ""});
+      items_[link->second].partner = items_.size() - 1;
+      items_.back().partner = link->second;
+      return first;
     }
-    if (!is_link || result == 0 || result > last) {
-      add(Item::Kind::kept, {"", "", source_.tokens[i].begin, element_end(last)});
-      return last;
+    const auto found = fields_.find(first.token);
+    if (found == fields_.end()) {  // the field has its other parts elsewhere
+      add_element(Item::Kind::border, first.token, around);
+      return first;
     }
-    const size_t open = items_.size();
-    add(Item::Kind::open, {std::string(source_.between(source_.tokens[i].begin, source_.tokens[result].begin)), ""});
-    read_content(result, last, true);
-    add(Item::Kind::close, {std::string(source_.between(source_.tokens[last].begin, element_end(last))), ""});
-    items_[open].partner = items_.size() - 1;
-    items_.back().partner = open;
+    const Field& field = found->second;
+    const bool is_link = field.is_link && field.result.token > 0;
+    const RunChild last = is_link ? field.result : field.end;
+    const size_t begin = source_.tokens[first.token].begin, end = element_end(last.token);
+    const std::string after_content = around_content(last.run).after;
+    if (is_link) {
+      links_[field.end.token] = items_.size();
+      add(Item::Kind::open, {fmt::format("{}{}{}", around.before, source_.between(begin, end), after_content), ""});
+    } else {
+      add(Item::Kind::kept, {around.before, after_content, begin, end});
+    }
     return last;
   }
 
@@ -176,22 +202,45 @@ class ParagraphReader {
     return false;
   }
 
-  void read_run(size_t i) {
-    if (source_.tokens[i].kind == TokenKind::empty) return add_element(Item::Kind::kept, i);
-    const size_t end = source_.tokens[i].partner;
-    size_t first = i + 1;
-    while (first < end && (!is_tag(first) || is_properties(source_.tokens[first]))) first = after(first);
-    const size_t content = first < end ? source_.tokens[first].begin : source_.tokens[end].begin;
-    const bool is_code = is_code_run(i, first);
-    if (is_code || !has_child(i, kRunText)) {
-      const bool ends = !is_code && has_child(i, source_.rules.borders);
-      const bool is_nothing = !is_code && only_dropped(first, end);
-      if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
-      return;
+  // Reads a run and those of a field that begins in it. Returns the last one.
+  size_t read_run(size_t i) {
+    if (source_.tokens[i].kind == TokenKind::empty) {
+      add_element(Item::Kind::kept, i);
+      return i;
     }
-    const XmlMark around{std::string(source_.between(source_.tokens[i].begin, content)),
-                         std::string(source_.bytes(end))};
-    for (size_t child = first; child < end; child = after(child)) read_run_child(i, child, around);
+    const size_t first = content_of(i);
+    const bool has_field = has_child(i, kFieldMark), is_code = !has_field && is_code_run(i, first);
+    if (is_code || (!has_field && !has_child(i, kRunText))) {
+      const bool ends = !is_code && has_child(i, source_.rules.borders);
+      const bool is_nothing = !is_code && only_dropped(first, source_.tokens[i].partner);
+      if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
+      return i;
+    }
+    XmlMark around = around_content(i);
+    RunChild child{i, first};
+    for (; child.token < source_.tokens[child.run].partner; child.token = after(child.token)) {
+      if (!is_tag(child.token) || !source_.is_one_of(child.token, kFieldMark)) {
+        read_run_child(child.run, child.token, around);
+        continue;
+      }
+      child = read_field(child);
+      around = around_content(child.run);
+    }
+    return child.run;
+  }
+
+  // The first child of a run after its properties, or the run's end.
+  size_t content_of(size_t run) const {
+    size_t first = run + 1;
+    while (first < source_.tokens[run].partner && (!is_tag(first) || is_properties(source_.tokens[first])))
+      first = after(first);
+    return first;
+  }
+
+  // The bytes before and after the content of a run.
+  XmlMark around_content(size_t run) const {
+    return {std::string(source_.between(source_.tokens[run].begin, source_.tokens[content_of(run)].begin)),
+            std::string(source_.bytes(source_.tokens[run].partner))};
   }
 
   bool only_dropped(size_t from, size_t to) const {
@@ -267,14 +316,41 @@ class ParagraphReader {
     }
   }
 
+  // Adds text as XML has it. Tabs are borders, and so are line ends where readers see them, and escapes of Office that
+  // mean no visible character: PowerPoint writes these too.
   void add_plain_text(const std::string& text, size_t format) {
-    if (!source_.rules.keeps_lines) return add_line(text, format);
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      if (end > at) add_line(text.substr(at, end - at), format);
-      if (end < text.size()) add(Item::Kind::border, {formats_[format].before + '\n' + formats_[format].after, ""});
-      at = end + 1;
+    const bool keeps_lines = source_.rules.keeps_lines;
+    if (*source_.rules.runs == '\0' && !keeps_lines) return add_line(text, format);
+    std::string words, border;
+    const auto add_both = [&] {
+      if (!words.empty()) add_line(words, format);
+      if (!border.empty()) add(Item::Kind::border, {formats_[format].before + border + formats_[format].after, ""});
+      words.clear();
+      border.clear();
+    };
+    for (size_t at = 0, length = 1; at < text.size(); at += length) {
+      const auto escape = excel_escape_at(text, at);
+      const CharacterReference reference = text[at] == '&' ? reference_at(text, at) : CharacterReference{};
+      length = escape ? kExcelEscapeBytes : std::max<size_t>(reference.length, 1);
+      const auto character =
+          reference.length > 0 ? reference.characters.front() : char32_t{static_cast<unsigned char>(text[at])};
+      const bool is_border = escape ? !is_visible(*escape) : character == '\t' || (keeps_lines && character < ' ');
+      if (is_border) {
+        border += text.substr(at, length);
+        continue;
+      }
+      if (!border.empty()) add_both();
+      std::string decoded;
+      if (escape && keeps_lines) append_utf8(decoded, *escape);
+      words += decoded.empty() ? text.substr(at, length) : html_escaped(decoded);
     }
+    add_both();
+  }
+
+  // True for a unit of UTF-16 that is neither a control character nor half of a character.
+  static bool is_visible(uint32_t unit) {
+    constexpr uint32_t kFirstHalf = 0xD800, kLastHalf = 0xDFFF, kFirstOfNone = 0xFFFE;
+    return unit >= ' ' && (unit < kFirstHalf || unit > kLastHalf) && unit < kFirstOfNone;
   }
 
   void add_line(const std::string& text, size_t format) {
@@ -355,6 +431,8 @@ class ParagraphReader {
   std::vector<Item> items_;
   std::vector<XmlMark> formats_;  // the first is that of text without runs
   std::map<std::string, size_t> format_numbers_;
+  std::map<size_t, Field> fields_;  // by their first marks
+  std::map<size_t, size_t> links_;  // the items that open links that are fields, by the links' last marks
 };
 
 // Makes texts of a paragraph's items.
@@ -480,7 +558,8 @@ XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<s
   if (!is_code_paragraph(source, start)) reader.read(start);
   std::string plain;
   for (const Item& item : reader.items()) plain += item.text;
-  if (!has_letters(plain) || source.rules.kept_texts.count(without_white_space(with_references_decoded(plain))) > 0) {
+  const auto& kept = source.rules.kept_texts;
+  if (!has_letters(plain) || (kept && kept->count(comparison_key(with_references_decoded(plain))) > 0)) {
     paragraph.parts.emplace_back().kept = {"", "", begin, end};
   } else {
     paragraph.parts = TextMaker(reader.items(), reader.formats(), texts).parts();

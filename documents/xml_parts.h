@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,10 +19,11 @@ struct XmlRules {
   const char* borders = "";        ///< end the text before them: tabs, line breaks
   const char* dropped = "";        ///< tell nothing to a reader: marks of a spelling checker
   const char* skipped = "";        ///< nothing that they hold is translated
-  bool keeps_lines = false;        ///< a line end within text is one to the reader too
+  bool keeps_lines = false;        ///< a line end within text is one to the reader too, and so is _x000D_
   bool has_string_values = false;  ///< cells may have their text in an attribute, too
   bool (*skips)(std::string_view name, std::string_view tag) = nullptr;  ///< true for further elements to skip
-  std::set<std::string> kept_texts{};  ///< paragraphs with just this text, white space aside, stay: others refer to it
+  /// The comparison_key() of each paragraph that stays, because others refer to its text; null: none.
+  std::shared_ptr<const std::set<std::string>> kept_texts{};
 };
 
 /// An inline tag of a text, or an element that is kept: `before`, the bytes from `begin` to before `end`, and

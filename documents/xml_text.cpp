@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/xml_text.h>
 
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/html_references.h>
+#include <unicode/bytestream.h>
+#include <unicode/casemap.h>
 
 #include <algorithm>
 
@@ -27,10 +30,44 @@ std::string without_forbidden(std::string_view text) {
   return allowed;
 }
 
-std::string without_white_space(std::string text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+std::optional<uint32_t> excel_escape_at(std::string_view text, size_t at) {
+  const std::string_view here = text.substr(at, kExcelEscapeBytes);
+  const bool has_marks = here.size() == kExcelEscapeBytes && here.substr(0, 2) == "_x" && here.back() == '_';
+  return has_marks ? utf16_unit(here.substr(2)) : std::nullopt;
+}
+
+std::string with_excel_escapes_decoded(std::string_view text) {
+  std::string decoded;
+  Utf16Units units;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto unit = excel_escape_at(text, at);
+    if (unit && units.add(*unit, decoded)) {
+      at += kExcelEscapeBytes - 1;
+    } else {
+      decoded += text[at];
+    }
+  }
+  return decoded;
+}
+
+std::string excel_escaped(std::string_view text) {
+  std::string escaped;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (excel_escape_at(text, at)) escaped += "_x005F";
+    escaped += text[at];
+  }
+  return escaped;
+}
+
+std::string comparison_key(std::string text) {
+  const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
   text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
-  return text;
+  text.erase(0, text.find_first_not_of("<>="));
+  std::string key;
+  icu::StringByteSink<std::string> sink(&key);
+  UErrorCode error = U_ZERO_ERROR;
+  icu::CaseMap::utf8Fold(0, text, sink, nullptr, error);
+  return key;
 }
 
 std::string xml_escaped(std::string_view text) {

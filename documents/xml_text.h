@@ -3,6 +3,8 @@
 
 #include <transmute/documents/xml_tokens.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +20,18 @@ std::string xml_text(std::string_view xml, const XmlToken& token);
 /// The text without the control characters that XML has no way to write.
 std::string without_forbidden(std::string_view text);
 
-/// The text without spaces, tabs and line ends.
-std::string without_white_space(std::string text);
+/// Bytes of an escape of Excel, such as _x000D_ (ISO/IEC 29500-1, section 22.9.2.19).
+constexpr size_t kExcelEscapeBytes = 7;
+/// The unit of UTF-16 of the escape at `at`; nothing where there is none.
+std::optional<uint32_t> excel_escape_at(std::string_view text, size_t at);
+/// The text with the characters that its escapes mean.
+std::string with_excel_escapes_decoded(std::string_view text);
+/// The text as Excel writes it, if what looks like an escape is none: _x005F_x000D_ for _x000D_.
+std::string excel_escaped(std::string_view text);
+
+/// The text without white space, capitals and the operator of a criterion such as "<>Monday". It is the same for texts
+/// that formulas take for the same.
+std::string comparison_key(std::string text);
 
 /// The text as XML writes it between tags.
 std::string xml_escaped(std::string_view text);

@@ -47,7 +47,8 @@ size_t number_in_tag(std::string_view tag) {
 
 }  // namespace
 
-XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& name) : xml_(std::move(xml)) {
+XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& name)
+    : xml_(std::move(xml)), has_escapes_(rules.keeps_lines) {
   const std::vector<XmlToken> tokens = xml_tokens(xml_, name);
   const std::set<std::string> code_styles = derived_code_styles(xml_, tokens);
   const XmlSource source{xml_, tokens, rules, code_styles};
@@ -112,7 +113,8 @@ std::string XmlTexts::text_of(const std::vector<std::string>& translations, cons
       const size_t end = std::min(html.find('<', at), html.size());
       const auto format = std::find_if(open.rbegin(), open.rend(), [](const XmlMark* mark) { return mark->is_format; });
       const XmlMark& around = format == open.rend() ? part.format : **format;
-      result += around.before + without_forbidden(std::string_view(html).substr(at, end - at)) + around.after;
+      const std::string words = without_forbidden(std::string_view(html).substr(at, end - at));
+      result += around.before + (has_escapes_ ? excel_escaped(words) : words) + around.after;
       at = end;
       continue;
     }

@@ -30,6 +30,7 @@ class XmlTexts : public DocumentFile {
   std::string text_of(const std::vector<std::string>& translations, const XmlPart& part) const;
 
   std::string xml_;
+  bool has_escapes_;                      // of Excel
   std::vector<XmlParagraph> paragraphs_;  // in the order of the document; those within another follow it
 };
 

@@ -131,7 +131,8 @@ std::string_view xml_attribute(std::string_view tag, std::string_view name) {
     const size_t quote = equals == std::string_view::npos ? equals : tag.find_first_of("\"'", equals);
     const size_t end = quote == std::string_view::npos ? quote : tag.find(tag[quote], quote + 1);
     if (end == std::string_view::npos) break;
-    std::string_view full = tag.substr(at, std::min(equals, tag.find_first_of(kXmlSpace, at)) - at);
+    std::string_view full = tag.substr(at, equals - at);
+    full = full.substr(0, full.find_first_of(kXmlSpace));
     if (full.substr(full.find(':') + 1) == name) return tag.substr(quote + 1, end - quote - 1);
     at = end + 1;
   }

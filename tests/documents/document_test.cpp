@@ -24,6 +24,15 @@ TEST(Document, KeepsLinesIndentationAndEmptyLines) {
   EXPECT_EQ(document.with({"ONE", "TWO", "THREE"}), "  ONE\r\n\n\tTWO \nTHREE");
 }
 
+TEST(Document, TabsEndALineOutsideOfTags) {
+  for (const TextFormat format : {TextFormat::text, TextFormat::tags}) {
+    const Document document("&Open\tCtrl+O", format, true);
+    EXPECT_THAT(document.segments(), ElementsAre("&Open", "Ctrl+O"));
+    EXPECT_EQ(document.with({"Ö&ffnen", "Strg+O"}), "Ö&ffnen\tStrg+O");
+  }
+  EXPECT_THAT(Document("A <b\tid=\"1\">dog</b>", TextFormat::tags, false).segments(), SizeIs(1));
+}
+
 TEST(Document, SplitsSentencesWhereAsked) {
   EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, true).segments(), ElementsAre("A dog.", "A cat."));
   EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, false).segments(), ElementsAre("A dog. A cat."));

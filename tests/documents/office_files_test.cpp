@@ -4,13 +4,16 @@
 #include <transmute/documents/packed_file.h>
 #include <transmute/documents/xml_tokens.h>
 #include <transmute/tests/documents/file_support.h>
+#include <transmute/tests/support/cpu_clock.h>
 #include <transmute/tests/support/zip_files.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace transmute::testing {
 namespace {
@@ -65,6 +68,41 @@ TEST(WordFile, LinksNotesAndFieldsStay) {
               ElementsAre("See <b 0>the site</b><img 1> on page <img 2> now."));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("SEE ") + "<w:hyperlink r:id=\"x\">" + run("THE SITE") +
                                     "</w:hyperlink>" + note + run(" ON PAGE ") + page_number + run(" NOW.") + "</w:p>");
+}
+
+TEST(WordFile, ARunMayHoldTextAndFields) {
+  const std::string begin = "<w:fldChar w:fldCharType=\"begin\"/>", end = "<w:fldChar w:fldCharType=\"end\"/>",
+                    separate = "<w:fldChar w:fldCharType=\"separate\"/>";
+  const auto text = [](const std::string& words) { return "<w:t xml:space=\"preserve\">" + words + "</w:t>"; };
+  const std::string page = begin + "<w:instrText>PAGE</w:instrText>" + separate + text("seven") + end,
+                    pages = begin + "</w:r><w:r><w:instrText>NUMPAGES</w:instrText></w:r><w:r>" + end,
+                    site = begin + "<w:instrText>HYPERLINK \"x\"</w:instrText>" + separate;
+  const std::string body = "<w:p><w:r>" + text("page ") + page + text(" of ") + pages + text(" in ") + site +
+                           text("the book") + end + text(" here") + "</w:r></w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(),
+              ElementsAre("page <img 0> of <img 1> in <b 2>the book</b> here"));
+  EXPECT_EQ(shouted_body(body), "<w:p>" + run("PAGE ") + "<w:r>" + page + "</w:r>" + run(" OF ") + "<w:r>" + pages +
+                                    "</w:r>" + run(" IN ") + "<w:r>" + site + "</w:r>" + run("THE BOOK") + "<w:r>" +
+                                    end + "</w:r>" + run(" HERE") + "</w:p>");
+  // One mark of a field whose others are in another paragraph.
+  EXPECT_EQ(shouted_body("<w:p><w:r>" + end + text("one") + begin + "</w:r></w:p>"),
+            "<w:p><w:r>" + end + "</w:r>" + run("ONE") + "<w:r>" + begin + "</w:r></w:p>");
+}
+
+TEST(WordFile, FieldsTakeLinearTime) {
+  std::string begins, ends;
+  for (int i = 0; i < 30'000; ++i) {
+    begins +=
+        "<w:r><w:fldChar w:fldCharType=\"begin\"/><w:instrText>HYPERLINK</w:instrText>"
+        "<w:fldChar w:fldCharType=\"separate\"/></w:r>";
+    ends += "<w:r><w:fldChar w:fldCharType=\"end\"/></w:r>";
+  }
+  for (const std::string& end : {std::string(), ends}) {
+    const std::string file = word_file("<w:p>" + begins + run("one") + end + "</w:p>");
+    const auto begin = CpuClock::now();
+    EXPECT_THAT(opened("a.docx", file)->texts(), ElementsAre("one"));
+    EXPECT_LT(CpuClock::now() - begin, std::chrono::seconds(10));
+  }
 }
 
 TEST(WordFile, TheEndsOfARangeAreAPair) {
@@ -130,6 +168,59 @@ TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {
               HasSubstr("<si><t>Name</t></si><si><t>TWO\nLINES &amp; MORE</t></si>"));
 }
 
+// A workbook with a sheet, and with cells of these contents.
+std::string workbook(const std::string& sheet, const std::vector<std::string>& cells) {
+  std::string strings;
+  for (const std::string& cell : cells) strings += "<si><t>" + cell + "</t></si>";
+  return zip_of({{"[Content_Types].xml", "<Types/>"},
+                 {"xl/worksheets/sheet1.xml", "<worksheet>" + sheet + "</worksheet>"},
+                 {"xl/sharedStrings.xml", "<sst>" + strings + "</sst>"}});
+}
+
+TEST(ExcelFile, CellsThatFormulasAndFiltersNameStay) {
+  EXPECT_THAT(opened("a.xlsx", workbook("<f>SUMIF(A1:A3,\"&lt;&gt;Monday\",B1:B3)</f><f t=\"shared\">'It''s \"x'!A1"
+                                        "&amp;&quot;say \"\"hi\"\"&quot;</f><x:formula1>\"Open,Closed shop\""
+                                        "</x:formula1><formula>A1=\"Übrig\"</formula><filter val=\"Late\"/>",
+                                        {"monday", "Say \"hi\"", "Open", "closed shop ", "ÜBRIG", "Late", "It",
+                                         "Sunday", "SUMIF", "Monday morning"}))
+                  ->texts(),
+              ElementsAre("It", "Sunday", "SUMIF", "Monday morning"));
+}
+
+TEST(ExcelFile, DamagedFormulasTakeLinearTime) {
+  for (const char* piece : {"'\"", "'\"''\"\"", "<f a='1'", "a=''", "\"a\"", "<f>\"a", "\"\xff"}) {
+    std::string sheet = "<f ";
+    while (sheet.size() < 400'000) sheet += piece;
+    for (const char* beginning : {"<f>'", "<filter "}) {
+      const auto begin = CpuClock::now();
+      opened("a.xlsx", workbook(beginning + sheet, {"one"}));
+      EXPECT_LT(CpuClock::now() - begin, std::chrono::seconds(10)) << piece;
+    }
+  }
+}
+
+TEST(ExcelFile, EscapesAreCharacters) {
+  const auto file =
+      opened("a.xlsx", workbook("", {"One_x000D_\ntwo\tthree&#9;_x005F_x0041__x0042_ _x003C_ _xD83D_four"}));
+  EXPECT_THAT(file->texts(), ElementsAre("One", "two", "three", "_x0041_B &lt; ", "four"));
+  EXPECT_THAT(member_of(file->with({"Eins", "zwei", "drei", "_x0041_B &lt;", "vier"}), "xl/sharedStrings.xml"),
+              HasSubstr("<t>Eins_x000D_\nzwei\tdrei&#9;_x005F_x0041_B &lt;_xD83D_vier</t>"));
+}
+
+TEST(OpenDocument, CellsThatFormulasNameStay) {
+  const std::string cell = "<table:table-cell><text:p>";
+  EXPECT_THAT(
+      opened("a.ods", zip_of({{"content.xml",
+                               "<office:spreadsheet><table:content-validation table:condition=\"of:cell-content-is-in-"
+                               "list(&quot;Open&quot;;&quot;Closed&quot;)\"/>" +
+                                   cell + "tuesday</text:p></table:table-cell>" + cell +
+                                   "Closed</text:p></table:table-cell>" + cell +
+                                   "Sunday</text:p></table:table-cell><table:table-cell table:formula=\"of:=IF([.A2]"
+                                   "=&quot;Tuesday&quot;;1;2)\"/></office:spreadsheet>"}}))
+          ->texts(),
+      ElementsAre("Sunday"));
+}
+
 TEST(OpenDocument, SpansNotesAndNumbers) {
   const std::string content =
       "<office:text><style:style style:name=\"P1\" style:parent-style-name=\"Preformatted_20_Text\"/>"
@@ -184,13 +275,25 @@ TEST(Epub, EmptyTagsAndSectionsAreReadAsXml) {
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><html><p>ONE</p></html>");
 }
 
+TEST(PowerPointFile, TabsEndAText) {
+  const auto file =
+      opened("a.pptx", zip_of({{"[Content_Types].xml", "<Types/>"},
+                               {"ppt/slides/slide1.xml",
+                                "<p:sld><a:p><a:r><a:t>One day\tTwo&#9;Three_x000B_four</a:t></a:r></a:p></p:sld>"}}));
+  EXPECT_THAT(file->texts(), ElementsAre("One day", "Two", "Three", "four"));
+  const auto run = [](const std::string& text) { return "<a:r><a:t>" + text + "</a:t></a:r>"; };
+  EXPECT_EQ(member_of(shouted(*file), "ppt/slides/slide1.xml"), "<p:sld><a:p>" + run("ONE DAY") + run("\t") +
+                                                                    run("TWO") + run("&#9;") + run("THREE") +
+                                                                    run("_x000B_") + run("FOUR") + "</a:p></p:sld>");
+}
+
 TEST(PowerPointFile, CommentsOfBothKindsAreTranslated) {
   const auto file = opened(
       "a.pptx", zip_of({{"[Content_Types].xml", "<Types/>"},
-                        {"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Old</p:text></p:cm></p:cmLst>"},
+                        {"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Old\nlines</p:text></p:cm></p:cmLst>"},
                         {"ppt/comments/modernComment_1.xml",
                          "<p188:cm><p188:txBody><a:p><a:r><a:t>New</a:t></a:r></a:p></p188:txBody></p188:cm>"}}));
-  EXPECT_THAT(file->texts(), ElementsAre("Old", "New"));
+  EXPECT_THAT(file->texts(), ElementsAre("Old", "lines", "New"));
 }
 
 TEST(Epub, PagesAreHtml) {
@@ -203,6 +306,20 @@ TEST(Epub, PagesAreHtml) {
   const std::string result = shouted(*file);
   EXPECT_EQ(member_of(result, "a.xhtml"), "<html><body><p>TEXT &amp; MORE</p></body></html>");
   EXPECT_THAT(member_of(result, "toc.ncx"), HasSubstr("<text>Ann</text></docAuthor><text>ONE</text>"));
+}
+
+TEST(Epub, PagesAreWhatThePackageListsAsSuch) {
+  const auto file =
+      opened("a.epub",
+             zip_of({{"META-INF/container.xml", "<container/>"},
+                     {"OPS/book.opf",
+                      "<package><manifest><item href=\"../Text/main%200&amp;1.xml\" "
+                      "media-type=\"application/xhtml+xml\"/><opf:item media-type='application/x-dtbncx+xml' "
+                      "href='toc.xml'/><item href=\"data.xml\" media-type=\"application/xml\"/></manifest></package>"},
+                     {"OPS/data.xml", "<a>no page</a>"},
+                     {"OPS/toc.xml", "<ncx><text>One</text></ncx>"},
+                     {"Text/main 0&1.xml", "<html><p>Two</p></html>"}}));
+  EXPECT_THAT(file->texts(), ElementsAre("One", HasSubstr("Two")));
 }
 
 TEST(PackedDocument, KeepsNoPartInMemory) {
