@@ -59,9 +59,10 @@ std::string remedy_of_zero_bytes(std::string_view line, bool is_first) {
   const auto [few, many] = std::minmax(zeros[0], zeros[1]);
   // UTF-16 has them in one of its two bytes: in each letter of Latin script, in blanks and digits elsewhere.
   const bool is_regular = 10 * few <= many && 20 * many >= line.size();
-  if (!is_regular) return "the file is not plain or gzipped text; unpack it";
-  return fmt::format("if the text is UTF-16, convert it with 'iconv -f utf-16{} -t utf-8'",
-                     byte_order_of(line, is_first));
+  if (!is_regular) return "remove the zero bytes, or unpack the file if it is not plain or gzipped text";
+  return fmt::format(
+      "if the text is UTF-16, convert it with 'iconv -f utf-16{} -t utf-8'; otherwise remove the zero bytes",
+      byte_order_of(line, is_first));
 }
 
 std::string invalid_utf8_message(const std::string& where, std::string_view line, size_t bad, bool is_first) {
@@ -96,59 +97,48 @@ std::string text_file_ending(const std::string& path) {
   return extension.empty() ? extension : extension.substr(1);
 }
 
-LineReader::LineReader(const std::string& path, const LineRules& rules) : path_(path), rules_(rules), source_(path) {}
+LineReader::LineReader(const std::string& path, const LineRules& rules)
+    : LineReader(std::make_unique<ByteSource>(path), path, rules) {}
 
-// Appends another block to the unread rest; false at the end of the file.
-bool LineReader::fill() {
+LineReader::LineReader(std::unique_ptr<ByteReader> bytes, std::string name, const LineRules& rules)
+    : name_(std::move(name)), rules_(rules), bytes_(std::move(bytes)) {}
+
+// Another block goes after the unread rest.
+void LineReader::fill() {
   buffer_.erase(0, position_);
+  searched_ -= position_;
   position_ = 0;
   const size_t kept = buffer_.size();
   buffer_.resize(kept + kBufferBytes);
-  const size_t read = source_.read(buffer_.data() + kept, kBufferBytes);
+  const size_t read = bytes_->read(buffer_.data() + kept, kBufferBytes);
   buffer_.resize(kept + read);
-  if (read == 0 && !source_.error().empty()) fail();
-  return read > 0;
+  if (read == 0 && !bytes_->error().empty())
+    throw std::runtime_error(fmt::format("{}: cannot be read{}: {}", name_, after_line(line_number_), bytes_->error()));
+  ended_ = read == 0;
 }
 
-void LineReader::fail() const {
-  throw std::runtime_error(fmt::format("{}: cannot be read{}: {}", path_, after_line(line_number_), source_.error()));
+bool LineReader::is_ready() {
+  searched_ = std::min(buffer_.find('\n', searched_), buffer_.size());
+  return searched_ < buffer_.size() || ended_ || searched_ - position_ > rules_.max_bytes;
 }
 
 bool LineReader::next(std::string& line) {
-  size_t searched = position_;
-  size_t end = buffer_.find('\n', searched);
-  while (end == std::string::npos) {
-    searched = buffer_.size() - position_;
-    if (searched > rules_.max_bytes || !fill()) break;
-    end = buffer_.find('\n', searched);
-  }
-  if (std::min(end, buffer_.size()) - position_ > rules_.max_bytes)
-    throw std::runtime_error(long_line_message(fmt::format("{}:{}", path_, line_number_ + 1), rules_.max_bytes));
-  if (end == std::string::npos) {
-    if (position_ == buffer_.size()) return false;
-    line.assign(buffer_, position_);
-    position_ = buffer_.size();
-  } else {
-    line.assign(buffer_, position_, end - position_);
-    position_ = end + 1;
-  }
+  while (!is_ready()) fill();
+  if (searched_ - position_ > rules_.max_bytes)
+    throw std::runtime_error(long_line_message(fmt::format("{}:{}", name_, line_number_ + 1), rules_.max_bytes));
+  if (position_ == buffer_.size()) return false;
+  line.assign(buffer_, position_, searched_ - position_);
+  position_ = searched_ = std::min(searched_ + 1, buffer_.size());
   if (++line_number_ == 1) remove_byte_order_mark(line);
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (line.find('\0') != std::string::npos && is_utf_16(line))
-    throw std::runtime_error(utf_16_message(fmt::format("{}:{}", path_, line_number_), line, line_number_ == 1));
+    throw std::runtime_error(utf_16_message(fmt::format("{}:{}", name_, line_number_), line, line_number_ == 1));
   if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos)
     throw std::runtime_error(
-        invalid_utf8_message(fmt::format("{}:{}", path_, line_number_), line, bad, line_number_ == 1));
+        invalid_utf8_message(fmt::format("{}:{}", name_, line_number_), line, bad, line_number_ == 1));
   return true;
-}
-
-std::vector<std::string> read_lines(const std::string& path) {
-  LineReader reader(path);
-  std::vector<std::string> lines;
-  for (std::string line; reader.next(line);) lines.push_back(line);
-  return lines;
 }
 
 size_t find_invalid_utf8(std::string_view text) {
@@ -188,17 +178,10 @@ size_t characters_in(std::string_view text) {
 }
 
 void append_utf8(std::string& to, uint32_t code) {
-  if (code < 0x80) {
-    to += static_cast<char>(code);
-  } else if (code < 0x800) {
-    to += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
-  } else if (code < 0x10000) {
-    to += {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3f)),
-           static_cast<char>(0x80 | (code & 0x3f))};
-  } else {
-    to += {static_cast<char>(0xf0 | (code >> 18 & 7)), static_cast<char>(0x80 | (code >> 12 & 0x3f)),
-           static_cast<char>(0x80 | (code >> 6 & 0x3f)), static_cast<char>(0x80 | (code & 0x3f))};
-  }
+  std::array<char, U8_MAX_LENGTH> bytes{};
+  size_t length = 0;
+  U8_APPEND_UNSAFE(bytes, length, code);
+  to.append(bytes.data(), length);
 }
 
 void check_utf8(std::string_view text, std::string_view what) {

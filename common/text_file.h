@@ -4,6 +4,7 @@
 #include <transmute/common/byte_source.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,7 @@ bool is_utf_16(std::string_view line);
 /// The message for a line that is UTF-16. `where`: file and line.
 std::string utf_16_message(const std::string& where, std::string_view line, bool is_first);
 
-/// The remedy where a line has zero bytes: it is UTF-16, or no text. `is_first`: of the file.
+/// The remedy where a line has zero bytes: it is UTF-16, no text, or damaged. `is_first`: of the file.
 std::string remedy_of_zero_bytes(std::string_view line, bool is_first);
 
 /// The message for a line that is not UTF-8, from its byte `bad` on. `where`: file and line.
@@ -54,7 +55,7 @@ size_t byte_order_mark_length(std::string_view text);
 /// The ending of a text file's name, apart from that of a packer: "en" for "a.en.gz"; empty where there is none.
 std::string text_file_ending(const std::string& path);
 
-/// Reads a text file line by line; packed ones as a ByteSource does.
+/// Reads a text line by line; that of a file, plain or packed, as a ByteSource does.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
 /// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so; UTF-16 is an error.
@@ -62,27 +63,31 @@ std::string text_file_ending(const std::string& path);
 class LineReader {
  public:
   explicit LineReader(const std::string& path, const LineRules& rules = {});
+  /// @param name what messages call the text
+  LineReader(std::unique_ptr<ByteReader> bytes, std::string name, const LineRules& rules);
 
-  /// Puts the next line into `line`; false at the end of the file.
+  /// Puts the next line into `line`; false at the end of the text.
   bool next(std::string& line);
 
   /// Number of the line that `next` returned last; the first is 1.
   int64_t line_number() const { return line_number_; }
 
- private:
-  bool fill();
-  [[noreturn]] void fail() const;
+  /// True if `next` returns without reading more bytes.
+  bool is_ready();
 
-  std::string path_;
+  /// Reads more bytes, once; waits for the first of them.
+  void fill();
+
+ private:
+  std::string name_;
   LineRules rules_;
-  ByteSource source_;
+  std::unique_ptr<ByteReader> bytes_;
   std::string buffer_;
-  size_t position_ = 0;
+  size_t position_ = 0;  // of the next line
+  size_t searched_ = 0;  // no line end lies between that and here
+  bool ended_ = false;
   int64_t line_number_ = 0;
 };
-
-/// All lines of a plain or gzipped UTF-8 file. Errors as for LineReader.
-std::vector<std::string> read_lines(const std::string& path);
 
 /// Position of the first byte that is not part of well-formed UTF-8, or npos where all of `text` is.
 size_t find_invalid_utf8(std::string_view text);

@@ -154,11 +154,6 @@ class Members {
   std::vector<std::string> known_;
 };
 
-size_t count_characters(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 TextFormat read_format(const std::string& name, bool with_tags) {
   if (name == "text" || (name.empty() && !with_tags)) return TextFormat::text;
   if (name == "html") return TextFormat::html;
@@ -264,7 +259,7 @@ void check_texts(const ApiRequest& request, const ApiLimits& limits) {
   size_t characters = 0;
   const auto count = [&](const std::string& text) {
     if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not UTF-8");
-    characters += count_characters(text);
+    characters += characters_in(text);
   };
   for (const auto* texts : {&request.texts, &request.prefixes})
     for (const std::string& text : *texts) count(text);

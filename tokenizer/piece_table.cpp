@@ -2,6 +2,7 @@
 #include <transmute/tokenizer/piece_table.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
 #include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/piece_marks.h>
 
@@ -100,10 +101,6 @@ bool splits_text(const Piece& piece) {
          piece.text.find(kNotSplitInto) == std::string::npos;
 }
 
-bool is_one_character(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }) == 1;
-}
-
 }  // namespace
 
 std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table) {
@@ -136,7 +133,7 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
   }
   for (Piece piece : parts.pieces) {
     if (!splits_text(piece) || !taken.insert(piece.text).second) continue;
-    if (table.limits_splitting && piece.type == kTypeNormal && !is_one_character(piece.text)) piece.type = kTypeUnused;
+    if (table.limits_splitting && piece.type == kTypeNormal && characters_in(piece.text) != 1) piece.type = kTypeUnused;
     put_piece(result, piece);
   }
   result += parts.others;

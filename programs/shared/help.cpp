@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/ioctl.h>
+#include <transmute/common/text_file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,18 +33,13 @@ size_t terminal_width() {
   return static_cast<size_t>(columns <= 0 ? kUsual : std::clamp(columns, kLeast, kMost));
 }
 
-// Characters, not bytes.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // Words up to `width`, each but the first indented by `indent` blanks; the first begins at column `column`.
 std::string wrapped(const std::string& text, size_t column, size_t indent, size_t width) {
   std::istringstream words(text);
   std::string lines;
   bool first = true;
   for (std::string word; words >> word; first = false) {
-    const size_t length = width_of(word);
+    const size_t length = characters_in(word);
     if (!first && column + 1 + length > width) {
       lines += '\n' + std::string(indent, ' ');
       column = indent;
@@ -116,10 +112,10 @@ std::string flag_lines(const FlagHelp& flag, size_t width) {
   std::string text = flag.text;
   if (flag.required) text += " (required)";
   if (!flag.fallback.empty()) text += fmt::format(" (default: {})", flag.fallback);
-  if (width_of(head) + 2 > kTextColumn) {
+  if (characters_in(head) + 2 > kTextColumn) {
     head += '\n' + std::string(kTextColumn, ' ');
   } else {
-    head += std::string(kTextColumn - width_of(head), ' ');
+    head += std::string(kTextColumn - characters_in(head), ' ');
   }
   return head + wrapped(text, kTextColumn, kTextColumn, width) + '\n';
 }

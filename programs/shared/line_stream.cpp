@@ -10,42 +10,122 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
 
 namespace {
 
-constexpr size_t kReadBytes = 1 << 16;
-constexpr const char* kGzipMark = "\x1f\x8b";
-
-void note_zero_bytes(const std::string& name, int64_t line_number, const std::string& line) {
-  note(fmt::format("{}:{}: has zero bytes; {}", name, line_number, remedy_of_zero_bytes(line, line_number == 1)));
-}
-
-bool has_zero_bytes(const std::string& line) {
-  return line.find('\0') != std::string::npos;
-}
-
-// LineReader in blocks.
-class FileLines {
+// Bytes of an open file descriptor as they come. Gzip members are recognized by their first bytes and unpacked one
+// after the other; what follows them is ignored, as by gzip.
+class ArrivingBytes : public ByteReader {
  public:
-  FileLines(const std::string& path, const LineRules& rules) : path_(path), reader_(path, rules) {}
+  explicit ArrivingBytes(int descriptor) : descriptor_(descriptor) {}
+  ~ArrivingBytes() override {
+    if (is_gzipped_) inflateEnd(&stream_);
+  }
+  ArrivingBytes(const ArrivingBytes&) = delete;
+  ArrivingBytes& operator=(const ArrivingBytes&) = delete;
+
+  size_t read(void* to, size_t count) override {
+    if (!error_.empty()) return 0;
+    if (!std::exchange(is_begun_, true)) begin();
+    if (is_gzipped_) return unpack(to, count);
+    if (block_.empty()) receive();
+    const size_t size = std::min(count, block_.size());
+    std::memcpy(to, block_.data(), size);
+    block_.erase(0, size);
+    return size;
+  }
+
+ private:
+  static constexpr size_t kBlockBytes = 1 << 16;
+  static constexpr std::string_view kGzipMark = "\x1f\x8b";
+
+  // Appends to the block; false at the end and after a failure.
+  bool receive() {
+    const size_t before = block_.size();
+    block_.resize(before + kBlockBytes);
+    ssize_t count = -1;
+    do {
+      count = ::read(descriptor_, block_.data() + before, kBlockBytes);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) error_ = std::strerror(errno);
+    block_.resize(before + static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    return count > 0;
+  }
+
+  void begin() {
+    receive();
+    while (block_ == kGzipMark.substr(0, 1) && receive()) {  // the next byte tells
+    }
+    if (block_.compare(0, kGzipMark.size(), kGzipMark) != 0) return;
+    constexpr int kGzipFormat = 16 + MAX_WBITS;
+    if (inflateInit2(&stream_, kGzipFormat) != Z_OK) throw std::runtime_error("zlib cannot be started");
+    is_gzipped_ = true;
+    offer_block();
+  }
+
+  void offer_block() {
+    stream_.next_in = reinterpret_cast<Bytef*>(block_.data());
+    stream_.avail_in = static_cast<uInt>(block_.size());
+  }
+
+  // Makes sure that there are packed bytes; false at the end and after a failure.
+  bool has_packed() {
+    if (stream_.avail_in > 0) return true;
+    block_.clear();
+    const bool has_more = receive();
+    offer_block();
+    return has_more;
+  }
+
+  size_t unpack(void* to, size_t count) {
+    stream_.next_out = static_cast<Bytef*>(to);
+    stream_.avail_out = static_cast<uInt>(count);
+    while (stream_.avail_out == count && error_.empty()) {
+      if (is_complete_) {
+        if (!has_packed() || *stream_.next_in != static_cast<Bytef>(kGzipMark[0])) return 0;
+        inflateReset(&stream_);
+      }
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      is_complete_ = code == Z_STREAM_END;
+      if (code == Z_BUF_ERROR) {  // zlib needs more packed bytes
+        if (!has_packed() && error_.empty()) error_ = "the gzipped text is cut off";
+      } else if (code != Z_OK && !is_complete_) {
+        error_ = "the gzipped text is damaged";
+      }
+    }
+    return count - stream_.avail_out;
+  }
+
+  int descriptor_;
+  std::string block_;
+  z_stream stream_{};
+  bool is_begun_ = false, is_gzipped_ = false;
+  bool is_complete_ = false;  // the gzip member
+};
+
+// Lines of a LineReader, in blocks.
+class BlockLines {
+ public:
+  // `descriptor`: where the bytes come from if they may come late, else -1.
+  BlockLines(std::unique_ptr<ByteReader> bytes, int descriptor, const std::string& name, const LineRules& rules)
+      : name_(name), reader_(std::move(bytes), name, rules), descriptor_(descriptor) {}
 
   std::vector<std::string> next_block(size_t most) {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     std::vector<std::string> lines;
     try {
-      for (std::string line; lines.size() < most && reader_.next(line);) {
-        if (has_zero_bytes(line) && !std::exchange(has_zeros_, true))
-          note_zero_bytes(path_, reader_.line_number(), line);
+      for (std::string line; lines.size() < most && (lines.empty() || is_there()) && reader_.next(line);) {
+        if (line.find('\0') != std::string::npos && !std::exchange(has_zeros_, true)) note_zero_bytes(line);
         lines.push_back(line);
       }
     } catch (const std::runtime_error& error) {
@@ -56,11 +136,38 @@ class FileLines {
   }
 
  private:
-  std::string path_;
+  // Reads what has arrived; true if the next line has, or the end.
+  bool is_there() {
+    while (!reader_.is_ready()) {
+      if (!more_is_waiting()) return false;
+      reader_.fill();
+    }
+    return true;
+  }
+
+  bool more_is_waiting() const {
+    constexpr int kMilliseconds = 10;  // a program that writes to the pipe needs a moment to fill it again
+    pollfd waiting{descriptor_, POLLIN, 0};
+    return descriptor_ < 0 || poll(&waiting, 1, kMilliseconds) == 1;
+  }
+
+  void note_zero_bytes(const std::string& line) const {
+    const int64_t number = reader_.line_number();
+    note(fmt::format("{}:{}: has zero bytes; {}", name_, number, remedy_of_zero_bytes(line, number == 1)));
+  }
+
+  std::string name_;
   LineReader reader_;
-  bool has_zeros_ = false;
+  int descriptor_;
+  bool has_zeros_ = false;      // whether the zeros were reported
   std::exception_ptr failure_;  // what the next call throws
 };
+
+BlockSource blocks_of(std::unique_ptr<ByteReader> bytes, int descriptor, const std::string& name,
+                      const LineRules& rules) {
+  auto lines = std::make_shared<BlockLines>(std::move(bytes), descriptor, name, rules);
+  return [lines](size_t most) { return lines->next_block(most); };
+}
 
 // True if the name `file`, which may be a link to somewhere else, is in the folder or below it.
 bool is_within(const std::string& file, const std::string& folder) {
@@ -73,137 +180,14 @@ bool is_within(const std::string& file, const std::string& folder) {
 
 }  // namespace
 
-// Unpacks gzip members one after the other; what follows them is ignored, as by gzip.
-class LineStream::Gunzip {
- public:
-  Gunzip() {
-    constexpr int kGzipFormat = 16 + MAX_WBITS;
-    if (inflateInit2(&stream_, kGzipFormat) != Z_OK) throw std::runtime_error("zlib cannot be started");
-  }
-  ~Gunzip() { inflateEnd(&stream_); }
-  Gunzip(const Gunzip&) = delete;
-  Gunzip& operator=(const Gunzip&) = delete;
-
-  // Appends what `packed` holds; false where it is damaged.
-  bool unpack(std::string& packed, std::string& to) {
-    stream_.next_in = reinterpret_cast<Bytef*>(packed.data());
-    stream_.avail_in = static_cast<uInt>(packed.size());
-    do {
-      if (is_complete_) {
-        if (stream_.avail_in == 0 || *stream_.next_in != static_cast<Bytef>(kGzipMark[0])) return true;
-        inflateReset(&stream_);
-        is_complete_ = false;
-      }
-      stream_.next_out = block_.data();
-      stream_.avail_out = static_cast<uInt>(block_.size());
-      const int code = inflate(&stream_, Z_NO_FLUSH);
-      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) return false;
-      to.append(reinterpret_cast<const char*>(block_.data()), block_.size() - stream_.avail_out);
-      is_complete_ = code == Z_STREAM_END;
-    } while (stream_.avail_in > 0 || stream_.avail_out == 0);
-    return true;
-  }
-  bool is_complete() const { return is_complete_; }
-
- private:
-  z_stream stream_{};
-  bool is_complete_ = false;
-  std::array<Bytef, 1 << 16> block_{};
-};
-
-LineStream::LineStream(int descriptor, std::string name, const LineRules& rules)
-    : descriptor_(descriptor), name_(std::move(name)), rules_(rules) {}
-
-LineStream::~LineStream() = default;
-
-bool LineStream::more_is_waiting() const {
-  constexpr int kMilliseconds = 10;  // a program that writes to the pipe needs a moment to fill it again
-  pollfd waiting{descriptor_, POLLIN, 0};
-  return poll(&waiting, 1, kMilliseconds) == 1;
-}
-
-// Waits for more bytes; false at the end.
-bool LineStream::fill() {
-  buffer_.erase(0, position_);
-  searched_ -= position_;
-  position_ = 0;
-  const auto fail = [this](const char* reason) {
-    throw BadLine(fmt::format("{}: cannot be read{}: {}", name_, after_line(line_number_), reason));
-  };
-  std::string bytes(kReadBytes, '\0');
-  ssize_t count = -1;
-  do {
-    count = ::read(descriptor_, bytes.data(), bytes.size());
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) fail(std::strerror(errno));
-  bytes.resize(static_cast<size_t>(count));
-  if (!begun_) {
-    bytes.insert(0, std::exchange(buffer_, ""));
-    if (count > 0 && bytes == std::string(1, kGzipMark[0])) {
-      buffer_ = bytes;  // the next byte tells
-      return true;
-    }
-    begun_ = true;
-    if (bytes.compare(0, 2, kGzipMark) == 0) gunzip_ = std::make_unique<Gunzip>();
-  }
-  if (!gunzip_) {
-    buffer_ += bytes;
-  } else if (count == 0 && !gunzip_->is_complete()) {
-    fail("the gzipped text is cut off");
-  } else if (!gunzip_->unpack(bytes, buffer_)) {
-    fail("the gzipped text is damaged");
-  }
-  return count > 0;
-}
-
-// Moves one line from the buffer to `lines`; false where it holds no whole one.
-bool LineStream::take_line(std::vector<std::string>& lines) {
-  if (!begun_) return false;
-  const size_t end = buffer_.find('\n', searched_);
-  searched_ = std::min(end, buffer_.size());
-  if (searched_ - position_ > rules_.max_bytes)
-    throw BadLine(long_line_message(fmt::format("{}:{}", name_, line_number_ + 1), rules_.max_bytes));
-  if (end == std::string::npos && (!ended_ || position_ == buffer_.size())) return false;
-  std::string line = buffer_.substr(position_, end == std::string::npos ? end : end - position_);
-  position_ = searched_ = end == std::string::npos ? buffer_.size() : end + 1;
-  if (++line_number_ == 1) remove_byte_order_mark(line);
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  if (has_zero_bytes(line)) {
-    if (is_utf_16(line))
-      throw BadLine(utf_16_message(fmt::format("{}:{}", name_, line_number_), line, line_number_ == 1));
-    if (!std::exchange(has_zeros_, true)) note_zero_bytes(name_, line_number_, line);
-  }
-  if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
-  if (const size_t bad = find_invalid_utf8(line); bad != std::string::npos)
-    throw BadLine(invalid_utf8_message(fmt::format("{}:{}", name_, line_number_), line, bad, line_number_ == 1));
-  lines.push_back(std::move(line));
-  return true;
-}
-
-std::vector<std::string> LineStream::next_block(size_t most) {
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  std::vector<std::string> lines;
-  try {
-    while (lines.size() < most) {
-      if (take_line(lines)) continue;
-      if (ended_ || (!lines.empty() && !more_is_waiting())) break;
-      ended_ = !fill();
-    }
-  } catch (const BadLine&) {
-    if (lines.empty()) throw;
-    failure_ = std::current_exception();
-  }
-  return lines;
+BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules) {
+  return blocks_of(std::make_unique<ArrivingBytes>(descriptor), descriptor, name, rules);
 }
 
 BlockSource open_input(const std::string& path, const LineRules& rules) {
-  if (is_standard_stream(path)) {
-    if (isatty(STDIN_FILENO) != 0) note("reading lines from the terminal; Ctrl-D on an empty line ends them");
-    auto stream = std::make_shared<LineStream>(STDIN_FILENO, input_name(path), rules);
-    return [stream](size_t most) { return stream->next_block(most); };
-  }
-  auto file = std::make_shared<FileLines>(path, rules);
-  return [file](size_t most) { return file->next_block(most); };
+  if (!is_standard_stream(path)) return blocks_of(std::make_unique<ByteSource>(path), -1, path, rules);
+  if (isatty(STDIN_FILENO) != 0) note("reading lines from the terminal; Ctrl-D on an empty line ends them");
+  return arriving_lines(STDIN_FILENO, input_name(path), rules);
 }
 
 std::string input_name(const std::string& path) {

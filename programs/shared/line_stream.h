@@ -4,10 +4,8 @@
 #include <transmute/common/text_file.h>
 #include <transmute/programs/shared/output.h>
 
-#include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,43 +18,15 @@ class BadLine : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
-/// gets it answered, a file comes in large blocks. Gzipped ones are recognized by their first bytes.
-class LineStream {
- public:
-  /// @param name what messages call it
-  LineStream(int descriptor, std::string name, const LineRules& rules = {});
-  ~LineStream();
-  LineStream(const LineStream&) = delete;
-  LineStream& operator=(const LineStream&) = delete;
-
-  /// At least one line, and what else arrives without a pause of more than 10 ms, up to `most` lines; nothing at the
-  /// end. Lines are as LineReader's. Those before a bad one are handed out first.
-  /// @throws BadLine for a line that is not UTF-8 or too long, or where reading fails.
-  std::vector<std::string> next_block(size_t most);
-
- private:
-  class Gunzip;
-  bool fill();
-  bool more_is_waiting() const;
-  bool take_line(std::vector<std::string>& lines);
-
-  int descriptor_;
-  std::string name_;
-  LineRules rules_;
-  bool begun_ = false;  // and known whether it is gzipped
-  std::unique_ptr<Gunzip> gunzip_;
-  std::string buffer_;
-  size_t position_ = 0;
-  size_t searched_ = 0;  // no line end lies before
-  int64_t line_number_ = 0;
-  bool ended_ = false;
-  bool has_zeros_ = false;      // whether the zeros were reported
-  std::exception_ptr failure_;  // what the next call throws
-};
-
 /// Gives at least one line and at most `most`; none at the end.
 using BlockSource = std::function<std::vector<std::string>(size_t most)>;
+
+/// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
+/// gets it answered, a file comes in large blocks. A block has at least one line, and what else arrives without a pause
+/// of more than 10 ms. A gzipped text is recognized by its first bytes. Lines are as LineReader's; those before a bad
+/// one are handed out first, and the next call then throws BadLine.
+/// @param name what messages call it
+BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules = {});
 
 /// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
 /// before a bad one are handed out first; the next call then throws BadLine. Says on standard error where lines come

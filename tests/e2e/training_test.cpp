@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <transmute/common/json.h>
-#include <transmute/common/text_file.h>
 #include <transmute/tests/e2e/training_run.h>
 #include <unistd.h>
 
@@ -319,7 +318,7 @@ TEST_F(Training, WritesNoMessagesIntoItsFilesWhereStandardStreamsAreClosed) {
        train_command(config_, folder_ / "run", {"training.max_steps=2", "training.log_every=1"}))
     command += "'" + word + "' ";
   ASSERT_EQ(std::system((command + "<&- >&- 2>&-").c_str()), 0);
-  const std::vector<std::string> lines = read_lines(folder_ / "run/metrics.jsonl");
+  const std::vector<std::string> lines = split_lines(read_text(folder_ / "run/metrics.jsonl"));
   EXPECT_GE(lines.size(), 2U);
   for (const std::string& line : lines) EXPECT_TRUE(Json::accept(line)) << line;
 }

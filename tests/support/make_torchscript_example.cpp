@@ -4,10 +4,10 @@
 // (the ids that the native search finds). The model is a small random one, or MODEL on the lines of TEXT.
 
 #include <transmute/common/files.h>
-#include <transmute/common/text_file.h>
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/export/torchscript.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/tests/support/files.h>
 #include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
@@ -78,7 +78,8 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   at::set_num_threads(1);
   if (argc > 5) {
-    make_example(folder, argv[2], read_lines(argv[3]), std::stoll(argv[4]), std::stoull(argv[5]));
+    make_example(folder, argv[2], testing::split_lines(testing::read_text(argv[3])), std::stoll(argv[4]),
+                 std::stoull(argv[5]));
     return 0;
   }
   const Tokenizer tokenizer = testing::tiny_tokenizer();

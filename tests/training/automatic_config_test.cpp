@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/common/text_file.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
@@ -168,7 +167,7 @@ TEST(AutomaticConfig, IsTimedByOneStepWhereTimeIsShort) {
 }
 
 std::vector<std::string> lines_in(const std::string& path) {
-  return read_lines(path);
+  return testing::split_lines(testing::read_text(path));
 }
 
 TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {

@@ -28,7 +28,7 @@ class LinesOfAPipe : public ::testing::Test {
  protected:
   LinesOfAPipe() {
     EXPECT_EQ(pipe(ends_.data()), 0);
-    stream_ = std::make_unique<LineStream>(ends_[0], "pipe");
+    next_block_ = arriving_lines(ends_[0], "pipe");
   }
   ~LinesOfAPipe() override {
     close(ends_[0]);
@@ -43,25 +43,25 @@ class LinesOfAPipe : public ::testing::Test {
   }
 
   std::array<int, 2> ends_{};
-  std::unique_ptr<LineStream> stream_;
+  BlockSource next_block_;
 };
 
 TEST_F(LinesOfAPipe, ComeInOneBlockWithoutWaitingForMore) {
   write("a\nb\r\nhal");
-  EXPECT_THAT(stream_->next_block(10), ElementsAre("a", "b"));
+  EXPECT_THAT(next_block_(10), ElementsAre("a", "b"));
   std::thread later([&] { write("f\nc\nd\n"); });
-  EXPECT_THAT(stream_->next_block(1), ElementsAre("half"));
+  EXPECT_THAT(next_block_(1), ElementsAre("half"));
   later.join();
-  EXPECT_THAT(stream_->next_block(1), ElementsAre("c"));
+  EXPECT_THAT(next_block_(1), ElementsAre("c"));
   end();
-  EXPECT_THAT(stream_->next_block(10), ElementsAre("d"));
-  EXPECT_THAT(stream_->next_block(10), IsEmpty());
+  EXPECT_THAT(next_block_(10), ElementsAre("d"));
+  EXPECT_THAT(next_block_(10), IsEmpty());
 }
 
 TEST_F(LinesOfAPipe, BeforeABadOneAreHandedOutFirst) {
   write("a\n\xff\n");
-  EXPECT_THAT(stream_->next_block(10), ElementsAre("a"));
-  EXPECT_THAT(message_of<BadLine>([&] { stream_->next_block(10); }),
+  EXPECT_THAT(next_block_(10), ElementsAre("a"));
+  EXPECT_THAT(message_of<BadLine>([&] { next_block_(10); }),
               AllOf(HasSubstr("pipe:2: not valid UTF-8"), HasSubstr("iconv")));
 }
 
@@ -108,38 +108,37 @@ TEST_F(LinesOfAPipe, AreUnpackedWhereTheyAreGzipped) {
   write(packed.substr(3));
   end();
   std::exception_ptr failure;
-  EXPECT_THAT(next_full_block([&](size_t most) { return stream_->next_block(most); }, 10, failure),
-              ElementsAre("one", "two", "three"));
+  EXPECT_THAT(next_full_block(next_block_, 10, failure), ElementsAre("one", "two", "three"));
   EXPECT_FALSE(failure);
 }
 
 TEST_F(LinesOfAPipe, AreAFullBlockUpToABadOne) {
   write("a\nb\n\xff\nc\n");
   std::exception_ptr failure;
-  EXPECT_THAT(next_full_block([&](size_t most) { return stream_->next_block(most); }, 10, failure),
-              ElementsAre("a", "b"));
+  EXPECT_THAT(next_full_block(next_block_, 10, failure), ElementsAre("a", "b"));
   EXPECT_THAT(message_of<BadLine>([&] { std::rethrow_exception(failure); }), HasSubstr("pipe:3: not valid UTF-8"));
 }
 
 TEST_F(LinesOfAPipe, MayBeOneByteOfAGzippedText) {
   write("\x1f");
   end();
-  EXPECT_THAT(stream_->next_block(10), ElementsAre("\x1f"));
+  EXPECT_THAT(next_block_(10), ElementsAre("\x1f"));
 }
 
 TEST_F(LinesOfAPipe, AreNotWholeWhereTheGzippedTextIsCutOffOrDamaged) {
   const std::string packed = gzipped("one\ntwo\n");
   write(packed.substr(0, packed.size() - 4));
   end();
-  EXPECT_THAT(stream_->next_block(10), ElementsAre("one", "two"));
-  EXPECT_THAT(message_of<BadLine>([&] { stream_->next_block(10); }), HasSubstr("pipe: cannot be read after line 2"));
+  EXPECT_THAT(next_block_(10), ElementsAre("one", "two"));
+  EXPECT_THAT(message_of<BadLine>([&] { next_block_(10); }), HasSubstr("pipe: cannot be read after line 2"));
   std::array<int, 2> other{};
   ASSERT_EQ(pipe(other.data()), 0);
-  const std::string bytes = packed.substr(0, 10) + std::string(20, '\xff');
+  const std::string bytes = gzipped("zero\n") + packed.substr(0, 10) + std::string(20, '\xff');
   ASSERT_EQ(::write(other[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   ::close(other[1]);
-  LineStream damaged(other[0], "pipe");
-  EXPECT_THAT(message_of<BadLine>([&] { damaged.next_block(10); }), HasSubstr("the gzipped text is damaged"));
+  const BlockSource damaged = arriving_lines(other[0], "pipe");
+  EXPECT_THAT(damaged(10), ElementsAre("zero"));
+  EXPECT_THAT(message_of<BadLine>([&] { damaged(10); }), HasSubstr("the gzipped text is damaged"));
   ::close(other[0]);
 }
 
