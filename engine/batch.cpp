@@ -34,15 +34,11 @@ class Batch : public DecodingBatch {
         workspace_(std::move(workspace)),
         cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
         attention_(attention) {
-    workspace_->clock.start();
     sentences_.resize(sources.size());
     hypotheses_ = static_cast<int64_t>(sources.size());
     if (network_->is_ssru()) workspace_->cells.assign(sources.size() * cells_per_row(), 0);
     if (network_->has_encoder()) encode(sources);
-    workspace_->clock.end(Phase::encoder);
-    if (shortlists.empty()) return;
-    take(shortlists);
-    workspace_->clock.end(Phase::output_product);
+    if (!shortlists.empty()) take(shortlists);
   }
 
   ~Batch() override {
@@ -57,7 +53,6 @@ class Batch : public DecodingBatch {
     Workspace& w = *workspace_;
     const Network& n = *network_;
     const TransformerOptions& o = n.options;
-    w.clock.start();
     positions_ = positions;
     rows_ = static_cast<int64_t>(ids.size());
     rows_per_sentence_ = batch == 0 ? 0 : rows_ / batch;
@@ -79,7 +74,6 @@ class Batch : public DecodingBatch {
     }
     if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
     length_ += positions_;
-    w.clock.end(Phase::decoder_rest);
     columns_ = shortlisted_ ? longest_shortlist() : n.output.outputs();
     with_logits_ = {};
     next.columns = columns_;
@@ -219,7 +213,6 @@ class Batch : public DecodingBatch {
 
   void find_logits(const Part& part) {
     Workspace& w = *workspace_;
-    w.clock.start();
     with_logits_ = part;
     const float* x = w.states.data() + first_row(part) * network_->options.d_model;
     const int64_t rows = end_row(part) - first_row(part);
@@ -228,7 +221,6 @@ class Batch : public DecodingBatch {
     } else {
       network_->output.apply(x, rows, w.logits.at_least(rows * columns_), {}, w.scratch);
     }
-    w.clock.end(Phase::output_product);
   }
 
   // Each sentence's own logits, side by side. x: [rows,D]; to: [rows,L].
@@ -292,41 +284,30 @@ class Batch : public DecodingBatch {
     float* context = w.context.at_least(rows * n.values_width());
 
     const float* input = n.sublayer_input(layer.self_norm, x, rows, w);
-    w.clock.end(Phase::decoder_rest);
     if (n.is_ssru()) {
       layer.ssru.apply(input, rows, projected, {}, w.scratch);
-      w.clock.end(Phase::decoder_products);
       n.scale_residual(layer.self_norm, x, rows);
       recur_from_past(index, part, projected, x);
     } else {
       layer.query_key_value.apply(input, rows, projected, {}, w.scratch);
-      w.clock.end(Phase::decoder_products);
       attend_to_past(index, part, projected, context);
-      w.clock.end(Phase::decoder_attention);
       n.scale_residual(layer.self_norm, x, rows);
       layer.self_output.apply(context, rows, x, {x, false}, w.scratch);
-      w.clock.end(Phase::decoder_products);
     }
     n.end_sublayer(layer.self_norm, x, rows);
 
     if (n.has_encoder()) {
       input = n.sublayer_input(layer.cross.norm, x, rows, w);
-      w.clock.end(Phase::decoder_rest);
       layer.cross.query.apply(input, rows, projected, {}, w.scratch);
-      w.clock.end(Phase::decoder_products);
       attend_to_source(index, part, projected, context, attention);
-      w.clock.end(Phase::decoder_attention);
       n.scale_residual(layer.cross.norm, x, rows);
       layer.cross.output.apply(context, rows, x, {x, false}, w.scratch);
-      w.clock.end(Phase::decoder_products);
       n.end_sublayer(layer.cross.norm, x, rows);
     }
 
     const Norm& norm = layer.feed_forward.norm;
     input = n.sublayer_input(norm, x, rows, w);
-    w.clock.end(Phase::decoder_rest);
     n.feed_forward(layer.feed_forward, input, x, rows, w);
-    w.clock.end(Phase::decoder_products);
     n.end_sublayer(norm, x, rows);
   }
 

@@ -40,15 +40,5 @@ std::vector<std::vector<float>> InferenceModel::encode(const std::vector<Ids>& s
   return inference::encode_states(*network_, *workspaces_->take(), sources);
 }
 
-InferenceModel::Phases InferenceModel::phases() const {
-  Phases phases;
-  phases.encoder = workspaces_->seconds(inference::Phase::encoder);
-  phases.decoder_products = workspaces_->seconds(inference::Phase::decoder_products);
-  phases.decoder_attention = workspaces_->seconds(inference::Phase::decoder_attention);
-  phases.decoder_rest = workspaces_->seconds(inference::Phase::decoder_rest);
-  phases.output_product = workspaces_->seconds(inference::Phase::output_product);
-  return phases;
-}
-
 }  // namespace v0
 }  // namespace transmute

@@ -50,16 +50,6 @@ class InferenceModel : public NetworkModel {
 
   std::vector<std::vector<float>> encode(const std::vector<Ids>& sources) const override;
 
-  /// Seconds spent so far, all threads together; for benchmarks.
-  struct Phases {
-    double encoder = 0;
-    double decoder_products = 0;
-    double decoder_attention = 0;
-    double decoder_rest = 0;  ///< embedding, LayerNorm, caches
-    double output_product = 0;
-  };
-  Phases phases() const;
-
  private:
   std::shared_ptr<const inference::Network> network_;
   std::shared_ptr<inference::Workspaces> workspaces_;

@@ -5,9 +5,6 @@
 #include <transmute/kernels/cpu/attention_kernels.h>
 #include <transmute/kernels/cpu/packed_linear.h>
 
-#include <atomic>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -17,26 +14,6 @@
 namespace transmute {
 inline namespace v0 {
 namespace inference {
-
-/// The kinds of work in a batch, whose time is measured.
-enum class Phase { encoder, decoder_products, decoder_attention, decoder_rest, output_product, count };
-
-/// Measures a batch's time by phase: each call attributes the time since the last call to the phase that it names.
-class PhaseClock {
- public:
-  void start() { last_ = std::chrono::steady_clock::now(); }
-  void end(Phase phase) {
-    const auto now = std::chrono::steady_clock::now();
-    nanoseconds_[static_cast<size_t>(phase)].fetch_add(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(now - last_).count(), std::memory_order_relaxed);
-    last_ = now;
-  }
-  double seconds(Phase phase) const { return static_cast<double>(nanoseconds_[static_cast<size_t>(phase)]) * 1e-9; }
-
- private:
-  std::chrono::steady_clock::time_point last_;
-  std::atomic<int64_t> nanoseconds_[static_cast<size_t>(Phase::count)] = {};
-};
 
 /// Keys and values of a batch, in such numbers.
 template <class Number>
@@ -64,7 +41,6 @@ struct Workspace {
   std::vector<float> cells, next_cells;           // states of SSRUs: [rows][layers][D]
   std::vector<PackedLinear> shortlisted_outputs;  // by group of sentences
   std::tuple<CacheMemory<float>, CacheMemory<uint16_t>> caches;
-  PhaseClock clock;
 };
 
 /// The workspaces of a model: as many as there were batches at once.
@@ -81,12 +57,6 @@ class Workspaces : public std::enable_shared_from_this<Workspaces> {
     Workspace* workspace = idle_.back();
     idle_.pop_back();
     return {workspace, [self = shared_from_this()](Workspace* used) { self->give_back(used); }};
-  }
-  double seconds(Phase phase) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    double sum = 0;
-    for (const auto& workspace : all_) sum += workspace->clock.seconds(phase);
-    return sum;
   }
 
  private:
