@@ -133,22 +133,14 @@ void WorkerCrew::for_each_chunk(size_t count, size_t grain, const std::function<
   });
 }
 
-ThreadPool::ThreadPool(int size, std::function<void()> start_thread)
-    : state_(std::make_unique<State>()), process_(::getpid()) {
+ThreadPool::ThreadPool(int size) : state_(std::make_unique<State>()), process_(::getpid()) {
   if (size < 1) throw std::invalid_argument("a thread pool needs at least one thread");
   try {
-    start(size, start_thread);
+    start_threads(state_->threads, size, [this](int) { serve(); });
   } catch (...) {
     stop();
     throw;
   }
-}
-
-void ThreadPool::start(int size, const std::function<void()>& start_thread) {
-  start_threads(state_->threads, size, [this, &start_thread](int) { serve(start_thread); });
-  std::unique_lock<std::mutex> lock(state_->mutex);
-  state_->thread_started.wait(lock, [&] { return state_->started == state_->threads.size(); });
-  if (state_->start_error) std::rethrow_exception(state_->start_error);
 }
 
 ThreadPool::~ThreadPool() {
@@ -168,18 +160,9 @@ void ThreadPool::stop() {
   for (auto& thread : state_->threads) thread.join();
 }
 
-void ThreadPool::serve(const std::function<void()>& start_thread) {
-  std::exception_ptr start_error;
-  try {
-    if (start_thread) start_thread();
-  } catch (...) {
-    start_error = std::current_exception();
-  }
+void ThreadPool::serve() {
   auto& waiting = state_->waiting;
   std::unique_lock<std::mutex> lock(state_->mutex);
-  if (start_error) state_->start_error = start_error;
-  ++state_->started;
-  state_->thread_started.notify_one();
   while (true) {
     state_->wake.wait(lock, [&] { return state_->stop || !waiting.empty(); });
     if (state_->stop) return;

@@ -76,9 +76,8 @@ class TRANSMUTE_API WorkerCrew {
 /// the waiting calls in turn, so that a short call does not wait for a long one to end.
 class TRANSMUTE_API ThreadPool {
  public:
-  /// @param start_thread called once on each thread before its first task (thread settings).
-  /// @throws std::runtime_error where the system cannot start that many threads; what start_thread throws.
-  explicit ThreadPool(int size, std::function<void()> start_thread = {});
+  /// @throws std::runtime_error where the system cannot start that many threads.
+  explicit ThreadPool(int size);
   /// No call may be in progress.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -113,13 +112,9 @@ class TRANSMUTE_API ThreadPool {
     std::mutex mutex;
     std::condition_variable wake;
     std::list<Call*> waiting;  // calls with tasks not started; the front is served next
-    std::condition_variable thread_started;
-    size_t started = 0;  // threads whose start_thread has ended
-    std::exception_ptr start_error;
     bool stop = false;
   };
-  void start(int size, const std::function<void()>& start_thread);
-  void serve(const std::function<void()>& start_thread);
+  void serve();
   void stop();
 
   std::unique_ptr<State> state_;

@@ -129,19 +129,18 @@ TEST(ThreadPool, NeedsAThread) {
 }
 
 TEST(ThreadPool, DoesEachTaskOnceOnThreadsOfItsOwn) {
-  std::atomic<int> started{0};
-  ThreadPool pool(3, [&] { ++started; });
+  ThreadPool pool(3);
   std::vector<std::atomic<int>> done(1000);
-  std::atomic<bool> on_caller{false};
-  const auto caller = std::this_thread::get_id();
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
   pool.for_each(done.size(), [&](size_t task) {
     ++done[task];
-    if (std::this_thread::get_id() == caller) on_caller = true;
+    const std::lock_guard<std::mutex> lock(mutex);
+    threads.insert(std::this_thread::get_id());
   });
   for (const auto& count : done) ASSERT_EQ(count, 1);
-  EXPECT_FALSE(on_caller);
-  EXPECT_LE(started, 3);
-  EXPECT_GE(started, 1);
+  EXPECT_EQ(threads.count(std::this_thread::get_id()), 0U);
+  EXPECT_LE(threads.size(), 3U);
   pool.for_each(0, [](size_t) { FAIL() << "there is no task"; });
 }
 
@@ -245,7 +244,6 @@ void make_more_threads_than_fit() {
 
 TEST(ThreadsThatCannotBeStarted, TellWhatWentWrongOnThem) {
   const auto fail = [] { throw std::runtime_error("no such setting"); };
-  EXPECT_THROW(ThreadPool(3, fail), std::runtime_error);
   EXPECT_THROW(WorkerCrew(3, fail), std::runtime_error);
 }
 

@@ -229,7 +229,7 @@ double log_probability_by_modules(Transformer transformer, const Ids& source, Id
 }
 
 TEST_F(Engine, ScoresGivenTranslationsAsThePlainModulesDo) {
-  ThreadPool pool(2, run_operations_on_this_thread_only);
+  ThreadPool pool(2);
   const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
   std::vector<std::string> sources = tiny_english(), targets = testing::tiny_german();
   std::rotate(targets.begin(), targets.begin() + 7, targets.end());
@@ -306,6 +306,19 @@ TEST_F(Engine, HasConfidenceIfTheModelIsCalibrated) {
     }
     EXPECT_NEAR(of_words, all, 1e-6) << "every token is in one word";
     EXPECT_LE(end_before, best.text.size());
+  }
+  // A protected span may be put beside a mark within a word.
+  TranslationOptions with_marks = few_tokens();
+  with_marks.target_prefixes = {"das.rote.Haus.ist.nah"};
+  const std::string& text = texts[0];
+  for (size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1)) {
+    const std::string with_span = text.substr(0, at) + " 😀" + text.substr(at);
+    const Hypothesis best = engine.translate({with_span}, with_marks).at(0).hypotheses.at(0);
+    for (const auto& [place, confidence] : best.words) {
+      const std::string word = best.text.substr(place.first, place.second - place.first);
+      EXPECT_FALSE(word.empty());
+      EXPECT_EQ(word.find(' '), std::string::npos) << word;
+    }
   }
   const Hypothesis both = engine.translate({texts[0] + "  " + texts[1]}, options).at(0).hypotheses.at(0);
   const Hypothesis &first = apart[0].hypotheses[0], &second = apart[1].hypotheses[0];

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <transmute/common/threads.h>
-#include <transmute/libtorch/threading.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/tests/support/translation_engine.h>
@@ -18,7 +17,7 @@ class Engine : public ::testing::Test {
  protected:
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
                                      int threads = 1, const TranslationHooks& hooks = {}) {
-    ThreadPool pool(threads, run_operations_on_this_thread_only);
+    ThreadPool pool(threads);
     const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
     return engine_of(transformer, tokenizer, parallel_for).translate(texts, options, hooks);
   }

@@ -172,7 +172,7 @@ TEST(EngineWithBytes, WritesNoLineEnds) {
   std::vector<std::string> names;
   for (const int64_t id : breaks) names.push_back(tokenizer.target().piece(id));
   EXPECT_THAT(names, ElementsAre("<0x00>", "<0x0A>", "<0x0D>"));
-  ThreadPool pool(1, run_operations_on_this_thread_only);
+  ThreadPool pool(1);
   SearchOptions sampling;
   sampling.num_hypotheses = 100;
   sampling.sampling.emplace().temperature = 100;
@@ -210,7 +210,7 @@ TEST_F(Engine, RefusesToAlignOrScoreWhatTakesTheSquareOfItsLength) {
                 translate({"the", text + "<b>house</b>"}, tags);
               }),
               AllOf(HasSubstr("text 2: "), HasSubstr("an alignment takes at most 8192")));
-  ThreadPool pool(1, run_operations_on_this_thread_only);
+  ThreadPool pool(1);
   const TranslationEngine engine = testing::engine_of(transformer, tokenizer, pool.parallel_for());
   EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.score({"the"}, {text}, options); }),
               HasSubstr("scoring takes at most 8192"));
