@@ -73,6 +73,15 @@ bool parse_bool(const YAML::Node& node) {
   throw BadValue(fmt::format("needs true or false, not '{}'", text));
 }
 
+// The items of a list, or the only one.
+template <class Item, class ParseItem>
+std::vector<Item> list_of(const YAML::Node& node, const ParseItem& parse) {
+  if (!node.IsSequence()) return {parse(node)};
+  std::vector<Item> items;
+  for (const auto& item : node) items.push_back(parse(item));
+  return items;
+}
+
 std::string in_quotes(const std::string& text) {
   YAML::Emitter emitter;
   emitter << YAML::DoubleQuoted << text;
@@ -208,13 +217,7 @@ void ConfigSchema::add(const std::string& key, std::vector<std::string>* value, 
   add_field(
       key, description,
       [=](const YAML::Node& node) {
-        std::vector<std::string> items;
-        if (node.IsSequence()) {
-          for (const auto& item : node) items.push_back(scalar_of(item, "a list of texts"));
-        } else {
-          items.push_back(scalar_of(node, "a list of texts"));
-        }
-        *value = items;
+        *value = list_of<std::string>(node, [](const YAML::Node& item) { return scalar_of(item, "a list of texts"); });
       },
       [=] {
         std::vector<std::string> items;
@@ -227,13 +230,8 @@ void ConfigSchema::add(const std::string& key, std::vector<double>* value, const
   add_field(
       key, description,
       [=](const YAML::Node& node) {
-        std::vector<double> items;
-        if (node.IsSequence()) {
-          for (const auto& item : node) items.push_back(parse_number<double>(item, "a list of numbers", {}));
-        } else {
-          items.push_back(parse_number<double>(node, "a list of numbers", {}));
-        }
-        *value = items;
+        *value = list_of<double>(
+            node, [](const YAML::Node& item) { return parse_number<double>(item, "a list of numbers", {}); });
       },
       [=] { return fmt::format("[{}]", fmt::join(*value, ", ")); });
 }

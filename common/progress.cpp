@@ -36,6 +36,10 @@ ProgressLine::~ProgressLine() {
   clear();
 }
 
+bool ProgressLine::is_due() const {
+  return visible_ && std::chrono::steady_clock::now() - drawn_at_ >= std::chrono::milliseconds(100);
+}
+
 void ProgressLine::show(double done, const std::string& text) {
   if (!visible_) return;
   // The last column stays free: a terminal that wraps would leave the rest behind. The text goes before the bar.
@@ -46,6 +50,7 @@ void ProgressLine::show(double done, const std::string& text) {
   line.resize(std::min(line.size(), static_cast<size_t>(columns)));
   draw(line);
   drawn_ = true;
+  drawn_at_ = std::chrono::steady_clock::now();
 }
 
 void ProgressLine::clear() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -19,6 +20,9 @@ class ProgressLine {
   /// True if there is a terminal to draw on.
   bool visible() const { return visible_; }
 
+  /// True if there is a terminal and the last drawing is at least 0.1 s ago: more often nobody can read it.
+  bool is_due() const;
+
   /// Draws `text` after a bar of `done` (0 to 1; no bar where that is negative, as unknown), cut to the terminal's
   /// width.
   void show(double done, const std::string& text);
@@ -29,6 +33,7 @@ class ProgressLine {
  private:
   bool visible_;
   bool drawn_ = false;
+  std::chrono::steady_clock::time_point drawn_at_{};
 };
 
 /// 75 -> "1:15", 4000 -> "1:06:40".

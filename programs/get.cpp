@@ -2,14 +2,12 @@
 // get: downloads a model. See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/fmt/ranges.h>
 #include <transmute/common/progress.h>
 #include <transmute/downloads/default_models.h>
 #include <transmute/downloads/hub.h>
 #include <transmute/downloads/model_download.h>
 #include <transmute/programs/shared/program.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -32,10 +30,8 @@ int list_defaults() {
 
 // Draws the state of the download now and then.
 transmute::Downloader::Progress shown_on(transmute::ProgressLine& line) {
-  return [&line, last = std::chrono::steady_clock::time_point()](uint64_t done, std::optional<uint64_t> all) mutable {
-    const auto now = std::chrono::steady_clock::now();
-    if (!line.visible() || now - last < std::chrono::milliseconds(200)) return;
-    last = now;
+  return [&line](uint64_t done, std::optional<uint64_t> all) {
+    if (!line.is_due()) return;
     line.show(all && *all > 0 ? static_cast<double>(done) / static_cast<double>(*all) : -1, transmute::size_text(done));
   };
 }

@@ -156,10 +156,8 @@ class PairOutput {
 
 // Draws the state of the preparation now and then.
 transmute::Preparation::Progress shown_on(transmute::ProgressLine& line) {
-  return [&line, last = std::chrono::steady_clock::time_point()](int64_t done, int64_t all) mutable {
-    const auto now = std::chrono::steady_clock::now();
-    if (!line.visible() || now - last < std::chrono::milliseconds(200)) return;
-    last = now;
+  return [&line](int64_t done, int64_t all) {
+    if (!line.is_due()) return;
     const std::string pairs = transmute::counted(done, "pair");
     if (all > 0)
       line.show(static_cast<double>(done) / static_cast<double>(all), pairs);

@@ -25,7 +25,6 @@ class LineProgress {
   int64_t before_;
   int64_t lines_ = 0;  // lines of the input, where that is known
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point drawn_{};
 };
 
 }  // namespace transmute

@@ -64,6 +64,7 @@ TEST(ProgressLine, IsSilentWhereThereIsNoTerminal) {
   with_standard_error(file, [] {
     ProgressLine line;
     EXPECT_FALSE(line.visible());
+    EXPECT_FALSE(line.is_due());
     line.show(0.5, "half");
     line.clear();
   });
@@ -83,6 +84,7 @@ TEST(ProgressLine, DrawsABarNoWiderThanTheTerminal) {
   with_standard_error(inner, [] {
     ProgressLine line;
     EXPECT_TRUE(line.visible());
+    EXPECT_TRUE(line.is_due());
     line.show(0.5, "half done");
     line.show(0.5, std::string(26, 'y'));
     line.show(7.0, std::string(100, 'x'));
