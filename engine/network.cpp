@@ -153,11 +153,9 @@ void Positions::check(int64_t position) const {
 
 void Positions::add(int64_t position, const float* x, float scale, float* y) const {
   check(position);
-  if (position < table_.size(0)) return add(table_.floats() + position * d_model_, x, scale, y);
-  add(sinusoids_at(position, 1, d_model_, sinusoids_).data(), x, scale, y);
-}
-
-void Positions::add(const float* vector, const float* x, float scale, float* y) const {
+  std::vector<float> beyond_table;
+  if (position >= table_.size(0)) beyond_table = sinusoids_at(position, 1, d_model_, sinusoids_);
+  const float* vector = beyond_table.empty() ? table_.floats() + position * d_model_ : beyond_table.data();
   for (int64_t i = 0; i < d_model_; ++i) y[i] = vector[i] + scale * x[i];
 }
 

@@ -13,7 +13,6 @@
 #include <transmute/network/weights.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace transmute {
@@ -66,8 +65,6 @@ class Positions {
   void add(int64_t position, const float* x, float scale, float* y) const;
 
  private:
-  void add(const float* vector, const float* x, float scale, float* y) const;
-
   int64_t d_model_ = 0;
   bool is_learned_ = false;
   Sinusoids sinusoids_;

@@ -5,7 +5,6 @@
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/shared/bad_text.h>
-#include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/stream_flags.h>
 #include <transmute/programs/shared/translator_flags.h>

@@ -3,7 +3,6 @@
 
 #include <transmute/formats/model_store.h>
 #include <transmute/formats/text_profile.h>
-#include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
 #include <transmute/programs/shared/program.h>

@@ -110,7 +110,7 @@ class EnsembleBatch : public DecodingBatch {
     std::vector<ModelRow> models;
     for (const NextToken& next : all) {
       const LogitsRow logits{next.logits(row), count};
-      const double normalizer = finder_.log_normalizer(logits);
+      const double normalizer = finder_.log_sum_exp(logits);
       models.push_back({logits.values, std::isinf(normalizer) ? 0.0F : static_cast<float>(normalizer)});
     }
     const bool has_avx2 = kernels::active_simd() >= Simd::avx2;

@@ -11,12 +11,8 @@ namespace search {
 
 namespace {
 
-bool has_any(const Ids& ids, const Ids& excluded) {
-  return std::find_first_of(ids.begin(), ids.end(), excluded.begin(), excluded.end()) != ids.end();
-}
-
 void refuse_excluded(const Ids& required, const Ids& excluded) {
-  if (has_any(required, excluded))
+  if (std::find_first_of(required.begin(), required.end(), excluded.begin(), excluded.end()) != required.end())
     throw std::invalid_argument("what a text must begin with or contain has a line end or a zero byte; leave it out");
 }
 

@@ -66,13 +66,11 @@ class CandidateFinder {
   double log_probability(const LogitsRow& logits, int64_t token);
 
   /// log Σ e^logit, which turns logits into log-probabilities; minus infinity if no token has a probability.
-  double log_normalizer(const LogitsRow& logits) { return log_sum_exp(logits); }
+  double log_sum_exp(const LogitsRow& logits);
 
  private:
-  double log_sum_exp(const LogitsRow& logits);  // fills chunk_tops_ too
-
   kernels::Simd simd_;
-  AlignedBuffer<float> chunk_tops_;
+  AlignedBuffer<float> chunk_tops_;  // filled by log_sum_exp
 };
 
 }  // namespace v0

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/text_encoder.h>
 
-#include <spdlog/fmt/fmt.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
@@ -12,6 +11,7 @@
 #include <transmute/text/source_parts.h>
 #include <transmute/text/split_ids.h>
 #include <transmute/translation/call_hooks.h>
+#include <transmute/translation/open_models.h>
 
 #include <algorithm>
 #include <utility>

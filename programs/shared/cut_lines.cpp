@@ -7,6 +7,7 @@
 #include <transmute/programs/shared/program.h>
 #include <transmute/text/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace transmute {
@@ -53,10 +54,9 @@ void UnknownText::add(const Translation& translation) {
   if (translation.unknown.empty()) return;
   ++count_;
   for (const std::string& text : translation.unknown) {
-    if (known_examples_.count(text) > 0) continue;
+    if (std::find(examples_.begin(), examples_.end(), text) != examples_.end()) continue;
     has_more_ = examples_.size() == kMostExamples;
     if (has_more_) return;
-    known_examples_.insert(text);
     examples_.push_back(text);
   }
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -62,7 +61,6 @@ class UnknownText {
 
  private:
   int64_t count_ = 0;
-  std::set<std::string> known_examples_;
   std::vector<std::string> examples_;
   bool has_more_ = false;
 };

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/shared/line_stream.h>
-#include <transmute/programs/shared/program.h>
 #include <transmute/text/glossary.h>
 
 #include <stdexcept>

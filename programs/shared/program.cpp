@@ -9,7 +9,6 @@
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/programs/shared/help.h>
 #include <transmute/programs/shared/output.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/shared/flag_values.h>
-#include <transmute/programs/shared/output.h>
 #include <transmute/programs/shared/stream_flags.h>
 
 namespace transmute {
