@@ -14,8 +14,8 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
-#include <initializer_list>
 #include <memory>
+#include <mutex>
 
 namespace transmute {
 inline namespace v0 {
@@ -325,29 +325,34 @@ bool has_number(const Letters& letters, const icu::UnicodeString& number) {
   return false;
 }
 
+// Spells numbers out in a language.
 struct Speller {
-  std::unique_ptr<icu::RuleBasedNumberFormat> format;
-  bool inflects;  // there are more forms than ICU knows, which differ in their last letters
+  const char* language;
+  bool inflects = false;  // there are more forms than ICU knows, which differ in their last letters
+  std::unique_ptr<icu::RuleBasedNumberFormat> format{};  // made when it is needed, as it takes 0.5 MB
+  std::mutex mutex{};  // of the format: ICU does not promise that threads may share one
 };
 
-const std::vector<Speller>& spellers() {
-  thread_local const std::vector<Speller> kSpellers = [] {
-    std::vector<Speller> made;
-    const auto add = [&](std::initializer_list<const char*> languages, bool inflect) {
-      for (const char* language : languages) {
-        UErrorCode error = U_ZERO_ERROR;
-        auto format = std::make_unique<icu::RuleBasedNumberFormat>(icu::URBNF_SPELLOUT, icu::Locale(language), error);
-        if (U_SUCCESS(error)) made.push_back({std::move(format), inflect});
-      }
-    };
-    // Lithuanian is left out: its word for 2 is the German "du".
-    add({"en", "de", "fr", "fr_BE", "fr_CH", "es", "it", "pt", "nl", "sv", "da", "tr", "zh", "ja", "ko", "ar", "hi",
-         "bg", "ca", "et", "fa",    "he",    "hr", "hy", "id", "is", "ka", "mk", "nb", "sk", "sl", "sr", "vi"},
-        false);
-    add({"pl", "cs", "ru", "uk", "ro", "hu", "fi", "el", "lv"}, true);
-    return made;
-  }();
-  return kSpellers;
+std::array<Speller, 42>& spellers() {
+  // Lithuanian is left out: its word for 2 is the German "du".
+  static std::array<Speller, 42> all{
+      {{"en"},       {"de"},       {"fr"},       {"fr_BE"},    {"fr_CH"},    {"es"},       {"it"},
+       {"pt"},       {"nl"},       {"sv"},       {"da"},       {"tr"},       {"zh"},       {"ja"},
+       {"ko"},       {"ar"},       {"hi"},       {"bg"},       {"ca"},       {"et"},       {"fa"},
+       {"he"},       {"hr"},       {"hy"},       {"id"},       {"is"},       {"ka"},       {"mk"},
+       {"nb"},       {"sk"},       {"sl"},       {"sr"},       {"vi"},       {"pl", true}, {"cs", true},
+       {"ru", true}, {"uk", true}, {"ro", true}, {"hu", true}, {"fi", true}, {"el", true}, {"lv", true}}};
+  return all;
+}
+
+// Null if ICU lacks the language.
+const icu::RuleBasedNumberFormat* format_of(Speller& speller) {
+  UErrorCode error = U_ZERO_ERROR;
+  if (!speller.format)
+    speller.format =
+        std::make_unique<icu::RuleBasedNumberFormat>(icu::URBNF_SPELLOUT, icu::Locale(speller.language), error);
+  if (U_FAILURE(error)) speller.format.reset();
+  return speller.format.get();
 }
 
 icu::UnicodeString spelled(const icu::RuleBasedNumberFormat& format, int32_t rule_set, int64_t value) {
@@ -388,16 +393,19 @@ bool has_other_word(int64_t value, const Letters& letters) {
 
 bool is_spelled_out(int64_t value, const Letters& letters) {
   if (has_other_word(value, letters)) return true;
-  for (const auto& [format, inflects] : spellers())
-    for (int32_t set = 0; set < format->getNumberOfRuleSetNames(); ++set) {
+  for (Speller& speller : spellers()) {
+    const std::lock_guard<std::mutex> lock(speller.mutex);
+    const icu::RuleBasedNumberFormat* const format = format_of(speller);
+    for (int32_t set = 0; format != nullptr && set < format->getNumberOfRuleSetNames(); ++set) {
       icu::UnicodeString number = spelled(*format, set, value);
       if (number.isEmpty()) continue;
-      if (has_number(letters, number) || (inflects && has_inflected(letters, number))) return true;
+      if (has_number(letters, number) || (speller.inflects && has_inflected(letters, number))) return true;
       const icu::UnicodeString one = value < 100 ? icu::UnicodeString() : spelled(*format, set, 1);
       if (one.isEmpty() || !number.startsWith(one) || number == one) continue;
       number.remove(0, one.length());  // "a hundred" and "hundert" lack it
       if (has_number(letters, number)) return true;
     }
+  }
   return false;
 }
 

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/tests/support/sanitizers.h>
 #include <transmute/text/checks/numbers.h>
+#include <unistd.h>
 
+#include <cstdint>
+#include <fstream>
+#include <future>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -160,6 +166,33 @@ TEST(Numbers, OfAnyLengthAreRead) {
   const std::string digits(100'000, '7');
   EXPECT_EQ(faults(digits, digits), Faults{});
   EXPECT_EQ(compare_numbers(digits, "x").size(), 1U);
+}
+
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+// The words of all languages take more than 10 MB.
+TEST(Numbers, AreComparedByManyThreadsInTheMemoryOfOne) {
+  if (testing::kHasSanitizer) GTEST_SKIP() << "a sanitizer's heap keeps what is freed";
+  EXPECT_EQ(faults("chapter 100", "Kapitel"), Faults{"100>"});
+  const int64_t before = resident_bytes();
+  std::promise<void> measured;
+  const std::shared_future<void> end = measured.get_future().share();
+  std::vector<std::promise<Faults>> found(8);
+  std::vector<std::thread> threads;
+  for (auto& of_thread : found)
+    threads.emplace_back([&] {
+      of_thread.set_value(faults("chapter 100", "Kapitel"));
+      end.wait();
+    });
+  for (auto& of_thread : found) EXPECT_EQ(of_thread.get_future().get(), Faults{"100>"});
+  EXPECT_LT(resident_bytes() - before, int64_t{30} << 20);
+  measured.set_value();
+  for (auto& thread : threads) thread.join();
 }
 
 }  // namespace
