@@ -294,12 +294,9 @@ std::vector<ByteSpan> SubwordModel::spans_of_pieces(const std::vector<std::strin
   const auto decoded = processor_->DecodePiecesAsImmutableProto(known);
   std::string surfaces;  // its text, unless the model has rules to denormalize it
   for (const auto& piece : decoded.pieces()) surfaces += piece.surface();
-  std::string changed;
-  if (truecases_) {  // the text begins with a capital that its pieces lack
-    surfaces = without_capitals(std::move(surfaces));
-    text = changed = without_capitals(std::string(text));
-  }
-  const auto places = places_in(text, surfaces, has_table_ ? kNotSplitInto : "");
+  // The text may begin with a capital that its pieces lack.
+  const auto places = places_in(without_capitals(std::string(text)), without_capitals(std::move(surfaces)),
+                                has_table_ ? kNotSplitInto : "");
   std::vector<ByteSpan> spans;
   size_t begin = 0;
   for (const auto& piece : decoded.pieces()) {

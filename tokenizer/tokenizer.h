@@ -59,8 +59,9 @@ class TRANSMUTE_API SubwordModel {
   Ids encode_within(std::string_view text) const;
   /// The ids of encode(text), their pieces and the bytes that each covers.
   SegmentedText segment(std::string_view text) const;
-  /// For a text and the pieces that decode to it: the bytes that each piece covers. Spaces that only the text has, such
-  /// as those between the parts of a long text, belong to no piece; a piece's space that the text lacks covers nothing.
+  /// For a text and the pieces that decode to it, apart from its capitals: the bytes that each piece covers. Spaces
+  /// that only the text has, such as those between the parts of a long text, belong to no piece; a piece's space that
+  /// the text lacks covers nothing.
   std::vector<ByteSpan> spans_of_pieces(const std::vector<std::string>& pieces, std::string_view text) const;
   /// The text of the ids. Reserved ids other than unknown are skipped.
   std::string decode(const Ids& ids) const;

@@ -94,6 +94,9 @@ TEST(Truecase, LeavesTokensTheirPlaces) {
   EXPECT_EQ(found.spans, expected.spans);
   EXPECT_EQ(target.spans_of_pieces(found.pieces, written), target.spans_of_pieces(expected.pieces, lower));
   EXPECT_EQ(target.spans_of_pieces(found.pieces, written).back().second, written.size());
+  const Tokenizer other = tiny_tokenizer();  // a term that comes first gets a capital from any model
+  const SegmentedText term = other.target().segment(lower);
+  EXPECT_EQ(other.target().spans_of_pieces(term.pieces, written), term.spans);
 }
 
 TEST(Truecase, BelongsToTheModelFile) {
