@@ -26,7 +26,8 @@ option(TRANSMUTE_PLAIN_SENTENCEPIECE "Link the installed SentencePiece as it is:
 # nothing else in the file changes.
 # Every SentencePiece has an object FLAGS_minloglevel, and LibTorch 2.x without glog an int of that name: where the
 # int's place is taken for the object's, the object overwrites what lies behind it. The copy's is FLAGS_minmNglevel.
-# <result> becomes an imported target, or <library> itself where no copy is needed.
+# <result> becomes an imported target, or <library> itself where no copy is needed. Within find_package the target is
+# the copy that was installed with transmute, if there is one.
 function(transmute_private_copy library result)
   set(${result} "${library}" PARENT_SCOPE)
   if(TRANSMUTE_PLAIN_SENTENCEPIECE OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT library MATCHES "\\.so")
@@ -52,7 +53,10 @@ function(transmute_private_copy library result)
   string(REPLACE libsentencepiece libtransmute_spm soname "${soname}")
   set(folder "${CMAKE_BINARY_DIR}/third_party")
   set(copy "${folder}/${soname}")
-  if("${original}" IS_NEWER_THAN "${copy}" OR "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" IS_NEWER_THAN "${copy}")
+  get_filename_component(installed "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../../${soname}" ABSOLUTE)
+  if(CMAKE_FIND_PACKAGE_NAME AND soname AND EXISTS "${installed}")
+    set(copy "${installed}")
+  elseif("${original}" IS_NEWER_THAN "${copy}" OR "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" IS_NEWER_THAN "${copy}")
     file(MAKE_DIRECTORY "${folder}")
     execute_process(
       COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C sed ${changes}

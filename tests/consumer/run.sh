@@ -53,8 +53,9 @@ if grep -E 'kernels|autograd|engine|reporting' "$work/project/all_headers.cpp"; 
 cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
   >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
 cmake --build "$work/build" >"$work/build.log" 2>&1 || fail "$(cat "$work/build.log")"
-for program in thread_pool static_thread_pool; do
-  "$work/build/$program" "$model" 4 <"$work/lines.en" | cmp - "$work/lines.de" || fail "$program: other translations"
+cmake --install "$work/build" --prefix "$work/application" >"$work/install.log" || fail "$(cat "$work/install.log")"
+for program in build/thread_pool build/static_thread_pool application/bin/static_thread_pool; do
+  "$work/$program" "$model" 4 <"$work/lines.en" | cmp - "$work/lines.de" || fail "$program: other translations"
 done
 "$work/build/modules" "$model" "$(head -n 1 "$work/lines.en")" || fail "modules"
 "$work/build/train" "$work/tiny.yaml" "$work/own" "$(head -n 1 "$work/lines.en")" >/dev/null 2>"$work/train.log" ||
