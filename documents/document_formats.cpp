@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
@@ -41,6 +42,18 @@ std::unique_ptr<DocumentParts> open_whole(const std::string& name, std::string c
                                           const DocumentFileOptions& options) {
   const size_t bytes = content.size();
   return std::make_unique<WholeDocument>(open_file(name, std::move(content), options), bytes);
+}
+
+// @throws std::runtime_error naming the line that has a zero byte or is not UTF-8.
+void check_text(const std::string& name, std::string_view content) {
+  const size_t bad = std::min(content.find('\0'), find_invalid_utf8(content));
+  if (bad == std::string_view::npos) return;
+  const size_t begin = content.rfind('\n', bad) + 1;
+  const std::string_view line = content.substr(begin, content.find('\n', bad) - begin);
+  const std::string where = fmt::format("{}:{}", name, std::count(content.begin(), content.begin() + bad, '\n') + 1);
+  if (content[bad] != '\0') throw std::runtime_error(invalid_utf8_message(where, line, bad - begin, begin == 0));
+  throw std::runtime_error(fmt::format("{}: has a zero byte (byte {} of the line); {}", where, bad - begin + 1,
+                                       remedy_of_zero_bytes(line, begin == 0)));
 }
 
 }  // namespace
@@ -96,11 +109,7 @@ std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const
                                              const DocumentFileOptions& options) {
   const bool is_text = format.open != open_whole<open_properties> && content.compare(0, 2, "PK") != 0 &&
                        content.compare(0, 2, "\xD0\xCF") != 0;
-  if (is_text && (content.find('\0') != std::string::npos || find_invalid_utf8(content) != std::string::npos)) {
-    const bool is_wide = content.compare(0, 2, "\xFF\xFE") == 0 || content.compare(0, 2, "\xFE\xFF") == 0;
-    throw std::runtime_error(fmt::format("{}: is not UTF-8; convert it, for example: iconv -f {} -t UTF-8", name,
-                                         is_wide ? "UTF-16" : "WINDOWS-1252"));
-  }
+  if (is_text) check_text(name, content);
   const std::string media_type = format.media_type;
   if (is_text && (media_type == "text/html" || ends_in(media_type, "xml")))
     content = with_utf8_declared(std::move(content));

@@ -11,6 +11,7 @@
 namespace transmute::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -95,6 +96,17 @@ TEST(YamlFile, ScalarsKeepTheirStyle) {
             "# a comment\nen:\n  plain: 'Tür: auf' # why\n  'quoted': 'Da''s'\n  \"double\": \"Eins\\n\\\"zwei\\\"\"\n"
             "  anchored: &x 'no'\n  again: *x\n  flow: ['ein Hund, jung', 'eine Katze']\n  yes: true\n  symbol: :year\n"
             "  block: |-\n    Erste\n\n    zweite\n  folded: >\n    Gefaltet\n\n    hier\n  last: !ruby/x no\n");
+}
+
+TEST(YamlFile, TextThatWouldBeAnotherValueIsQuoted) {
+  const auto file = opened("a.yml", "a: Word\n");
+  for (const std::string value : {"No", ".inf", "-.INF", ".NaN", "<<", "0x1F", "0o17", "-0b10", "1_000", "1e3",
+                                  "12:30:45", "2025-03-03", "2001-12-14T21:59:43.10Z", "2001-12-14 21:59:43 +5"}) {
+    EXPECT_EQ(file->with({value}), "a: '" + value + "'\n");
+    EXPECT_THAT(opened("a.yml", "a: " + value + "\n")->texts(), IsEmpty()) << value;
+  }
+  for (const std::string text : {"0x1G", ".info", "3 e 5", "2025 - 3", "<b>"})
+    EXPECT_EQ(file->with({text}), "a: " + text + "\n");
 }
 
 TEST(YamlFile, DamageIsNamedAndAliasesAreNotExpanded) {
@@ -288,6 +300,16 @@ TEST(HtmlFile, AnotherEncodingThanUtf8BecomesIt) {
     old.replace(encoding, 5, "ISO-8859-1"), page.replace(encoding, 5, "utf-8");
     EXPECT_EQ(opened("a.html", old)->texts().front(), page);
   }
+}
+
+TEST(TextFile, ThatIsNotUtf8SaysWhere) {
+  using namespace std::string_literals;
+  EXPECT_THAT(refusal("a.md", "one\ntw\0o\n"s), AllOf(HasSubstr("a.md:2: has a zero byte (byte 3 of the line)"),
+                                                      HasSubstr("otherwise remove the zero bytes")));
+  EXPECT_THAT(refusal("a.html", "<\0p\0>\0"s), HasSubstr("iconv -f utf-16le -t utf-8"));
+  EXPECT_THAT(refusal("a.html", "\xFF\xFE<\0p\0>\0"s), HasSubstr("iconv -f utf-16 -t utf-8"));
+  EXPECT_THAT(refusal("a.json", "{\"a\":\n \"\xFC\"}"),
+              AllOf(HasSubstr("a.json:2: not valid UTF-8 (byte 3 of the line, 0xfc)"), HasSubstr("iconv")));
 }
 
 TEST(Catalogs, EntitiesAreRefused) {
