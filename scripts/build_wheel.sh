@@ -16,8 +16,9 @@ python -m build --wheel --outdir "$work" python
 
 # ICU's data is two thirds of the wheel. Of it, transmute needs neither collations nor converters, time zones, units,
 # transliterations and dictionaries; numbers in words need the currencies. This makes a library of the rest, which
-# auditwheel takes instead.
-icu=$(ldconfig -p | sed -n 's/.*=> \(.*libicudata\.so\.[0-9]*\)$/\1/p' | head -n 1)
+# auditwheel takes instead. The folder of ldconfig is not in the PATH of Debian's ordinary users.
+libraries=$(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p || true)
+icu=$(sed -n 's/.*=> \(.*libicudata\.so\.[0-9]*\)$/\1/p' <<<"$libraries" | head -n 1)
 data=$(basename "$icu" | sed 's/.*\.so\.\([0-9]*\)/icudt\1/')
 if [[ -n $icu ]] && command -v icupkg >/dev/null; then
   objcopy --dump-section .rodata="$work/${data}l.dat" "$icu" /dev/null
