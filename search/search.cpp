@@ -117,7 +117,8 @@ class BatchSearch {
       sentence.advance(search::find_candidates(sentence, *scores), beam_,
                        next.attention.empty() ? nullptr : &next.attention[static_cast<size_t>(first)],
                        next.source_width);
-      if (hooks_.on_tokens && sentence.update_certain()) hooks_.on_tokens(sentence.index(), sentence.certain());
+      if (hooks_.on_tokens && (sentence.update_certain() || sentence.done()))
+        hooks_.on_tokens(sentence.index(), sentence.certain(), sentence.done());
       if (!sentence.done()) continue;
       if (sentence.best().empty())
         throw std::runtime_error(

@@ -8,7 +8,6 @@
 #include <transmute/search/step_model.h>
 
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace transmute {
@@ -17,8 +16,8 @@ inline namespace v0 {
 /// Callbacks to follow and stop a search. They run after every step, on the thread of the search.
 struct SearchHooks {
   /// The part of a sentence's best translation that can no longer change: the tokens shared by all hypotheses that can
-  /// still win. Called whenever it has grown.
-  std::function<void(size_t sentence, const Ids& certain)> on_tokens{};
+  /// still win. Called whenever it has grown, and when it is whole.
+  std::function<void(size_t sentence, const Ids& certain, bool is_whole)> on_tokens{};
   /// If it returns true, the search ends with Cancelled.
   std::function<bool()> should_stop{};
   /// Called for each sentence. If it returns true, that sentence is abandoned: its hypothesis is empty, with

@@ -17,15 +17,18 @@ inline namespace v0 {
 
 /// A sentence, and the requirements on its translation.
 struct SearchRequest {
-  Ids source;                 ///< without begin or end
-  Ids prefix{};               ///< the beginning of the translation
-  int64_t forced_tokens = 0;  ///< the first tokens of the prefix that count as certain, such as the language
-  std::vector<Ids> terms{};   ///< they must occur in the translation, in any order; none is empty
+  Ids source;    ///< without begin or end
+  Ids prefix{};  ///< the beginning of the translation
+  /// The first tokens of the prefix, such as the language, that are not part of the translation: their probability
+  /// counts as 1, and neither min_length nor repetition_penalty counts them.
+  int64_t forced_tokens = 0;
+  std::vector<Ids> terms{};  ///< they must occur in the translation, in any order; none is empty
   /// The only tokens allowed, besides those of prefix and terms. Probabilities are normalized over them. Either all
   /// sentences of a search have one or none.
   std::optional<Ids> shortlist{};
   std::string text{};               ///< the source before it was tokenized, for SearchOptions::constraint
   bool prefix_is_complete = false;  ///< the end follows the prefix, which is only scored
+  bool prefix_is_certain = false;   ///< the probability of each of its tokens counts as 1
 };
 
 /// The facts that hold for all sentences of a search.

@@ -110,7 +110,7 @@ Ids SentenceSearch::free_to_choose(size_t n, size_t vocabulary) const {
 
 void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t hypotheses, const float* attention,
                              int64_t source_width) {
-  const bool was_given = is_forced();
+  const bool was_forced = is_forced(), was_certain = is_certain();
   ++length_;
   std::vector<LiveHypothesis> next;
   for (size_t rank = 0; rank < candidates.size(); ++rank) {
@@ -122,7 +122,7 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t h
     if (is_end && static_cast<int64_t>(rank) >= options_.beam_size) continue;
     const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
     const int64_t row = place_ * hypotheses + candidate.parent;
-    const double log_probability = was_given ? parent.log_probability : candidate.log_probability;
+    const double log_probability = was_certain ? parent.log_probability : candidate.log_probability;
     std::vector<float> weights;  // over this sentence's source and its end
     if (attention != nullptr) {
       const float* own = attention + candidate.parent * source_width;
@@ -136,7 +136,7 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t h
       next.push_back({std::move(last), log_probability, row, parent.terms, {}});
       next.back().terms.add(candidate.token);
       if (parent.constraint)
-        next.back().constraint = was_given ? parent.constraint : parent.constraint->after(candidate.token);
+        next.back().constraint = was_forced ? parent.constraint : parent.constraint->after(candidate.token);
     }
   }
   live_ = std::move(next);

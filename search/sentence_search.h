@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -76,6 +75,8 @@ class SentenceSearch {
   int64_t prefix_token(int64_t position) const { return request_->prefix[static_cast<size_t>(position)]; }
   /// True if the next token is part of the request, such as the language, and not of the translation.
   bool is_forced() const { return length_ < request_->forced_tokens; }
+  /// True if the probability of the next token counts as 1.
+  bool is_certain() const { return is_forced() || (request_->prefix_is_certain && length_ < prefix_length()); }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
   double random(size_t n) const { return uniform(combine_keys(key_, static_cast<uint64_t>(length_), n)); }
 

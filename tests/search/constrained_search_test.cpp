@@ -162,7 +162,7 @@ TEST(RepetitionPenalty, GivesTheBestByPenalizedLogits) {
 TEST(RepetitionPenalty, IsForWhatAPrefixHasButNotForTheLanguage) {
   const Table table = random_table(61, 3);
   SearchRequest request{{kA}, {kB, kC}};
-  request.prefix_is_complete = true;
+  request.prefix_is_complete = request.prefix_is_certain = true;
   SearchOptions options = options_of(1);
   options.repetition_penalty = 3;
   for (const int64_t given : {0, 1}) {

@@ -383,6 +383,17 @@ TEST(BeamSearch, DoesNotCountTheGivenLanguageInTheLeastLength) {
   EXPECT_THAT(beam_search(TableModel(table), {request}, options).at(0).at(0).ids, ElementsAre(kD));
 }
 
+TEST(BeamSearch, CountsACertainPrefixInTheLeastLengthButNotInTheProbability) {
+  const Table table = written({{{}, {{kD, 0.3}, {kA, 0.7}}}, {{kD}, {{kEnd, 0.9}, {kA, 0.1}}}});
+  SearchOptions options = options_of(1);
+  options.min_length = 1;
+  SearchRequest request{{kA, kB}, {kD}};
+  request.prefix_is_certain = true;
+  const IdHypothesis found = beam_search(TableModel(table), {request}, options).at(0).at(0);
+  EXPECT_THAT(found.ids, ElementsAre(kD));
+  EXPECT_NEAR(found.log_probability, std::log(0.9), kTolerance);
+}
+
 TEST(BeamSearch, OfNoSentenceIsNothing) {
   EXPECT_THAT(beam_search(TableModel(written({})), std::vector<Ids>(), SearchOptions()), IsEmpty());
 }
@@ -438,12 +449,15 @@ TEST(SearchHooks, TellTokensOnlyWhenNoRivalCanChangeThem) {
       {{{}, {{kA, 0.55}, {kB, 0.45}}}, {{kA}, {{kC, 0.4}, {kD, 0.6}}}, {{kB}, {{kC, 1.0}}}, {{kB, kC}, {{kD, 1.0}}}});
   SearchHooks hooks;
   std::vector<Ids> told;
-  hooks.on_tokens = [&](size_t sentence, const Ids& certain) {
+  std::vector<bool> is_whole;
+  hooks.on_tokens = [&](size_t sentence, const Ids& certain, bool is_last) {
     EXPECT_EQ(sentence, 0U);
     told.push_back(certain);
+    is_whole.push_back(is_last);
   };
   beam_search(TableModel(table), {{kA, kA}}, options_of(1), hooks);
-  EXPECT_THAT(told, ElementsAre(Ids{kA}, Ids{kA, kD}));
+  EXPECT_THAT(told, ElementsAre(Ids{kA}, Ids{kA, kD}, Ids{kA, kD}));
+  EXPECT_THAT(is_whole, ElementsAre(false, false, true));
   told.clear();
   const auto best = beam_search(TableModel(table), {{kA, kA}}, options_of(2), hooks).at(0).at(0);
   EXPECT_EQ(best.ids, (Ids{kB, kC, kD}));
