@@ -51,16 +51,19 @@ RecasedText SourceCase::restore(size_t text, const std::vector<size_t>& ends, co
   RecasedText restored;
   size_t begin = 0;
   for (size_t i = 0; i < ends.size(); begin = ends[i++]) {
-    const SourcePart& part = sources_[text].parts[i];
     const bool is_last = i + 1 == ends.size();  // also of hypotheses other than the best
     const std::string of_part = translation.substr(begin, is_last ? std::string::npos : ends[i] - begin);
-    if (part.written == TextCase::mixed) {
-      restored.append_unchanged(of_part);
-    } else {
-      restored.append(in_case(of_part, part.written, language_of(part), demanded_in(part, of_part)));
-    }
+    restored.append(restore(sources_[text].parts[i], of_part));
   }
   return restored;
+}
+
+RecasedText SourceCase::restore(const SourcePart& part, const std::string& translation) const {
+  if (part.written != TextCase::mixed)
+    return in_case(translation, part.written, language_of(part), demanded_in(part, translation));
+  RecasedText unchanged;
+  unchanged.append_unchanged(translation);
+  return unchanged;
 }
 
 }  // namespace v0

@@ -24,6 +24,8 @@ class SourceCase {
   /// source's spans of fixed case.
   /// @param ends where the translation of each part of the text ends
   RecasedText restore(size_t text, const std::vector<size_t>& ends, const std::string& translation) const;
+  /// The translation of a part in the source's case.
+  RecasedText restore(const SourcePart& part, const std::string& translation) const;
 
  private:
   std::string language_of(const SourcePart& part) const;

@@ -262,7 +262,8 @@ struct Hypothesis {
   /// The expected quality: sentence chrF against a reference translation, from 0 to 1. `train` calibrates it on the
   /// validation text; nothing if the model was not calibrated.
   std::optional<double> confidence{};
-  std::vector<WordConfidence> words{};  ///< in order; empty if not calibrated, or if tags were put into the text
+  /// In order; their places are in the text with its tags. Empty if not calibrated.
+  std::vector<WordConfidence> words{};
 };
 
 /// Largest size of Translation::unknown.
@@ -288,9 +289,9 @@ struct Translation {
 /// work.
 struct TranslationHooks {
   /// Streams a translation: `so_far` is the part of text number `text`'s best translation that can no longer change.
-  /// Called for each further token; the last call for a text has its whole translation, and is the only one if the text
-  /// is translated in parts or in another case (see LetterCase), or has protected spans (see Protection). Not called
-  /// for texts without content that the model gets.
+  /// Called for each further token of its first sentence that is not finished, or once for a sentence that is
+  /// translated in another case (see LetterCase). The last call for a text has its whole translation, and is the only
+  /// one if the text has protected spans (see Protection). Not called for texts without content that the model gets.
   std::function<void(size_t text, const std::string& so_far)> on_text{};
   /// Called after each finished text that has content. Texts without content count as done from the beginning.
   std::function<void(size_t done, size_t total)> on_progress{};

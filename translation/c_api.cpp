@@ -143,10 +143,9 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
       given.long_texts != nullptr || given.letter_case != nullptr || given.word_alignments != 0 ||
       given.suppress_sequences_size > 0)
     throw std::invalid_argument(
-        "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates, "
-        "rerank_candidates, guard, protect, long_texts, letter_case, word_alignments and suppress_sequences are for "
-        "translators, "
-        "not for language models");
+        "target_prefixes, glossary, inline_tags, split_sentences, text_language, source_language, target_language, "
+        "mbr_candidates, rerank_candidates, guard, protect, long_texts, letter_case, word_alignments and "
+        "suppress_sequences are for translators, not for language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;

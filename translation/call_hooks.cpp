@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/call_hooks.h>
 
+#include <transmute/text/sentences.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -25,7 +27,8 @@ CallHooks::CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts)
     : hooks_(hooks),
       parts_left_(std::move(parts)),
       done_(static_cast<size_t>(std::count(parts_left_.begin(), parts_left_.end(), size_t{0}))),
-      is_unwanted_(parts_left_.size()) {}
+      is_unwanted_(parts_left_.size()),
+      so_far_(parts_left_.size()) {}
 
 template <class Hook>
 auto CallHooks::call(const Hook& hook) -> decltype(hook()) {
@@ -50,8 +53,7 @@ void CallHooks::check() {
   if (const auto stop = should_stop(); stop && stop()) throw Cancelled();
 }
 
-SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_of,
-                                    std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far) {
+SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_of, SoFar so_far) {
   SearchHooks search;
   search.should_stop = should_stop();
   if (hooks_.is_unwanted)
@@ -63,15 +65,32 @@ SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_
       });
     };
   if (hooks_.on_text && so_far)
-    search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](size_t sentence,
-                                                                                        const Ids& certain) {
-      const size_t text = text_of(sentence);
-      std::optional<std::string> words = so_far(text, certain);
-      if (!words) return;
-      *words = without_incomplete_end(std::move(*words));
-      call([&] { hooks_.on_text(text, *words); });
+    search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](
+                           size_t sentence, const Ids& certain, bool is_whole) {
+      std::optional<PartSoFar> part = so_far(sentence, certain, is_whole);
+      if (!part) return;
+      if (!part->is_whole) part->text = without_incomplete_end(std::move(part->text));
+      call([&] {
+        const size_t text = text_of(sentence);
+        if (const auto words = add(text, std::move(*part))) hooks_.on_text(text, *words);
+      });
     };
   return search;
+}
+
+std::optional<std::string> CallHooks::add(size_t text, PartSoFar&& part) {
+  auto& [whole, parts, later] = so_far_[text];
+  const bool is_next = part.number == parts;
+  later[part.number] = std::move(part);
+  if (!is_next) return {};
+  for (auto next = later.begin(); next != later.end() && next->first == parts; next = later.erase(next)) {
+    const PartSoFar& following = next->second;
+    std::string longer = whole + space_between(whole, following.text, following.gap) + following.text;
+    if (!following.is_whole) return longer;
+    whole = std::move(longer);
+    ++parts;
+  }
+  return whole;
 }
 
 bool CallHooks::part_done(size_t text) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +15,14 @@
 
 namespace transmute {
 inline namespace v0 {
+
+/// The beginning of the translation of a part of a text that can no longer change.
+struct PartSoFar {
+  size_t number = 0;  ///< of the part, among those of its text
+  std::string gap{};  ///< what is between the part before it and this one, see space_between
+  std::string text{};
+  bool is_whole = false;
+};
 
 /// Calls the hooks of one call one at a time, and counts the texts that are done. May be used by many threads: what a
 /// hook asked for in one batch, or threw, holds for the others.
@@ -29,11 +38,12 @@ class CallHooks {
   /// @throws Cancelled, or what a hook threw.
   void check();
 
-  /// The hooks of one batch's search. `text_of` gives the text of a sentence, and `so_far` what can be said of a text
-  /// whose translation begins with `certain`, if anything; empty: nothing. They throw Cancelled, or what a hook threw,
-  /// once the call has ended by that.
-  SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of,
-                           std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far);
+  /// What can be said of a part whose translation begins with `certain`, or is that if it is whole; nothing if it is
+  /// not known yet.
+  using SoFar = std::function<std::optional<PartSoFar>(size_t sentence, const Ids& certain, bool is_whole)>;
+  /// The hooks of one batch's search. `text_of` gives the text of a sentence, which is one of its parts. Without
+  /// `so_far` nothing is streamed. They throw Cancelled, or what a hook threw, once the call has ended by that.
+  SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of, SoFar so_far);
 
   /// A part of the text is done. Returns whether it was the last one: then this thread sees all of them.
   bool part_done(size_t text);
@@ -44,6 +54,15 @@ class CallHooks {
   template <class Hook>
   auto call(const Hook& hook) -> decltype(hook());
   bool asks_to_stop() const { return hooks_.should_stop && hooks_.should_stop(); }
+  // The text so far with that of one more part, or with more of it; nothing where it waits for the parts before it.
+  std::optional<std::string> add(size_t text, PartSoFar&& part);
+
+  // The beginning of a text's translation.
+  struct TextSoFar {
+    std::string whole;                  // of the first parts
+    size_t parts = 0;                   // their number
+    std::map<size_t, PartSoFar> later;  // by number
+  };
 
   const TranslationHooks& hooks_;
   std::mutex mutex_;
@@ -52,6 +71,7 @@ class CallHooks {
   bool stopped_ = false;           // by should_stop
   std::exception_ptr error_;       // the first that a hook threw
   std::vector<bool> is_unwanted_;  // each text, once a hook has said so
+  std::vector<TextSoFar> so_far_;  // of each text
 };
 
 }  // namespace v0

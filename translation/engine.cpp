@@ -196,6 +196,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
                     given.mbr.candidates > 0 ? "mbr" : "rerank"));
   if (given.inline_tags && hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
   TranslationOptions options = given;
+  // What a hook has seen cannot change any more.
+  if (hooks.on_text && given.guard == Guard::retry) options.guard = Guard::warn;
   options.search = with_head(options.search);
   options.search.alignments |= given.word_alignments;
   const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
@@ -237,12 +239,13 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     joined.translation.sentences = sources[joined.number].sentences();
     finish_text(tagged[joined.number], given, sources, cases, joined);
   };
-  const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
-    // The parts of a text may be decoded in any order, and a letter's case and a tag's place may depend on what
-    // follows.
-    const std::vector<SourcePart>& parts = sources[text].parts;
-    if (parts.size() > 1 || sources[text].recased || tagged[text].has_tags()) return {};
-    return so_far_in_written_case(certain, parts.front(), tokenizer_.target());
+  const auto so_far = [&](const SourcePart& part, const Ids& certain, bool is_whole) -> std::optional<std::string> {
+    // A tag's place may depend on what follows, and a letter's case on the rest of its part.
+    const bool is_recased = part.written != TextCase::mixed;
+    if (tagged[part.text].has_tags() || (is_recased && !is_whole)) return {};
+    if (!is_whole) return so_far_in_written_case(certain, part, tokenizer_.target());
+    std::string whole = in_written_case(tokenizer_.target().decode(certain), part, tokenizer_.target());
+    return is_recased ? cases.restore(part, whole).text : whole;
   };
   return translate_parts(sources, options, hooks, complete, so_far);
 }
@@ -262,14 +265,24 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceTexts& s
     of_parts[text].resize(counts.back());
     for (size_t i = 0; i < counts.back(); ++i) {
       const SourcePart& part = sources[text].parts[i];
-      // The part of a text that a hook has seen cannot change any more. It sees nothing of a text in several parts.
-      parts.push_back({part, of_parts[text][i], !hooks.on_text || counts.back() > 1});
+      parts.push_back({part, of_parts[text][i], i});
       lengths.push_back(std::max(part.ids.size(), part.prefix.size()));
       for_terms.push_back(search::hypotheses_for_terms(part.terms));
     }
   }
-  const auto batches =
-      batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)), for_terms);
+  // What is streamed is read from its beginning.
+  const size_t together = hooks.on_text ? static_cast<size_t>(options.batch_size) : parts.size();
+  std::vector<std::vector<size_t>> batches;
+  for (size_t begin = 0; begin < parts.size(); begin += together) {
+    const auto of_these = [&](const auto& all) {
+      return std::vector(&all[begin], all.data() + std::min(all.size(), begin + together));
+    };
+    for (auto& batch : batches_by_length(of_these(lengths), options.batch_size, options.batch_tokens,
+                                         search_size(search_of(options)), of_these(for_terms))) {
+      for (size_t& part : batch) part += begin;
+      batches.push_back(std::move(batch));
+    }
+  }
   CallHooks call_hooks(hooks, counts);
   const auto join = [&](size_t text) {
     Translation& whole = translations[text];
@@ -319,13 +332,12 @@ void TranslationEngine::search_batch(const std::vector<TranslatedPart>& batch, c
   };
   const bool is_shortlisted = shortlist_ && (shortlist_is_asked_for_ || (!search.constraint && !search.sampling));
   std::vector<SearchRequest> requests;
-  for (const auto& [part, translation, may_change] : batch) {
+  for (const auto& [part, translation, number] : batch) {
     search.alignments |= part.has_tags;
-    const bool is_certain = tokenizer_.target().is_listed() && !part.prefix_is_complete;
-    const size_t forced = is_certain ? part.prefix.size() : part.forced.target;
     SearchRequest& request = requests.emplace_back();
-    request = {part.ids, part.prefix, static_cast<int64_t>(forced), part.terms};
+    request = {part.ids, part.prefix, static_cast<int64_t>(part.forced.target), part.terms};
     request.prefix_is_complete = part.prefix_is_complete;
+    request.prefix_is_certain = tokenizer_.target().is_listed() && !part.prefix_is_complete;
     if (is_shortlisted && !part.prefix_is_complete) request.shortlist = shortlist_->tokens_for(part.ids);
     if (search.constraint) request.text = part.plain;
   }
@@ -333,9 +345,17 @@ void TranslationEngine::search_batch(const std::vector<TranslatedPart>& batch, c
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
     context.text_of = [this](const Ids& ids) { return tokenizer_.target().decode(ids); };
   const auto text_of = [&](size_t sentence) { return batch[sentence].source.text; };
-  auto found = beam_search(*model_, requests, search, call_hooks.search_hooks(text_of, so_far), context);
+  CallHooks::SoFar part_so_far;
+  if (so_far)
+    part_so_far = [&](size_t sentence, const Ids& certain, bool is_whole) -> std::optional<PartSoFar> {
+      const TranslatedPart& part = batch[sentence];
+      std::optional<std::string> text = so_far(part.source, certain, is_whole);
+      if (!text) return {};
+      return PartSoFar{part.number, part.source.gap, *std::move(text), is_whole};
+    };
+  auto found = beam_search(*model_, requests, search, call_hooks.search_hooks(text_of, part_so_far), context);
   for (size_t i = 0; i < found.size(); ++i) {
-    const auto& [part, translation, may_change] = batch[i];
+    const auto& [part, translation, number] = batch[i];
     for (auto& hypothesis : found[i])
       translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), part, tokenizer_.target()));
     if (options.mbr.candidates > 0)
@@ -353,7 +373,7 @@ void TranslationEngine::rerank(const std::vector<TranslatedPart>& batch, const T
   const LanguageTokens languages = language_tokens(languages_of(reverse), reverse_->tokenizer());
   std::vector<std::string> candidates, sources;
   std::vector<Hypothesis*> scored;
-  for (const auto& [part, translation, may_change] : batch) {
+  for (const auto& [part, translation, number] : batch) {
     const size_t before = scored.size();
     for (Hypothesis& hypothesis : translation.hypotheses) {
       if (!reverse_->can_score(hypothesis.text, part.plain, languages)) {

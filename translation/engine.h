@@ -4,7 +4,6 @@
 #include <transmute/common/threads.h>
 #include <transmute/engine/step_models.h>
 #include <transmute/formats/text_profile.h>
-#include <transmute/search/search.h>
 #include <transmute/text/checks/expectations.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/shortlist.h>
@@ -104,8 +103,9 @@ class TranslationEngine {
     const std::vector<size_t>& ends;  ///< of the parts' translations, of a text that SourceCase restores
     Translation& translation;
   };
-  /// The text of a translation that begins with these tokens, for on_text; nothing if it is not known yet.
-  using SoFar = std::function<std::optional<std::string>(size_t text, const Ids& certain)>;
+  /// The translation of a part, for on_text, that begins with these tokens, or has no others if it is whole; nothing if
+  /// it is not known yet.
+  using SoFar = std::function<std::optional<std::string>(const SourcePart& part, const Ids& certain, bool is_whole)>;
 
   /// One translation for each text. `complete` is called for each as soon as its parts are joined.
   std::vector<Translation> translate_parts(const SourceTexts& sources, const TranslationOptions& options,
@@ -127,8 +127,8 @@ class TranslationEngine {
   SearchOptions with_head(SearchOptions search) const;
   bool splits_sentences(const TranslationOptions& options) const;
   SentenceSplitter splitter_for(const TranslationOptions& options) const;
-  // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that
-  // they do not ask for, which grow with the square of the text's length.
+  // Aligns words, restores the source's case and puts tags back as the options say, finds the words' final places, and
+  // drops alignments of tokens that the options do not ask for, which grow with the square of the text's length.
   void finish_text(const TaggedText& tagged, const TranslationOptions& options, const SourceTexts& sources,
                    const SourceCase& cases, const Joined& joined) const;
   // Fills the translations of a batch of parts.
@@ -137,7 +137,7 @@ class TranslationEngine {
   // Checks the translations of a batch of parts (TranslationOptions::guard) and rates them.
   void judge_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options,
                    CallHooks& call_hooks) const;
-  // Fills Hypothesis::confidence and Hypothesis::words of a part's translation.
+  // Fills Hypothesis::confidence and, with the spaces around them, Hypothesis::words of a part's translation.
   void rate(Translation& translation) const;
   // The most tokens that score() takes of a source or a target.
   int64_t most_scored_tokens() const { return std::min(most_tokens_, kMaxWholeTokens); }

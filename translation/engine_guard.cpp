@@ -5,10 +5,7 @@
 #include <transmute/translation/guard.h>
 #include <transmute/translation/join_parts.h>
 
-#include <algorithm>
 #include <numeric>
-#include <optional>
-#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -38,12 +35,9 @@ void TranslationEngine::rate(Translation& translation) const {
     hypothesis.confidence =
         logistic(curve_->text, text_features(hypothesis.token_scores, end, is_best && !translation.warnings.empty()));
     const auto spans = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
-    for (const checks::Span& word : checks::words_of_tokens(hypothesis.tokens)) {
-      const size_t end_of_word = spans[word.second - 1].second;
-      const size_t begin = std::min(end_of_word, hypothesis.text.find_first_not_of(' ', spans[word.first].first));
-      hypothesis.words.push_back(
-          {{begin, end_of_word}, logistic(curve_->word, word_features(hypothesis.token_scores, word))});
-    }
+    for (const checks::Span& word : checks::words_of_tokens(hypothesis.tokens))
+      hypothesis.words.push_back({{spans[word.first].first, spans[word.second - 1].second},
+                                  logistic(curve_->word, word_features(hypothesis.token_scores, word))});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/search/sentence_search.h>
+#include <transmute/text/aligned_words.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/checks/coverage.h>
 #include <transmute/text/sentences.h>
@@ -51,6 +52,20 @@ bool has(const Warnings& warnings, WarningKind kind) {
   return std::any_of(warnings.begin(), warnings.end(), [&](const auto& warning) { return warning.kind == kind; });
 }
 
+// The place in a part's own text of a place in the whole: 0 for the space before the part, which its first token has.
+size_t own_place(const SourcePart& part, size_t place) {
+  return std::max(place, part.begin) - part.begin;
+}
+
+// The bytes of a part's tokens. Of the tokens that one character becomes, only the last one has bytes.
+checks::Span place_of(const SourcePart& part, const checks::Span& tokens) {
+  const size_t begin = own_place(part, part.spans[tokens.first].first);
+  size_t end = begin;
+  for (size_t i = tokens.second - 1; end <= begin && i < part.spans.size(); ++i)
+    end = own_place(part, part.spans[i].second);
+  return {space_end(part.plain, begin, end), end};
+}
+
 // True if the options leave it to the guard which translation is the best one.
 bool may_choose(const TranslationOptions& options) {
   return options.guard == Guard::retry && search::is_search(options.search) && options.search.num_hypotheses == 1 &&
@@ -92,17 +107,13 @@ Warnings TranslationGuard::omissions(const SourcePart& part, const Translation& 
   const double deviation = length_deviation(part, translation);
   const bool is_jump = deviation < 0 && least.score < kImprobable && gap.words > kSomeWords;
   if (!is_jump && (deviation >= kShort || gap.words < kManyWords)) return {};
-  const auto bytes_of = [](const SubwordModel& tokenizer, const std::vector<std::string>& tokens,
-                           const std::string& text, const checks::Span& span) {
-    const auto spans = tokenizer.spans_of_pieces(tokens, text);
-    const size_t end = spans[span.second - 1].second;
-    return checks::Span{std::min(end, text.find_first_not_of(' ', spans[span.first].first)), end};
-  };
   const Hypothesis& best = translation.hypotheses.front();
-  const checks::Span source = bytes_of(model_.tokenizer.source(), translation.source_tokens, part.plain, gap.tokens);
+  const checks::Span source = place_of(part, gap.tokens);
   checks::Span target;
-  if (is_jump && least.token < best.tokens.size())
-    target = bytes_of(model_.tokenizer.target(), best.tokens, best.text, {least.token, least.token + 1});
+  if (is_jump && least.token < best.tokens.size()) {
+    target = model_.tokenizer.target().spans_of_pieces(best.tokens, best.text)[least.token];
+    target.first = space_end(best.text, target.first, target.second);
+  }
   const std::string words = part.plain.substr(source.first, source.second - source.first);
   return {{WarningKind::omission, source, target, fmt::format("\"{}\" may not be translated", words)}};
 }
@@ -154,18 +165,16 @@ void TranslationGuard::judge(const SourcePart& part, Translation& translation) c
     translation.warnings.push_back(std::move(warning));
 }
 
-std::vector<Ids> TranslationGuard::sentences_of(const Ids& ids, const std::vector<std::string>& tokens,
-                                                const std::string& text) const {
-  const std::vector<checks::Span> spans = model_.tokenizer.source().spans_of_pieces(tokens, text);
-  const std::vector<checks::Span> sentences = model_.splitter.spans(text);
+std::vector<Ids> TranslationGuard::sentences_of(const Retried& retried) const {
+  const std::vector<checks::Span> sentences = model_.splitter.spans(retried.part.plain);
   std::vector<Ids> cut(1);
   size_t next = 1;  // sentence
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (next < sentences.size() && spans[i].second > sentences[next].first) {
+  for (size_t i = 0; i < retried.ids.size(); ++i) {
+    if (next < sentences.size() && own_place(retried.part, retried.part.spans[i].second) > sentences[next].first) {
       cut.emplace_back();
       ++next;
     }
-    cut.back().push_back(ids[i]);
+    cut.back().push_back(retried.ids[i]);
   }
   return cut;
 }
@@ -255,7 +264,7 @@ void TranslationGuard::search_wider(const std::vector<Retried>& parts, const Tra
 
 void TranslationGuard::search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const {
   search_pieces(parts, options, [&](const Retried& retried) {
-    std::vector<Ids> sentences = sentences_of(retried.ids, retried.tokens, retried.part.plain);
+    std::vector<Ids> sentences = sentences_of(retried);
     return sentences.size() > 1 ? sentences : std::vector<Ids>();
   });
   search_wider(parts, options);

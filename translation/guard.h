@@ -71,7 +71,7 @@ class TranslationGuard {
   void search_wider(const std::vector<Retried>& parts, const TranslationOptions& options) const;
   void take_if_better(const Retried& retried, Translation&& other) const;
   // The ids of each sentence of a part.
-  std::vector<Ids> sentences_of(const Ids& ids, const std::vector<std::string>& tokens, const std::string& text) const;
+  std::vector<Ids> sentences_of(const Retried& retried) const;
 
   const Model model_;
   const TranslationOptions& options_;

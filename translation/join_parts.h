@@ -12,11 +12,11 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A part of a text with its translation, which the guard may replace if `may_change`.
+/// A part of a text with its translation.
 struct TranslatedPart {
   const SourcePart& source;
   Translation& translation;
-  bool may_change = true;
+  size_t number = 0;  ///< among the parts of its text
 };
 
 /// The decoded translation of a part, with the capital that a model which truecases leaves out. A term that comes first

@@ -136,9 +136,9 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     for (Hypothesis& hypothesis : joined.translation.hypotheses)
       hypothesis.text = whole(joined.number, hypothesis.text);
   };
-  const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
-    if (certain.size() <= own(sources[text]).size()) return {};  // still the prompt
-    return whole(text, tokenizer.decode(certain));
+  const auto so_far = [&](const SourcePart& part, const Ids& certain, bool) -> std::optional<std::string> {
+    if (certain.size() <= own(sources[part.text]).size()) return {};  // still the prompt
+    return whole(part.text, tokenizer.decode(certain));
   };
   return state_->engine.translate_parts(sources, ours, hooks, complete, so_far);
 }

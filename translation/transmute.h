@@ -234,8 +234,8 @@ TRANSMUTE_API void transmute_close_language_model(transmute_language_model* mode
 
 /* Fills the first struct_size bytes of `options` with the defaults for generating text: one sample. max_extra_length
  * limits the number of tokens added to the prompt. Options that need a source (target_prefixes, glossary, inline_tags,
- * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates, guard, protect, long_texts,
- * letter_case, word_alignments) are not available. */
+ * split_sentences, text_language, source_language, target_language, mbr_candidates, rerank_candidates, guard, protect,
+ * long_texts, letter_case, word_alignments), and suppress_sequences, are not available. */
 TRANSMUTE_API void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for generating text. */
@@ -331,8 +331,8 @@ typedef struct transmute_word {
   double confidence; /* probability that a reference translation has the word */
 } transmute_word;
 
-/* Number of words of a hypothesis that have confidence: none if the model was not calibrated, or if inline_tags put
- * tags into the text. */
+/* Number of words of a hypothesis that have confidence: none if the model was not calibrated. Their places are in the
+ * text with its tags. */
 TRANSMUTE_API size_t transmute_result_words(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* Word `index` of a hypothesis; without such a word, zeros. */

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optio
 
 from ._library import LIBRARY, DocumentOptions, Handle, call, open_model, to_array, to_bytes, to_path
 from ._options import (
-    GenerationOptions, TranslationOptions, blocks, generation_options, listed, repeatable, translation_options,
+    GenerationOptions, ScoringOptions, TranslationOptions, blocks, generation_options, listed, repeatable,
+    translation_options,
 )  # fmt: skip
 from ._results import Hypothesis, Translation, best_texts, hypotheses, translations
 from ._running import Call, stream
@@ -189,13 +190,13 @@ class Translator(_Model):
         files = to_path(path), to_path(output)
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {os.fspath(path)}")
-        arguments = *files, ctypes.byref(document), ctypes.byref(filled)
+        arguments = *files, ctypes.byref(document), filled
         running.run(lambda: call(LIBRARY.translate_document, handle.address, *arguments))
 
     def stream(self, text: str, **options: Unpack[TranslationOptions]) -> Iterator[str]:
         """Yields the translation of a text in parts, each as soon as it can no longer change. Nothing is searched for
-        again, nor reranked: joined, the parts are the translation with guard="warn" and rerank_candidates=0. What is
-        abandoned stops.
+        again, nor reranked: joined, the parts are the translation with guard="warn" and rerank_candidates=0. The
+        translation of a text with protected spans (see the option protect) is one part. What is abandoned stops.
 
         >>> for part in translator.stream("9 hours, 30 minutes"):
         ...     print(part, end="", flush=True)
@@ -226,22 +227,22 @@ class Translator(_Model):
 
     @overload
     def score(  # type: ignore[overload-overlap]
-        self, source: str, target: str, **options: Unpack[TranslationOptions]
+        self, source: str, target: str, **options: Unpack[ScoringOptions]
     ) -> Hypothesis: ...
 
     @overload
     def score(
-        self, source: Iterable[str], target: Iterable[str], **options: Unpack[TranslationOptions]
+        self, source: Iterable[str], target: Iterable[str], **options: Unpack[ScoringOptions]
     ) -> List[Hypothesis]: ...
 
     def score(
         self,
         source: Union[str, Iterable[str]],
         target: Union[str, Iterable[str]],
-        **options: Unpack[TranslationOptions],
+        **options: Unpack[ScoringOptions],
     ) -> Union[Hypothesis, List[Hypothesis]]:
         """Scores a given translation: its tokens, their log-probabilities and, with alignment="tokens", their
-        alignment. Two lists give a list."""
+        alignment. Two lists give a list. The options are those of ScoringOptions."""
         if isinstance(source, str) != isinstance(target, str):
             raise TypeError("source and target must both be str, or both lists of str")
         if isinstance(source, str) and isinstance(target, str):
@@ -271,18 +272,18 @@ class Translator(_Model):
         handle = self._open()
         filled, wanted = translation_options(handle, options, len(texts), reranks=self._reranks)
         running.attach(filled)
-        result = call(LIBRARY.translate, handle.address, to_array(texts), len(texts), ctypes.byref(filled))
+        result = call(LIBRARY.translate, handle.address, to_array(texts), len(texts), filled)
         return copied(result, texts, wanted)
 
-    def _score(self, sources: List[str], targets: List[str], options: TranslationOptions) -> List[Hypothesis]:
+    def _score(self, sources: List[str], targets: List[str], options: ScoringOptions) -> List[Hypothesis]:
         if len(sources) != len(targets):
             raise ValueError(f"the numbers of targets ({len(targets)}) and sources ({len(sources)}) differ")
         handle, running = self._open(), Call()
-        filled, wanted = translation_options(handle, options, len(sources))
+        filled, wanted = translation_options(handle, options, len(sources), known=ScoringOptions)
         if wanted.word_alignment:
             raise ValueError("score gives the alignment of tokens, not that of words; use alignment=\"tokens\"")
         running.attach(filled)
-        arguments = to_array(sources, "source"), to_array(targets, "target"), len(sources), ctypes.byref(filled)
+        arguments = to_array(sources, "source"), to_array(targets, "target"), len(sources), filled
         return hypotheses(running.run(lambda: call(LIBRARY.score, handle.address, *arguments)), wanted)
 
 
@@ -349,7 +350,7 @@ class LanguageModel(_Model):
         given = [text] if isinstance(text, str) else listed(text)
         filled, wanted = generation_options({}, len(given))
         running.attach(filled)
-        arguments = to_array(given), len(given), ctypes.byref(filled)
+        arguments = to_array(given), len(given), filled
         found = hypotheses(running.run(lambda: call(LIBRARY.score_texts, handle.address, *arguments)), wanted)
         return found[0] if isinstance(text, str) else found
 
@@ -363,7 +364,7 @@ class LanguageModel(_Model):
         handle = self._open()
         filled, wanted = generation_options(options, len(prompts))
         running.attach(filled)
-        result = call(LIBRARY.generate, handle.address, to_array(prompts, "prompt"), len(prompts), ctypes.byref(filled))
+        result = call(LIBRARY.generate, handle.address, to_array(prompts, "prompt"), len(prompts), filled)
         return copied(result, prompts, wanted)
 
 

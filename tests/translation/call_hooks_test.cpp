@@ -42,13 +42,14 @@ TEST(CallHooks, PassOnOnlyWhatCanBeSaid) {
   hooks.on_text = [&](size_t text, const std::string& so_far) { told.emplace_back(text, so_far); };
   hooks.should_stop = [] { return true; };
   CallHooks call(hooks, {1, 1});
-  const SearchHooks search = call.search_hooks([](size_t sentence) { return 1 - sentence; },
-                                               [](size_t text, const Ids& certain) -> std::optional<std::string> {
-                                                 if (text == 0) return {};
-                                                 return std::to_string(certain.front());
-                                               });
-  search.on_tokens(0, {7});
-  search.on_tokens(1, {8});
+  const SearchHooks search =
+      call.search_hooks([](size_t sentence) { return 1 - sentence; },
+                        [](size_t sentence, const Ids& certain, bool) -> std::optional<PartSoFar> {
+                          if (sentence == 1) return {};
+                          return PartSoFar{0, "", std::to_string(certain.front())};
+                        });
+  search.on_tokens(0, {7}, false);
+  search.on_tokens(1, {8}, false);
   EXPECT_THAT(told, ElementsAre(Pair(1, "7")));
   EXPECT_TRUE(search.should_stop());
 }
@@ -61,8 +62,8 @@ TEST(CallHooks, AskSearchForNothingThatNobodyWants) {
   EXPECT_FALSE(search.should_stop);
 }
 
-std::optional<std::string> some_text(size_t, const Ids&) {
-  return "text";
+std::optional<PartSoFar> some_text(size_t, const Ids&, bool) {
+  return PartSoFar{0, "", "text"};
 }
 
 // Two batches of one call, of two texts each.
@@ -86,7 +87,7 @@ TEST(CallHooks, StopEveryBatchWhereOneIsToldToStop) {
   EXPECT_TRUE(batches.first.should_stop());
   EXPECT_THROW(batches.second.should_stop(), Cancelled);
   EXPECT_THROW(batches.second.is_unwanted(0), Cancelled);
-  EXPECT_THROW(batches.second.on_tokens(0, {7}), Cancelled);
+  EXPECT_THROW(batches.second.on_tokens(0, {7}, false), Cancelled);
   EXPECT_THROW(batches.call.text_done(2, "text"), Cancelled);
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(told, 0);
@@ -126,11 +127,32 @@ TEST(CallHooks, TellNoPartOfACharacter) {
   CallHooks call(hooks, {1});
   const std::vector<std::string> decoded{"a\uFFFDb", "a\uFFFDb\uFFFD", "a\uFFFDb\uFFFD\uFFFD", "a\uFFFDb\u00e9"};
   const SearchHooks search = call.search_hooks([](size_t) { return 0; },
-                                               [&](size_t, const Ids& certain) -> std::optional<std::string> {
-                                                 return decoded[static_cast<size_t>(certain.front())];
+                                               [&](size_t, const Ids& certain, bool) -> std::optional<PartSoFar> {
+                                                 return PartSoFar{0, "", decoded[static_cast<size_t>(certain.front())]};
                                                });
-  for (int64_t i = 0; i < 4; ++i) search.on_tokens(0, {i});
+  for (int64_t i = 0; i < 4; ++i) search.on_tokens(0, {i}, false);
   EXPECT_THAT(told, ElementsAre("a\uFFFDb", "a\uFFFDb", "a\uFFFDb", "a\uFFFDb\u00e9"));
+}
+
+// Sentence n is part n of one text, and its tokens are the letters of the part.
+TEST(CallHooks, TellTheFinishedPartsAtTheBeginningAndTheNextOneSoFar) {
+  std::vector<std::string> told;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+  CallHooks call(hooks, {4});
+  const SearchHooks search = call.search_hooks(
+      [](size_t) { return 0; },
+      [](size_t sentence, const Ids& certain, bool is_whole) -> std::optional<PartSoFar> {
+        return PartSoFar{sentence, sentence == 3 ? "\n" : " ", std::string(certain.begin(), certain.end()), is_whole};
+      });
+  search.on_tokens(1, {'b'}, false);
+  search.on_tokens(3, {'d'}, true);
+  search.on_tokens(0, {'a'}, false);
+  search.on_tokens(1, {'b', 'b'}, false);
+  search.on_tokens(0, {'a'}, true);
+  search.on_tokens(2, {}, true);
+  search.on_tokens(1, {'b', 'b'}, true);
+  EXPECT_THAT(told, ElementsAre("a", "a bb", "a bb\nd"));
 }
 
 }  // namespace

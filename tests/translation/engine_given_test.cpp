@@ -38,6 +38,35 @@ TEST_F(Engine, BeginsTranslationsWithTheirPrefix) {
               HasSubstr("the numbers of target prefixes (2) and texts (3) differ"));
 }
 
+// Their prefix has no probability, which changes no search for one hypothesis.
+TEST_F(Engine, CountsThePrefixOfListedPiecesAsThatOfATextExceptInTheProbability) {
+  const auto listed = [](const SubwordModel& model, const std::string& text) {
+    std::string list;
+    for (const std::string& piece : model.segment(text).pieces) list += (list.empty() ? "" : " ") + piece;
+    return list;
+  };
+  const TranslationEngine of_pieces = testing::engine_of(transformer, tokenizer.of_listed_pieces());
+  TranslationOptions options = few_tokens();
+  options.search.beam_size = 1;
+  int penalized = 0;
+  for (const std::string& text : testing::tiny_english()) {
+    const auto both = [&](double penalty) {
+      options.search.repetition_penalty = penalty;
+      options.target_prefixes = {"das rote"};
+      const Hypothesis of_text = translate({text}, options).at(0).hypotheses.at(0);
+      options.target_prefixes = {listed(tokenizer.target(), "das rote")};
+      const std::string source = listed(tokenizer.source(), text);
+      const Hypothesis found = of_pieces.translate({source}, options).at(0).hypotheses.at(0);
+      EXPECT_EQ(found.tokens, of_text.tokens) << text;
+      EXPECT_GT(found.log_probability, of_text.log_probability);
+      EXPECT_EQ(found.token_scores.at(0), 0);
+      return found.tokens;
+    };
+    penalized += both(1) != both(3) ? 1 : 0;
+  }
+  EXPECT_GT(penalized, 0) << "or nothing is shown";
+}
+
 TEST_F(Engine, ObeysAGlossary) {
   TranslationOptions options = few_tokens();
   options.search.max_extra_length = 20;

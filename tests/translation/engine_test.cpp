@@ -15,11 +15,17 @@
 namespace transmute {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::Engine;
 using testing::expect_same;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::ResultOf;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using testing::tiny_english;
 
 TEST_F(Engine, GuardsEachPartByItself) {
@@ -224,7 +230,6 @@ TEST_F(Engine, TellsTheCertainTextAsItGrowsAndTheProgress) {
     const auto found = translate(texts, options, 2, hooks);
     EXPECT_EQ(found[3].parts, 2);
     EXPECT_THAT(told[1], IsEmpty());
-    EXPECT_THAT(told[3], SizeIs(1)) << "parts are told together";
     for (const size_t text : {0, 2, 3}) {
       ASSERT_FALSE(told[text].empty());
       EXPECT_EQ(told[text].back(), found[text].hypotheses[0].text);
@@ -234,6 +239,28 @@ TEST_F(Engine, TellsTheCertainTextAsItGrowsAndTheProgress) {
     const size_t fewest = beam_size == 1 ? found[0].hypotheses[0].tokens.size() : 1;
     EXPECT_GE(told[0].size(), fewest);
     EXPECT_THAT(progress, ElementsAre(2, 3, 4));
+  }
+}
+
+TEST_F(Engine, TellsTheSentencesOfATextInTheirOrder) {
+  const std::string first = "the red house is near.";
+  const std::string text = first + " The blue house is here.\nTHE OLD TRAIN IS CLOSED. The bridge is far.";
+  TranslationOptions options = few_tokens();
+  options.guard = Guard::warn;
+  const std::string translated = translate({first}, options).at(0).hypotheses.at(0).text;
+  const Translation whole = translate({text}, options).at(0);
+  ASSERT_EQ(whole.parts, 4);
+  EXPECT_FALSE(whole.warnings.empty());
+  options.guard = Guard::retry;
+  for (const int64_t batch_size : {1, 2, 64}) {
+    options.batch_size = batch_size;
+    std::vector<std::string> told;
+    TranslationHooks hooks;
+    hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+    expect_same(translate({text}, options, 1, hooks), {whole});
+    EXPECT_EQ(told.back(), whole.hypotheses.at(0).text);
+    EXPECT_THAT(told, Each(ResultOf([&](auto& so_far) { return told.back().rfind(so_far, 0); }, 0U)));
+    EXPECT_THAT(told, Contains(AllOf(StartsWith(translated), Not(told.back()))));
   }
 }
 

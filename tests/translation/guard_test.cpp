@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using testing::tiny_tokenizer;
 
 const char* const kText = "the red house is near! the old train is closed.";
@@ -37,7 +38,7 @@ class Guarded : public ::testing::Test {
   }
 
   // The guard's version of `found`.
-  Translation check(Translation found, bool may_change = true) {
+  Translation check(Translation found, const std::string& source = kText) {
     const auto search = [&](const std::vector<SourcePart>& parts, const TranslationOptions& changed) {
       std::vector<Translation> results;
       if (parts.front().prefix_is_complete) {
@@ -46,14 +47,14 @@ class Guarded : public ::testing::Test {
         return results;
       }
       searches.push_back(changed.search);
+      searched_parts.push_back(parts);
       for (size_t i = 0; i < parts.size(); ++i)
         results.push_back(parts.size() == 1 ? whole : pieces.at(std::min(i, pieces.size() - 1)));
-      piece_counts.push_back(parts.size());
       return results;
     };
     const TranslationGuard guard({tokenizer, expected, SentenceSplitter("en"), kMaxWholeTokens, search}, options);
-    const SourcePart part = whole_source(tokenizer.source(), kText, 0);
-    guard.check({{part, found, may_change}});
+    const SourcePart part = whole_source(tokenizer.source(), source, 0);
+    guard.check({{part, found}});
     return found;
   }
 
@@ -66,7 +67,7 @@ class Guarded : public ::testing::Test {
   std::vector<Translation> pieces{translation(kLoop, "the red house")};  // for its pieces
   Attention attention = whole.hypotheses[0].alignment;                   // of each translation
   std::vector<SearchOptions> searches;
-  std::vector<size_t> piece_counts;
+  std::vector<std::vector<SourcePart>> searched_parts;  // of each search
 };
 
 TEST_F(Guarded, LeavesGoodTranslationsAlone) {
@@ -83,7 +84,7 @@ TEST_F(Guarded, TakesTheFirstHypothesisOfAWiderSearchThatHasNoWarning) {
   const Translation checked = check(translation(kLoop));
   EXPECT_EQ(text_of(checked), kGood);
   EXPECT_THAT(checked.warnings, IsEmpty());
-  EXPECT_THAT(checked.hypotheses, ::testing::SizeIs(1));
+  EXPECT_THAT(checked.hypotheses, SizeIs(1));
   EXPECT_THAT(checked.unknown, ElementsAre("電"));
   ASSERT_EQ(searches.size(), 2U) << "its sentences, then the whole";
   EXPECT_EQ(searches[1].beam_size, 8);
@@ -99,7 +100,17 @@ TEST_F(Guarded, FirstTranslatesTheSentencesOfAPartByThemselves) {
   EXPECT_THAT(checked.warnings, IsEmpty());
   EXPECT_EQ(checked.parts, 1) << "the text had one";
   EXPECT_EQ(checked.source_tokens, tokenizer.source().segment(kText).pieces);
-  EXPECT_THAT(piece_counts, ElementsAre(2));
+  EXPECT_THAT(searched_parts, ElementsAre(SizeIs(2)));
+}
+
+TEST_F(Guarded, CutsSentencesWhereTheyEndInTheTextAsItIsWritten) {
+  for (const std::string first : {"the red house… is near™!", "the \u00A0 red ﬁre Ⅳ is near!"}) {
+    searched_parts.clear();
+    check(translation(kLoop, first + " the old train is closed."), first + " the old train is closed.");
+    ASSERT_THAT(searched_parts.at(0), SizeIs(2));
+    EXPECT_EQ(searched_parts[0][0].ids, tokenizer.source().encode(first)) << first;
+    EXPECT_EQ(searched_parts[0][1].ids, tokenizer.source().encode("the old train is closed.")) << first;
+  }
 }
 
 TEST_F(Guarded, KeepsACopyRatherThanOneWithAWordChanged) {
@@ -124,7 +135,6 @@ TEST_F(Guarded, WarnsOfWhatNoSearchMakesBetter) {
 
 TEST_F(Guarded, OnlyWarnsWhereTheResultMayNotChange) {
   whole = translation(kGood);
-  EXPECT_EQ(text_of(check(translation(kLoop), false)), kLoop);
   options.guard = Guard::warn;
   EXPECT_EQ(text_of(check(translation(kLoop))), kLoop);
   options = {};
@@ -153,6 +163,25 @@ TEST_F(Guarded, FindsSourceWordsThatGetNoAttention) {
   EXPECT_EQ(checked.warnings[0].kind, WarningKind::omission);
   EXPECT_EQ(checked.warnings[0].source.second, std::string(kText).size());
   EXPECT_EQ(checked.warnings[0].target, std::make_pair(size_t{0}, size_t{0}));
+}
+
+// The tokenizer reads the characters before the gap as others, of more or fewer bytes.
+TEST_F(Guarded, QuotesSourceWordsAsTheyAreWritten) {
+  const std::string missed = "Ⅳ old™ trains… near the bridge.";
+  options.guard = Guard::warn;
+  for (const std::string before : {"the red house... is", "the red house… is", "Ⅳ red house™ is", "the\u00A0ﬁre is"}) {
+    const std::string text = before + " " + missed;
+    const Translation short_one = translation("das rote Haus.", text);
+    attention = {std::vector<float>(short_one.source_tokens.size(), 0.0F)};
+    std::fill_n(attention[0].begin(), tokenizer.source().encode(before).size(), 1.0F);
+    const auto warnings = check(short_one, text).warnings;
+    const auto omission = std::find_if(warnings.begin(), warnings.end(), [](const TranslationWarning& warning) {
+      return warning.kind == WarningKind::omission;
+    });
+    ASSERT_NE(omission, warnings.end()) << before;
+    EXPECT_EQ(omission->message, "\"" + missed + "\" may not be translated");
+    EXPECT_EQ(omission->source, std::make_pair(before.size() + 1, text.size()));
+  }
 }
 
 TEST_F(Guarded, FindsTheTokenBehindAGap) {

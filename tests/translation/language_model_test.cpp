@@ -316,6 +316,9 @@ TEST_F(TinyLanguageModel, IsTheSameThroughTheCInterface) {
   c_options.inline_tags = 1;
   EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr("for translators"));
   c_options = transmute_generation_options_default();
+  c_options.text_language = "de";
+  EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr(" text_language,"));
+  c_options = transmute_generation_options_default();
   c_options.alignments = 1;
   EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr("no source to attend to"));
   c_options = transmute_generation_options_default();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <transmute/tests/support/cpu_clock.h>
 #include <transmute/text/checks/checks.h>
+#include <transmute/text/checks/coverage.h>
 #include <transmute/text/checks/expectations.h>
 #include <transmute/text/checks/kept_text.h>
 
@@ -102,6 +103,12 @@ TEST(Checks, MeasureLengthsInStandardDeviations) {
   expected.lengths[1] = {0.5, 0.25};
   EXPECT_DOUBLE_EQ(checks::length_deviation("ten chars.", "zehn Ähöü!", expected), -2);
   EXPECT_GT(checks::length_deviation("ten chars.", std::string(40, 'x'), expected), 2);
+}
+
+TEST(Words, BeginAtSpacesAndAtTokensOfScriptsWithoutSpaces) {
+  const std::vector<std::string> pieces{"▁A", "▁m", "an", "▁", "中", "国", "▁", "▁is", "."};
+  EXPECT_EQ(checks::words_of_tokens(pieces),
+            (std::vector<checks::Span>{{0, 1}, {1, 3}, {3, 5}, {5, 6}, {6, 7}, {7, 9}}));
 }
 
 TEST(Expectations, AreThoseOfTheSample) {
