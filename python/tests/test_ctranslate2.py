@@ -4,11 +4,14 @@
 import io
 import os
 import tempfile
+import time
 import unittest
+import weakref
 from pathlib import Path
 
 import transmute
 import transmute.ctranslate2 as ctranslate2
+from transmute import _ctranslate2
 from test_transmute import LANGUAGES, MULTILINGUAL, TINY
 
 TEXTS = ["the cat sat on the rat", "", "a train 😀 is near"]
@@ -109,6 +112,8 @@ class LikeCTranslate2(unittest.TestCase):
         self.assertLess(len(set(plain)), len(plain))
         few = translated(repetition_penalty=1000, max_decoding_length=5)
         self.assertEqual(len(set(few)), len(few))
+        few = translated(repetition_penalty=1000, max_decoding_length=5, target_prefix=[plain[:1]])
+        self.assertEqual(len(set(few)), len(few))
         pair, token = plain[:2], plain[2]
         suppressed = translated(suppress_sequences=[pair, [token], []])
         self.assertNotIn(token, suppressed)
@@ -141,6 +146,12 @@ class LikeCTranslate2(unittest.TestCase):
         for _ in range(2):
             with self.assertRaisesRegex(ValueError, "greater than the maximum"):
                 failed[0].result()
+        freed = [weakref.ref(one._call) for one in (*found, *scored, *failed)]
+        del found, scored, failed
+        deadline = time.monotonic() + 5  # the thread that ran a call lets go of it last
+        while any(call() for call in freed) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual([call() for call in freed], [None] * len(freed))
 
     def test_samples_follow_the_seed(self):
         source = [self.tokenizer.encode(TEXTS[0])]
@@ -194,6 +205,49 @@ class LikeCTranslate2(unittest.TestCase):
             self.assertEqual(stats.num_examples, len(TEXTS))
             self.assertEqual(len(output.read_text(encoding="utf-8").splitlines()), len(TEXTS))
 
+    def test_lines_end_and_tokens_are_cut_as_in_ctranslate2(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, output = Path(folder, "source"), Path(folder, "output")
+            written = [" ".join(self.tokenizer.encode(text)) for text in TEXTS]
+            source.write_bytes(("\r".join(written) + "\u00a0x\r\n \u3000 \x0c \u2028  a\n").encode())
+            with _ctranslate2.Lines(str(source), None, str(source), None, str(output)) as lines:
+                found = list(lines)
+            expected = [("\r".join(written) + "\u00a0x").split(" "), ["\u3000", "\x0c", "\u2028", "a"]]
+            self.assertEqual(found, [(tokens, tokens) for tokens in expected])
+
+    def test_a_text_too_long_is_cut(self):
+        tokens = self.tokenizer.encode(TEXTS[0])
+        for length in (3, len(tokens)):
+            cut = [tokens[: length - 1]]  # the end counts
+            found = self.translator.translate_batch([tokens], return_attention=True, max_input_length=length)
+            self.assertEqual(found, self.translator.translate_batch(cut, return_attention=True))
+            self.assertEqual(
+                list(self.translator.generate_tokens(tokens, max_input_length=length)),
+                list(self.translator.generate_tokens(cut[0])),
+            )
+            scored = self.translator.score_batch([tokens], [tokens], max_input_length=length)
+            self.assertEqual(scored, self.translator.score_batch(cut, cut))
+        whole = self.translator.translate_batch([tokens * 200], return_attention=True, max_input_length=0, beam_size=1)
+        self.assertEqual(len(whole[0].attention[0][0]), len(tokens) * 200)
+
+    def test_a_scored_token_has_a_log_probability(self):
+        source = [self.tokenizer.encode(TEXTS[0])]
+        plain = self.translator.score_batch(source, source)[0]
+        for target in (["<s>", *source[0]], [*source[0], "</s>"], ["<pad>", *source[0]]):
+            self.assertEqual(self.translator.score_batch(source, [target])[0], plain)
+
+    def test_a_str_is_no_list_of_tokens(self):
+        one = [["a"]]
+        for call in (
+            lambda: self.translator.translate_batch(["a"]), lambda: self.translator.translate_batch("a"),
+            lambda: self.translator.translate_batch(one, ["a"]), lambda: self.translator.score_batch(one, ["a"]),
+            lambda: self.translator.score_batch(["a"], one), lambda: list(self.translator.generate_tokens("a")),
+            lambda: self.translator.translate_batch(one, suppress_sequences=["a"]),
+            lambda: list(self.translator.generate_tokens(["a"], "a")),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(TypeError, "must be a list of str, not the str 'a'"):
+                call()
+
     def test_a_mistake_leaves_the_output_as_it_was(self):
         with tempfile.TemporaryDirectory() as folder:
             source, output = Path(folder, "source"), Path(folder, "output")
@@ -222,6 +276,8 @@ class LikeCTranslate2(unittest.TestCase):
         self.translator.translate_batch(source, patience=1)
         with self.assertRaisesRegex(TypeError, "beam_sise"):
             self.translator.translate_batch(source, beam_sise=2)
+        with self.assertRaisesRegex(ValueError, "^num_hypotheses must"):
+            self.translator.translate_batch(source, num_hypotheses=3)
         with self.assertRaisesRegex(RuntimeError, "cannot open file"):
             ctranslate2.Translator("/no/such")
         with self.assertRaisesRegex(ValueError, "device index"):

@@ -11,6 +11,7 @@ import asyncio
 import gzip
 import json
 import os
+import pydoc
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import textwrap
 import threading
 import time
 import unittest
+from fractions import Fraction
 from pathlib import Path
 
 import transmute
@@ -165,6 +167,11 @@ class Translating(WithModel):
             with self.subTest(line):
                 parts = list(self.translator.stream(line, protect="none", guard="off"))
                 self.assertEqual("".join(parts), self.translator.translate(line, protect="none", guard="off"))
+        text = "the blue train is near. The dogs play.\nThe blue train."
+        options = {"protect": "none", "min_length": 5, "beam_size": 1}
+        parts = list(self.translator.stream(text, **options))
+        self.assertEqual("".join(parts), self.translator.translate(text, guard="warn", **options))
+        self.assertGreater(len(parts), 2)
         abandoned = self.translator.stream("the blue train is near.")
         next(abandoned)
         abandoned.close()
@@ -177,6 +184,8 @@ class Translating(WithModel):
             for options in ({"rerank_candidates": 0}, {"mbr": 4}, {"alternatives": 2}):
                 with self.subTest(options):
                     self.assertIsNone(translator.translate_batch(LINES, **options)[0].best.reverse_log_probability)
+            with self.assertRaisesRegex(ValueError, "rerank_candidates=8 needs a beam_size of at least 8, not 4"):
+                translator.translate(LINES, beam_size=4)
             plain = translator.translate(LINES[0], rerank_candidates=0, guard="warn")
             self.assertEqual("".join(translator.stream(LINES[0])), plain)
 
@@ -217,12 +226,55 @@ class Errors(WithModel):
             translate(["a", "b\0"])
         with self.assertRaisesRegex(ValueError, "surrogate at character 1"):
             translate("a\udc80")
-        with self.assertRaises(TypeError):
-            translate(3)
+        for text in (None, 3):
+            with self.assertRaisesRegex(TypeError, f"must be a list of str, not {type(text).__name__}"):
+                translate(text)
         with self.assertRaises(TypeError):
             self.translator.translate_batch("a")
         with self.assertRaises(ValueError):
             translate("word " * 300, long_lines="fail")
+
+    def test_an_option_without_effect_is_an_error(self):
+        for options, message in (
+            ({"temperature": 2.0}, "temperature has no effect without sample"), ({"top_p": 7.0}, "without sample"),
+            ({"seed": 0, "sample": False}, "without sample"), ({"mbr_utility": "chrf"}, "without mbr"),
+            ({"rerank_weight": 9.0}, "without rerank_candidates"), ({"mbr": 1}, "mbr must be at least 2"),
+            ({"sample": True, "beam_size": 5}, "sample cannot be combined with beam_size"),
+            ({"alternatives": 2, "n_best": 5}, "alternatives cannot be combined with n_best"),
+            ({"mbr": 4, "beam_size": 2}, "mbr=4 needs a beam_size of at least 4, not 2"),
+        ):  # fmt: skip
+            with self.subTest(options), self.assertRaisesRegex(ValueError, message):
+                self.translator.translate("a", **options)
+        for options in ({"beam_size": 2}, {"sample": True}, {"max_source_tokens": 9}):
+            with self.subTest(options), self.assertRaisesRegex(TypeError, "there is no option .* here$"):
+                self.translator.score("a", "a", **options)
+        for options in ({"ter_normalize": True}, {"metric": "ter", "tokenize": "13a"}, {"smooth_value": 1.0}):
+            with self.subTest(options), self.assertRaisesRegex(ValueError, "without metric=|needs smooth="):
+                transmute.evaluate(["a"], ["a"], **options)
+
+    def test_errors_have_the_callers_names(self):
+        for options, message in (
+            ({"n_best": 3, "beam_size": 2}, "n_best must lie between 1 and beam_size"),
+            ({"n_best": 99999}, "n_best must"), ({"alternatives": -2}, "alternatives must"),
+            ({"length_penalty": -1}, "length_penalty must"), ({"rerank_candidates": 2}, r"Translator\(rerank=…\)"),
+            ({"mbr": -3}, "mbr must"), ({"case": "x"}, "case must"),
+        ):  # fmt: skip
+            with self.subTest(options), self.assertRaisesRegex(ValueError, "^(rerank needs .*)?" + message):
+                self.translator.translate("a", **options)
+        with self.assertRaisesRegex(ValueError, r"mbr cannot be combined with stream\(\)"):
+            list(self.translator.stream("a", mbr=2))
+
+    def test_a_number_is_taken_as_it_is_or_refused(self):
+        source = LINES[0]
+        for options in ({"beam_size": 2**64 + 2}, {"sample": True, "seed": 2**70}, {"sample": True, "seed": -1}):
+            with self.subTest(options), self.assertRaisesRegex(ValueError, f"cannot be {list(options.values())[-1]}"):
+                self.translator.translate(source, **options)
+        with self.assertRaisesRegex(ValueError, f"threads cannot be {2**32 + 1}"):
+            transmute.Translator(TINY, threads=2**32 + 1)
+        scores = [self.translator.translate_batch([source], length_penalty=penalty)[0].best.score
+                  for penalty in (0.5, Fraction(1, 2), "power")]  # fmt: skip
+        self.assertEqual(scores[0], scores[1])
+        self.assertNotEqual(scores[0], scores[2])
 
     def test_models(self):
         with self.assertRaisesRegex(FileNotFoundError, "/no/such"):
@@ -455,6 +507,15 @@ class Tools(WithModel):
         for column, mean in zip(zip(*of_tokens.tolist()), rows[0]):
             self.assertAlmostEqual(sum(column) / len(tokens), mean, places=4)
         self.assertEqual(encoder.embed([]).shape, (0,))
+        with self.assertRaisesRegex(TypeError, "did you mean 'batch_size'"):
+            encoder.embed(LINES, batchsize=1)
+
+    def test_embeddings_of_a_language(self):
+        encoder = transmute.TextEncoder(MULTILINGUAL)
+        english, german = (encoder.embed(LINES[0], source_language=language) for language in ("eng_Latn", "deu_Latn"))
+        self.assertNotEqual(english.tolist(), german.tolist())
+        with self.assertRaisesRegex(ValueError, "source language"):
+            encoder.embed(LINES[0])
 
     def test_metrics(self):
         """Values by sacreBLEU 2.6 of the same texts."""
@@ -509,6 +570,13 @@ class SameAsThePrograms(unittest.TestCase):
 
 
 class Importing(unittest.TestCase):
+    def test_help_says_what_each_option_and_field_means(self):
+        text = pydoc.plain(pydoc.render_doc(transmute))
+        for described in (transmute.TranslationOptions, transmute.GenerationOptions, transmute.Hypothesis,
+                          transmute.Translation, transmute.Warning, transmute.Word, transmute.Score):  # fmt: skip
+            for name in described.__annotations__:
+                self.assertRegex(text, rf"(?m)^ +\|  {name}  +\S")
+
     def test_import_is_fast_and_light(self):
         code = (
             "import sys, time; begin = time.perf_counter(); import transmute; took = time.perf_counter() - begin; "

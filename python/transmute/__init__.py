@@ -19,7 +19,9 @@ evaluate()     BLEU, chrF, chrF++ and TER
 from ._encoder import TextEncoder, TokenVectors
 from ._library import LIBRARY as _LIBRARY
 from ._metrics import Score, evaluate
-from ._options import BatchOptions, GenerationOptions, SearchOptions, TranslationOptions
+from ._options import (
+    BatchOptions, EncodingOptions, GenerationOptions, ScoringOptions, SearchOptions, TranslationOptions,
+)  # fmt: skip
 from ._results import Hypothesis, Translation, Warning, Word
 from ._tokenizer import Tokenizer, sentences
 from ._translator import LanguageModel, Translator
@@ -28,10 +30,12 @@ __version__: str = _LIBRARY.version().decode()
 
 __all__ = [
     "BatchOptions",
+    "EncodingOptions",
     "GenerationOptions",
     "Hypothesis",
     "LanguageModel",
     "Score",
+    "ScoringOptions",
     "SearchOptions",
     "TextEncoder",
     "TokenVectors",

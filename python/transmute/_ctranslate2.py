@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, TextIO, Tuple
 
 Tokens = List[str]
 Tokenize = Callable[[str], Tokens]
@@ -17,12 +17,17 @@ SPECIAL = {"<s>", END, "<pad>", "<blank>"}
 
 @dataclass
 class TranslationResult:
-    """The hypotheses of one text, best first."""
+    """The hypotheses of one text, best first.
+
+    scores     log-probability / length penalty; empty unless return_scores
+    attention  empty unless return_attention
+    logits     always empty
+    """
 
     hypotheses: List[Tokens]
-    scores: List[float] = field(default_factory=list)  #: log-probability / length penalty; empty unless return_scores
-    attention: List[List[List[float]]] = field(default_factory=list)  #: empty unless return_attention
-    logits: List[Any] = field(default_factory=list)  #: always empty
+    scores: List[float] = field(default_factory=list)
+    attention: List[List[List[float]]] = field(default_factory=list)
+    logits: List[Any] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.hypotheses)
@@ -46,11 +51,11 @@ class ScoringResult:
 
 @dataclass
 class GenerationStepResult:
-    """A token of generate_tokens()."""
+    """A token of generate_tokens(). token_id is of transmute's vocabulary."""
 
     step: int
     batch_id: int
-    token_id: int  #: of transmute's vocabulary
+    token_id: int
     hypothesis_id: int
     token: str
     log_prob: Optional[float]
@@ -84,6 +89,18 @@ class AsyncTranslationResult:
 AsyncScoringResult = AsyncTranslationResult
 
 
+def _split(line: str) -> Tokens:
+    return [token for token in line.split(" ") if token]
+
+
+def _lines_of(path: str) -> TextIO:
+    return open(path, encoding="utf-8", newline="\n")
+
+
+def _without_end(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")
+
+
 class Lines:
     """The lines of a source and, if there is one, of a target, as tokens; and what is written for each. The output
     appears under its name when it is complete."""
@@ -99,7 +116,7 @@ class Lines:
         import time
 
         self._clock, self._begin, self._tokens, self._count = time.perf_counter, time.perf_counter(), 0, 0
-        self._paths, self._functions = (source, target), (tokenize or str.split, tokenize_target or str.split)
+        self._paths, self._functions = (source, target), (tokenize or _split, tokenize_target or _split)
         is_device = os.path.exists(output) and not os.path.isfile(output)
         self._path = output if is_device else os.path.realpath(output)
         if any(path is not None and os.path.realpath(path) == self._path for path in self._paths):
@@ -121,12 +138,12 @@ class Lines:
 
     def __iter__(self) -> Iterator[Tuple[Tokens, Tokens]]:
         source, target = self._paths
-        with open(source, encoding="utf-8") as sources, open(target or os.devnull, encoding="utf-8") as targets:
+        with _lines_of(source) as sources, _lines_of(target or os.devnull) as targets:
             for line in sources:
                 other = targets.readline()
                 if target is not None and not other:
                     raise RuntimeError(f"{target} has less examples than {source}")
-                yield self._functions[0](line.rstrip("\n")), self._functions[1](other.rstrip("\n"))
+                yield self._functions[0](_without_end(line)), self._functions[1](_without_end(other))
 
     def write(self, line: str, tokens: int) -> None:
         self._output.write(line + "\n")
@@ -147,12 +164,21 @@ def check_functions(
         raise ValueError(f"with functions for tokens, {' and '.join(missing)} must be given too")
 
 
-def text_of_tokens(tokens: Tokens) -> str:
-    """The tokens as a list of pieces. The engine adds the end itself; a language after it belongs in front."""
+def kept_tokens(tokens: Tokens, max_length: int = 0) -> Tokens:
+    """The tokens that the engine takes, at most max_length with the end, which it adds itself; 0: all. A language after
+    the end belongs in front."""
+    if isinstance(tokens, str):
+        raise TypeError(f"tokens must be a list of str, not the str {tokens!r}")
     if END in tokens[:-1]:
         end = len(tokens) - 1 - tokens[::-1].index(END)
         tokens = [*tokens[end + 1 :], *tokens[:end]]
     kept = [token for token in tokens if token not in SPECIAL]
+    return kept[: max_length - 1] if max_length > 0 else kept
+
+
+def text_of_tokens(tokens: Tokens, max_length: int = 0) -> str:
+    """The kept tokens as a list of pieces."""
+    kept = kept_tokens(tokens, max_length)
     text = " ".join(kept)
     if "" in kept or "\0" in text or text.count(" ") != max(len(kept) - 1, 0):  # no vocabulary has such tokens
         return " ".join("<unk>" if not token or " " in token or "\0" in token else token for token in kept)
@@ -204,7 +230,7 @@ def translation_options(
         "no_repeat_ngram": no_repeat_ngram_size, "repetition_penalty": repetition_penalty,
         "suppress_sequences": [text_of_tokens(tokens) for tokens in suppress_sequences or [] if tokens],
         "min_length": min_decoding_length,
-        "max_extra_length": max_decoding_length, "max_source_tokens": max_input_length or 1024,
+        "max_extra_length": max_decoding_length, "max_source_tokens": max_input_length or 10**9,
         **batches(max_batch_size, batch_type),
     }  # fmt: skip
     if sampling_topk != 1:

@@ -7,19 +7,26 @@ import ctypes
 import math
 import os
 from array import array
-from typing import Iterable, List, NamedTuple, Optional, Union, cast
+from typing import TYPE_CHECKING, Iterable, List, NamedTuple, Union, cast
 
-from ._library import LIBRARY, CallOptions, call, open_model, set_field, text_of, to_array
-from ._options import listed
+from ._library import LIBRARY, call, open_model, text_of, to_array
+from ._options import EncodingOptions, encoding_options, listed
 from ._running import Call
 from ._translator import Precision, _Model
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 
 class TokenVectors(NamedTuple):
-    """The tokens of a text with a vector for each."""
+    """The tokens of a text with a vector for each.
 
-    tokens: List[str]  #: L pieces
-    vectors: memoryview  #: float32, [L, width]
+    tokens   L pieces
+    vectors  float32, [L, width]
+    """
+
+    tokens: List[str]
+    vectors: memoryview
 
 
 class TextEncoder(_Model):
@@ -53,17 +60,12 @@ class TextEncoder(_Model):
         texts: Union[str, Iterable[str]],
         *,
         normalize: bool = False,
-        source_language: Optional[str] = None,
-        target_language: Optional[str] = None,
-        max_source_tokens: Optional[int] = None,
-        batch_size: Optional[int] = None,
-        batch_tokens: Optional[int] = None,
+        **options: Unpack[EncodingOptions],
     ) -> memoryview:
         """The mean of each text's token vectors: float32, [texts, width], or [width] for a single str. The memory is
         shared with numpy.asarray() without a copy. A text without tokens has zeros. normalize=True scales each vector
         to length 1, so that dot products are cosines."""
         given = [texts] if isinstance(texts, str) else listed(texts)
-        options = _options(source_language, target_language, max_source_tokens, batch_size, batch_tokens)
         width = self.width
         vectors = self._encode(given, options, token_vectors=False)
         try:
@@ -75,19 +77,9 @@ class TextEncoder(_Model):
             LIBRARY.vectors_free(vectors)
         return _shaped(rows, [width] if isinstance(texts, str) else [len(given), width])
 
-    def embed_tokens(
-        self,
-        texts: Iterable[str],
-        *,
-        source_language: Optional[str] = None,
-        target_language: Optional[str] = None,
-        max_source_tokens: Optional[int] = None,
-        batch_size: Optional[int] = None,
-        batch_tokens: Optional[int] = None,
-    ) -> List[TokenVectors]:
+    def embed_tokens(self, texts: Iterable[str], **options: Unpack[EncodingOptions]) -> List[TokenVectors]:
         """The tokens of each text with a vector for each."""
         given, width = listed(texts), self.width
-        options = _options(source_language, target_language, max_source_tokens, batch_size, batch_tokens)
         vectors = self._encode(given, options, token_vectors=True)
         try:
             found = []
@@ -100,30 +92,12 @@ class TextEncoder(_Model):
         finally:
             LIBRARY.vectors_free(vectors)
 
-    def _encode(self, texts: List[str], options: CallOptions, *, token_vectors: bool) -> int:
+    def _encode(self, texts: List[str], options: EncodingOptions, *, token_vectors: bool) -> int:
         handle, running = self._open(), Call()
-        running.attach(options)
-        arguments = to_array(texts), len(texts), ctypes.byref(options), int(token_vectors)
+        filled = encoding_options(options, len(texts))
+        running.attach(filled)
+        arguments = to_array(texts), len(texts), filled, int(token_vectors)
         return running.run(lambda: call(LIBRARY.encode, handle.address, *arguments))
-
-
-def _options(
-    source_language: Optional[str],
-    target_language: Optional[str],
-    max_source_tokens: Optional[int],
-    batch_size: Optional[int],
-    batch_tokens: Optional[int],
-) -> CallOptions:
-    options = CallOptions()
-    LIBRARY.translation_options_of(None, ctypes.byref(options), ctypes.sizeof(options))
-    given = {
-        "source_language": source_language, "target_language": target_language, "max_source_tokens": max_source_tokens,
-        "batch_size": batch_size, "batch_tokens": batch_tokens,
-    }  # fmt: skip
-    for name, value in given.items():
-        if value is not None:
-            set_field(options, name, value, name)
-    return options
 
 
 def _normalized(row: array[float]) -> array[float]:

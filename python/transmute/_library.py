@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
 
 ON_TEXT = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_char_p)
 ON_PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
@@ -34,6 +34,14 @@ class TranslatorOptions(ctypes.Structure):
 
 class CallOptions(ctypes.Structure):
     """transmute_translation_options."""
+
+    #: Names in the library's errors, and the caller's for the same. filled() adds those of the fields.
+    names: Dict[str, str] = {
+        "mbr.candidates": "mbr", "rerank.candidates": "rerank_candidates", "rerank.weight": "rerank_weight",
+        "TranslatorOptions::reverse_model": "Translator(rerank=…)", "on_text": "stream()",
+        "--rerank-source-language": "rerank_source_language", "--rerank-target-language": "rerank_target_language",
+        "--source-language": "source_language", "--target-language": "target_language",
+    }  # fmt: skip
 
     _fields_ = [
         ("struct_size", c_size_t),
@@ -256,13 +264,16 @@ def to_array(texts: Sequence[str], what: str = "text") -> ctypes.Array[c_char_p]
 
 
 def set_field(options: ctypes.Structure, field: str, value: Any, name: str) -> None:
-    """Sets a field to a value that the caller knows by `name`. ctypes would take a number for a string's address."""
+    """Sets a field to a value that the caller knows by `name`. ctypes would take a number for a string's address, and
+    would cut off the upper bits of an integer."""
     if (field, c_char_p) in options._fields_:
         value = to_bytes(value, name)
     try:
         setattr(options, field, value)
-    except TypeError:
+    except (TypeError, OverflowError):
         raise TypeError(f"{name} cannot be {value!r}") from None
+    if (field, c_double) not in options._fields_ and getattr(options, field) != value:
+        raise ValueError(f"{name} cannot be {value!r}")
 
 
 def to_path(path: str | os.PathLike[str]) -> bytes:
@@ -291,6 +302,9 @@ def call(function: Callable[..., Any], *arguments: Any) -> int:
     kind = LIBRARY.error_kind()
     message = take_string(error.value) if error.value else "there is not enough memory"
     if kind == INVALID_ARGUMENT:
+        for options in (argument for argument in arguments if isinstance(argument, CallOptions)):
+            for name, name_of_caller in options.names.items():
+                message = message.replace(name, name_of_caller)
         raise ValueError(message)
     if kind == NO_MEMORY:
         raise MemoryError(message)
@@ -325,7 +339,7 @@ def open_model(
     options: Dict[str, Any],
 ) -> Handle:
     """Opens a model, or an ensemble of several, with the fields of TranslatorOptions that are not None."""
-    models = [model] if isinstance(model, (str, os.PathLike)) else list(model)
+    models = list(model) if isinstance(model, Iterable) and not isinstance(model, (str, os.PathLike)) else [model]
     if not models:
         raise ValueError("there is no model to open")
     opening = TranslatorOptions()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Iterable, NamedTuple, Optional, Sequence, Union
 
-from ._library import LIBRARY, MetricOptions, call, take_string, to_array, to_bytes
+from ._library import LIBRARY, MetricOptions, call, set_field, take_string, to_array, to_bytes
 from ._options import listed
 from ._running import Call
 
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 class Score(NamedTuple):
-    """A score, and what must be reported with it. str() is what the program prints with --score-only."""
+    """A score, and what must be reported with it. str() is what the program prints with --score-only.
 
-    score: float  #: 0 to 100; TER has no upper bound
-    signature: str  #: in sacreBLEU's notation, such as BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…
+    score      0 to 100; TER has no upper bound
+    signature  in sacreBLEU's notation, such as BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…
+    """
+
+    score: float
+    signature: str
 
     def __str__(self) -> str:
         return f"{self.score:.2f}"
@@ -56,15 +60,19 @@ def evaluate(
             )
     options = MetricOptions()
     LIBRARY.metric_options_init(ctypes.byref(options), ctypes.sizeof(options))
-    if tokenize is not None:
-        options.tokenize = to_bytes(tokenize, "tokenize")
-    if smooth is not None:
-        options.smooth = to_bytes(smooth, "smooth")
-    if smooth_value is not None:
-        options.smooth_value = smooth_value
-    options.effective_order, options.lowercase, options.case_sensitive = effective_order, lowercase, case_sensitive
-    options.ter_normalize, options.ter_no_punctuation = ter_normalize, ter_no_punctuation
-    options.ter_asian_support = ter_asian_support
+    if smooth_value is not None and (smooth not in ("floor", "add-k") or smooth_value < 0):
+        raise ValueError("smooth_value must be at least 0, and needs smooth=\"floor\" or \"add-k\"")
+    for name, value, needed in (
+        ("tokenize", tokenize, "bleu"), ("smooth", smooth, "bleu"), ("smooth_value", smooth_value, "bleu"),
+        ("effective_order", effective_order, "bleu"), ("lowercase", lowercase, metric),
+        ("case_sensitive", case_sensitive, "ter"), ("ter_normalize", ter_normalize, "ter"),
+        ("ter_no_punctuation", ter_no_punctuation, "ter"), ("ter_asian_support", ter_asian_support, "ter"),
+    ):  # fmt: skip
+        if value is None or value is False:
+            continue
+        if metric != needed:
+            raise ValueError(f"{name} has no effect without metric=\"{needed}\"")
+        set_field(options, name, value, name)
     score = ctypes.c_double()
     arguments = (
         to_bytes(metric, "metric"),

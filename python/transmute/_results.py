@@ -33,37 +33,57 @@ class _Characters:
 
 
 class Word(NamedTuple):
-    """A word of a translation."""
+    """A word of a translation.
 
-    span: Tuple[int, int]  #: text[span[0]:span[1]] is the word
-    confidence: float  #: probability that a reference translation has the word
+    span        text[span[0]:span[1]] is the word
+    confidence  probability that a reference translation has the word
+    """
+
+    span: Tuple[int, int]
+    confidence: float
 
 
 class Warning(NamedTuple):
-    """A place of a translation that looks wrong."""
+    """A place of a translation that looks wrong.
 
-    kind: str  #: "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or "script"
-    message: str  #: for people, such as "the number 15 became 51"
-    source: Tuple[int, int]  #: characters of the text, [first, last + 1); equal if nothing in it corresponds
-    target: Tuple[int, int]  #: characters of the best translation; equal if something is missing there
+    kind     "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or "script"
+    message  for people, such as "the number 15 became 51"
+    source   characters of the text, [first, last + 1); equal if nothing in it corresponds
+    target   characters of the best translation; equal if something is missing there
+    """
+
+    kind: str
+    message: str
+    source: Tuple[int, int]
+    target: Tuple[int, int]
 
 
 class Hypothesis(NamedTuple):
-    """One translation of a text, one continuation of a prompt, or a text that was scored."""
+    """One translation of a text, one continuation of a prompt, or a text that was scored.
+
+    text                     the translation, or the prompt and its continuation
+    score                    ranks the hypotheses: log-probability / length penalty, and what coverage and reranking add
+    log_probability          natural logarithm, including the end token
+    tokens                   without the end token
+    token_scores             natural log-probability of each token
+    alignment                with alignment="tokens": alignment[i][j] is the attention of tokens[i] to source_tokens[j]
+    word_alignment           with alignment="words": links (source word, target word), from 0. Words are separated by
+                             whitespace
+    confidence               expected sentence chrF against a reference, 0 to 1; None if the model was not calibrated
+    words                    empty if the model was not calibrated
+    reverse_log_probability  with rerank_candidates: natural log-probability of the source given this text under the
+                             reverse model
+    """
 
     text: str
-    score: float  #: ranks the hypotheses: log-probability / length penalty, and what coverage and reranking add
-    log_probability: float  #: natural logarithm, including the end token
-    tokens: List[str]  #: without the end token
-    token_scores: List[float]  #: natural log-probability of each token
-    #: With alignment="tokens": alignment[i][j] is the attention of tokens[i] to source_tokens[j].
+    score: float
+    log_probability: float
+    tokens: List[str]
+    token_scores: List[float]
     alignment: Optional[List[List[float]]]
-    #: With alignment="words": links (source word, target word), from 0. Words are separated by whitespace.
     word_alignment: Optional[List[Tuple[int, int]]]
-    #: Expected sentence chrF against a reference, from 0 to 1; None if the model was not calibrated.
     confidence: Optional[float]
-    words: List[Word]  #: empty if the model was not calibrated
-    #: With rerank_candidates: natural log-probability of the source given this text under the reverse model.
+    words: List[Word]
     reverse_log_probability: Optional[float]
 
     def __str__(self) -> str:
@@ -71,12 +91,18 @@ class Hypothesis(NamedTuple):
 
 
 class Translation(NamedTuple):
-    """The translations of one text, or the continuations of one prompt. str() gives the best."""
+    """The translations of one text, or the continuations of one prompt. str() gives the best.
 
-    hypotheses: List[Hypothesis]  #: best first, at least one
-    source_tokens: List[str]  #: as the model read the text
-    warnings: List[Warning]  #: what looks wrong with the best hypothesis
-    unknown: List[str]  #: words or characters that the vocabulary lacks
+    hypotheses     best first, at least one
+    source_tokens  as the model read the text
+    warnings       what looks wrong with the best hypothesis
+    unknown        words or characters that the vocabulary lacks
+    """
+
+    hypotheses: List[Hypothesis]
+    source_tokens: List[str]
+    warnings: List[Warning]
+    unknown: List[str]
 
     @property
     def best(self) -> Hypothesis:

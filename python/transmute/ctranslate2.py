@@ -15,8 +15,8 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequ
 
 from ._ctranslate2 import (
     END, AsyncScoringResult, AsyncTranslationResult, Detokenize, ExecutionStats, GenerationStepResult, Lines,
-    ScoringResult, Tokenize, Tokens, TranslationResult, batches, check_functions, folder_of, set_random_seed,
-    text_of_tokens, tokens_of_text, translation_options,
+    ScoringResult, Tokenize, Tokens, TranslationResult, batches, check_functions, folder_of, kept_tokens,
+    set_random_seed, text_of_tokens, tokens_of_text, translation_options,
 )  # fmt: skip
 from ._library import LIBRARY, text_of
 from ._options import blocks, repeatable
@@ -97,7 +97,7 @@ class Translator:
         self._precision = precision
         self.compute_type = {"int8": "int8_float32", "half": "float16", None: named}.get(precision, precision)
         self._executor: Any = None
-        self._running: List[Any] = []
+        self._running: Set[Any] = set()
         self.load_model()
 
     def load_model(self, keep_cache: bool = False) -> None:
@@ -122,8 +122,7 @@ class Translator:
     @property
     def num_active_batches(self) -> int:
         """Calls that run in the background."""
-        self._running = [call for call in self._running if not call.done()]
-        return len(self._running)
+        return sum(not call.done() for call in self._running.copy())
 
     def translate_batch(
         self,
@@ -192,6 +191,7 @@ class Translator:
         are."""
         filled, maximum = translation_options(beam_size=1, **options)
         tokenizer, prefix = self._open().tokenizer, [text_of_tokens(target_prefix or [])]
+        text = text_of_tokens(prompt, filled["max_source_tokens"])
 
         def step(number: int, token: str, log_prob: Optional[float]) -> GenerationStepResult:
             identity = tokenizer.encode_ids(token, "target")[0] if token != END else 3
@@ -199,11 +199,11 @@ class Translator:
             return GenerationStepResult(number, 0, identity, 0, token, log_prob, is_last)
 
         if return_log_prob:
-            best = self._open().translate_batch([text_of_tokens(prompt)], target_prefix=prefix, **filled)[0].best
+            best = self._open().translate_batch([text], target_prefix=prefix, **filled)[0].best
             end = best.log_probability - sum(best.token_scores)
             pairs: Iterable[Tuple[str, Optional[float]]] = zip([*best.tokens, END], [*best.token_scores, end])
         else:
-            parts = self._open().stream(text_of_tokens(prompt), target_prefix=prefix, **filled)
+            parts = self._open().stream(text, target_prefix=prefix, **filled)
             tokens = (token for part in parts for token in part.split(" ") if token)
             pairs = zip(itertools.chain(tokens, [END]), itertools.repeat(None))
         for number, (token, log_prob) in enumerate(pairs):
@@ -225,10 +225,10 @@ class Translator:
         """Scores given translations; a list of ScoringResult. The log-probabilities end with that of the end token."""
         if len(source) != len(target):
             raise ValueError(f"the numbers of targets ({len(target)}) and sources ({len(source)}) differ in length")
-        of_size = batches(max_batch_size, batch_type)
+        options = max_input_length, offset, batches(max_batch_size, batch_type)
         if asynchronous:
-            return self._in_background(len(source), lambda: self._score(source, target, offset, of_size))
-        return self._score(source, target, offset, of_size)
+            return self._in_background(len(source), lambda: self._score(source, target, *options))
+        return self._score(source, target, *options)
 
     def score_iterable(
         self, source: Iterable[Tokens], target: Iterable[Tokens], max_batch_size: int = 64, **options: Any
@@ -275,7 +275,8 @@ class Translator:
 
         self._executor = self._executor or ThreadPoolExecutor(self.num_translators)
         call = self._executor.submit(body)
-        self._running.append(call)
+        self._running.add(call)
+        call.add_done_callback(self._running.discard)
         return [AsyncTranslationResult(call, number) for number in range(count)]
 
     def _translate(
@@ -314,17 +315,26 @@ class Translator:
             return copy
 
         running, translator = Call(), self._open()
-        texts = [text_of_tokens(tokens) for tokens in source]
-        return running.run(lambda: translator._translate(texts, filled, running, copied))
+        texts = [text_of_tokens(tokens, filled["max_source_tokens"]) for tokens in source]
+        try:
+            return running.run(lambda: translator._translate(texts, filled, running, copied))
+        except ValueError as error:
+            raise ValueError(str(error).replace("n_best", "num_hypotheses")) from None
 
     def _score(
-        self, source: Sequence[Tokens], target: Sequence[Tokens], offset: int, of_size: Dict[str, Any]
+        self,
+        source: Sequence[Tokens],
+        target: Sequence[Tokens],
+        max_length: int,
+        offset: int,
+        of_size: Dict[str, Any],
     ) -> List[ScoringResult]:
-        found = self._open().score(map(text_of_tokens, source), map(text_of_tokens, target), **of_size)
-        results = []
-        for tokens, hypothesis, given in zip(target, found, source):
+        texts, targets = ([text_of_tokens(tokens, max_length) for tokens in side] for side in (source, target))
+        found, results = self._open().score(texts, targets, **of_size), []
+        for given, hypothesis, text in zip(target, found, texts):
+            tokens = kept_tokens(given, max_length)
             end = hypothesis.log_probability - sum(hypothesis.token_scores)
-            scores = [*hypothesis.token_scores, end] if given else [0.0] * (len(tokens) + 1)
+            scores = [*hypothesis.token_scores, end] if text else [0.0] * (len(tokens) + 1)
             results.append(ScoringResult([*tokens, END][offset:], scores[offset:]))
         return results
 
