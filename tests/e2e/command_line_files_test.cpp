@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute::testing {
@@ -48,6 +49,23 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoFileForAText) {
   EXPECT_THAT(refusal("translate", {"-m", model(), text}), HasSubstr("is a file, not a text; did you mean --input"));
   EXPECT_THAT(refusal("translate", {"-m", model(), model()}),
               HasSubstr("is a folder, not a text; did you mean --model"));
+}
+
+TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
+  const TemporaryFolder folder;
+  const std::string input = folder / "in", output = folder / "out";
+  const std::vector<std::string> flags{"-m", model(), "--max-extra-length", "2", "-i", input, "-o", output};
+  for (const auto& [begin, message] : std::vector<std::pair<std::string, std::string>>{
+           {"%PDF-1.7\n", "in: PDF is not read"},
+           {"{\\rtf1 red}\n", "in: is in RTF; convert it with LibreOffice: 'soffice --convert-to docx "},
+           {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "in: is in the format of Office 97"}}) {
+    write_text(input, begin);
+    EXPECT_THAT(refusal("translate", flags, 1), HasSubstr(message));
+    EXPECT_FALSE(std::filesystem::exists(output));
+  }
+  write_text(input, "{\\rtf1 red}\n");
+  const Outcome as_lines = run("translate", {"-m", model(), "-i", input, "--document-format", "lines"});
+  EXPECT_EQ(as_lines.exit_code, 0) << as_lines.errors;
 }
 
 TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
@@ -366,7 +384,8 @@ TEST_F(CommandLine, AHyphenIsAStandardStreamAndGzMeansCompressed) {
   ASSERT_EQ(translate(text, {"--output", packed}).exit_code, 0);
   EXPECT_EQ(read_text(packed).substr(0, 2), "\x1f\x8b");
   std::string unpacked;
-  for (const std::string& line : read_lines(packed)) unpacked += line + '\n';
+  LineReader reader(packed);
+  for (std::string line; reader.next(line);) unpacked += line + '\n';
   EXPECT_EQ(unpacked, expected);
   EXPECT_EQ(run_program_with({"gzip", "-dc", packed}).output, expected);
   EXPECT_FALSE(std::filesystem::exists("-"));
@@ -482,7 +501,7 @@ TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
         "", {"--target-prefix", prefixes, "-i", *folder_ / "three", "-o", out, "--buffer-lines", buffer_lines});
   };
   ASSERT_EQ(translate_three("das\nder\ndie\n", "100").exit_code, 0);
-  const std::vector<std::string> whole = read_lines(out);
+  const std::vector<std::string> whole = split_lines(read_text(out));
   ASSERT_THAT(whole, SizeIs(3));
   struct Fault {
     std::string prefixes, message;
@@ -500,7 +519,8 @@ TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
       const Outcome outcome = translate_three(text, buffer_lines);
       EXPECT_EQ(outcome.exit_code, 1);
       EXPECT_THAT(outcome.errors, AllOf(HasSubstr(message), HasSubstr("the lines before it are written")));
-      EXPECT_EQ(read_lines(out), std::vector<std::string>(whole.begin(), whole.begin() + written)) << message;
+      EXPECT_EQ(split_lines(read_text(out)), std::vector<std::string>(whole.begin(), whole.begin() + written))
+          << message;
     }
 }
 
