@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The bytes that a text in percent-encoding, such as "a%20b", stands for. Percent signs of no escape stay.
+/// Decodes percent-encoding: "a%20b" is "a b". A percent sign that begins no escape is kept.
 inline std::string percent_decoded(std::string_view text) {
   constexpr size_t kDigits = 2;
   std::string decoded;

@@ -59,7 +59,7 @@ std::string remedy_of_zero_bytes(std::string_view line, bool is_first) {
   const auto [few, many] = std::minmax(zeros[0], zeros[1]);
   // UTF-16 has them in one of its two bytes: in each letter of Latin script, in blanks and digits elsewhere.
   const bool is_regular = 10 * few <= many && 20 * many >= line.size();
-  if (!is_regular) return "remove the zero bytes, or unpack the file if it is not plain or gzipped text";
+  if (!is_regular) return "remove the zero bytes, or unpack the file if it is packed";
   return fmt::format(
       "if the text is UTF-16, convert it with 'iconv -f utf-16{} -t utf-8'; otherwise remove the zero bytes",
       byte_order_of(line, is_first));
@@ -68,10 +68,10 @@ std::string remedy_of_zero_bytes(std::string_view line, bool is_first) {
 std::string invalid_utf8_message(const std::string& where, std::string_view line, size_t bad, bool is_first) {
   const bool is_marked = has_utf_16_mark(line, is_first);
   const bool has_zeros = line.find('\0') != std::string_view::npos;
-  const std::string remedy =
-      has_zeros && !is_marked
-          ? remedy_of_zero_bytes(line, is_first)
-          : fmt::format("convert the text, for example with 'iconv -f {} -t utf-8'", is_marked ? "utf-16" : "latin1");
+  const std::string remedy = has_zeros && !is_marked
+                                 ? remedy_of_zero_bytes(line, is_first)
+                                 : fmt::format("convert the text, for example with 'iconv -f {} -t utf-8'",
+                                               is_marked ? "utf-16" : "windows-1252");
   return fmt::format("{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); {}", where, bad + 1,
                      static_cast<unsigned char>(line[bad]), remedy);
 }

@@ -256,6 +256,7 @@ class MarkdownReader {
   void add_to_words(size_t to) {
     if (is_empty()) end_ = text_.begin = std::min(content_.find_first_not_of(" \t", end_), to);
     words_ += between(end_, to);
+    std::replace(words_.begin(), words_.end(), '\t', ' ');  // in Markdown, a tab ends no text
     end_ = to;
   }
 

@@ -173,7 +173,7 @@ std::vector<OfficePart> office_parts() {
 }
 
 // Calls `use` with the name of each tag, without its prefix, and with the tag and the text after it. Damaged XML is not
-// refused: these members are not translated.
+// refused here: members that are translated are checked when they are opened.
 void for_each_tag(std::string_view xml, const std::function<void(std::string_view name, std::string_view tag)>& use) {
   for (size_t at = xml.find('<'), next = 0; at != std::string_view::npos; at = next) {
     next = xml.find('<', at + 1);

@@ -30,7 +30,7 @@ class XmlTexts : public DocumentFile {
   std::string text_of(const std::vector<std::string>& translations, const XmlPart& part) const;
 
   std::string xml_;
-  bool has_escapes_;                      // of Excel
+  bool has_escapes_;                      // the texts have Excel's escapes
   std::vector<XmlParagraph> paragraphs_;  // in the order of the document; those within another follow it
 };
 

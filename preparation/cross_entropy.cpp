@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/preparation/cross_entropy.h>
 
+#include <transmute/common/text_file.h>
 #include <transmute/preparation/chance_threshold.h>
-#include <transmute/text/sentence_characters.h>
 #include <transmute/tokenizer/tokenizer.h>
 
 #include <algorithm>
@@ -19,8 +19,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 size_t class_of(const TextPair& pair) {
-  using sentence_characters::count_characters;
-  const size_t length = count_characters(pair.source) + count_characters(pair.target);
+  const size_t length = characters_in(pair.source) + characters_in(pair.target);
   size_t found = 0;
   while (found + 1 < kCostClasses && length > kCostClassLengths[found]) ++found;
   return found;

@@ -218,8 +218,9 @@ int translate_document(transmute::DocumentRun& run, const Arguments& arguments) 
 
 int translate(const Arguments& arguments, const std::vector<std::string>& facts) {
   check_files(arguments);
-  if (transmute::DocumentRun run(arguments.document, arguments.streams); run.has_document())
-    return translate_document(run, arguments);
+  if (arguments.texts.empty())
+    if (transmute::DocumentRun run(arguments.document, arguments.streams); run.has_document())
+      return translate_document(run, arguments);
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = source_of(arguments);
   const transmute::Translator translator = arguments.translator.open();

@@ -140,7 +140,7 @@ enum class Guard {
   retry,  ///< also search again for a better one, in parts or with other options
 };
 
-/// The kinds of faults that a translation may have.
+/// The kinds of faults that a translation may have; name_of() has their names in this order.
 enum class WarningKind {
   omission,     ///< words of the source are not translated
   length,       ///< it is much shorter or longer than translations of such texts are

@@ -44,7 +44,8 @@ class DocumentProgress {
   bool shown_;
 };
 
-// Refuses a document of another program, of which no lines can be translated. Those of RTF are valid text.
+// Refuses a document of another program, of which no lines can be translated. RTF is valid UTF-8, so only
+// its beginning tells.
 void check_is_text(const std::string& input) {
   const std::string path = input == "-" ? "/dev/stdin" : input;
   std::error_code ignored;

@@ -111,9 +111,9 @@ CLI::Option* repeatable(CLI::Option* flag) {
 }
 
 CLI::Option* takes_all_words(CLI::Option* positional) {
+  // CLI11 gives a positional argument words until it has the lower number of them.
   constexpr int kMany = CLI::detail::expected_max_vector_size;
-  return repeatable(
-      positional->expected(kMany / 2, kMany));  // CLI11 goes on while there are fewer than the lower number
+  return repeatable(positional->expected(kMany / 2, kMany));
 }
 
 void add_model_flag(CLI::App& app, std::string& path) {

@@ -36,9 +36,10 @@ class ArrivingBytes : public ByteReader {
 
   size_t read(void* to, size_t count) override {
     if (!error_.empty()) return 0;
-    if (!std::exchange(is_begun_, true)) begin();
+    const bool is_first = !std::exchange(is_begun_, true);
+    if (is_first) begin();
     if (is_gzipped_) return unpack(to, count);
-    if (block_.empty()) receive();
+    if (block_.empty() && !is_first) receive();  // a terminal's end has been read once; it would wait for another
     const size_t size = std::min(count, block_.size());
     std::memcpy(to, block_.data(), size);
     block_.erase(0, size);
@@ -110,7 +111,7 @@ class ArrivingBytes : public ByteReader {
   std::string block_;
   z_stream stream_{};
   bool is_begun_ = false, is_gzipped_ = false;
-  bool is_complete_ = false;  // the gzip member
+  bool is_complete_ = false;  // the gzip member has ended
 };
 
 // Lines of a LineReader, in blocks.

@@ -32,6 +32,13 @@ TEST(MarkdownFile, WordsAreTranslatedAndMarkupStays) {
     EXPECT_THAT(shouting, HasSubstr(line));
 }
 
+TEST(MarkdownFile, TabsAreSpaces) {
+  const std::string page = "The dog\tran **home\tnow**.\n";
+  const auto file = opened("a.md", page);
+  ASSERT_THAT(file->texts(), ElementsAre("The dog ran <x0>home now</x0>."));
+  EXPECT_EQ(file->with(file->texts()), page);
+}
+
 TEST(MarkdownFile, MarkupNextToMarkupIsTold) {
   for (const char* text : {"***both** one*\n", "**a**[b](c)*d*\n", "[![image](a(b)c)](d) text\n",
                            "[a](<b c> 'd')[e][]\n\n[e]: f\n", "~~a~~ **`b`** c\n", "<http://a.b> is a\\*b &amp; c\n",

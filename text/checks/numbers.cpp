@@ -330,7 +330,7 @@ struct Speller {
   const char* language;
   bool inflects = false;  // there are more forms than ICU knows, which differ in their last letters
   std::unique_ptr<icu::RuleBasedNumberFormat> format{};  // made when it is needed, as it takes 0.5 MB
-  std::mutex mutex{};  // of the format: ICU does not promise that threads may share one
+  std::mutex mutex{};  // guards the format: ICU does not promise that threads may share one
 };
 
 std::array<Speller, 42>& spellers() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/shared/line_stream.h>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
@@ -117,6 +118,17 @@ TEST_F(LinesOfAPipe, AreAFullBlockUpToABadOne) {
   std::exception_ptr failure;
   EXPECT_THAT(next_full_block(next_block_, 10, failure), ElementsAre("a", "b"));
   EXPECT_THAT(message_of<BadLine>([&] { std::rethrow_exception(failure); }), HasSubstr("pipe:3: not valid UTF-8"));
+}
+
+TEST(LinesOfATerminal, EndAtTheFirstEndThatIsTyped) {
+  const int keyboard = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_EQ(grantpt(keyboard) + unlockpt(keyboard), 0);
+  const int terminal = open(ptsname(keyboard), O_RDWR | O_NOCTTY);
+  const std::string keys = "\x04later\n";  // Ctrl-D on an empty line
+  ASSERT_EQ(::write(keyboard, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  EXPECT_THAT(arriving_lines(terminal, "terminal")(10), IsEmpty());
+  close(terminal);
+  close(keyboard);
 }
 
 TEST_F(LinesOfAPipe, MayBeOneByteOfAGzippedText) {
