@@ -182,8 +182,9 @@ TrainState CheckpointStore::restore(const TrainedParts& parts) const {
 }
 
 std::runtime_error cannot_resume(const std::string& checkpoint, const std::string& why) {
-  return std::runtime_error(fmt::format(
-      "cannot resume: {}. To continue from the checkpoint before it, remove the folder {}", why, checkpoint));
+  return std::runtime_error(
+      fmt::format("cannot resume: {}. If it is damaged, remove the folder {} to continue from the checkpoint before it",
+                  why, checkpoint));
 }
 
 void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer) {

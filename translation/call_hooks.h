@@ -38,8 +38,8 @@ class CallHooks {
   /// @throws Cancelled, or what a hook threw.
   void check();
 
-  /// What can be said of a part whose translation begins with `certain`, or is that if it is whole; nothing if it is
-  /// not known yet.
+  /// Returns the certain text of a part: `certain` are its first tokens, or all of them if `is_whole`. Nothing is
+  /// returned where no text can be shown yet.
   using SoFar = std::function<std::optional<PartSoFar>(size_t sentence, const Ids& certain, bool is_whole)>;
   /// The hooks of one batch's search. `text_of` gives the text of a sentence, which is one of its parts. Without
   /// `so_far` nothing is streamed. They throw Cancelled, or what a hook threw, once the call has ended by that.
@@ -54,7 +54,7 @@ class CallHooks {
   template <class Hook>
   auto call(const Hook& hook) -> decltype(hook());
   bool asks_to_stop() const { return hooks_.should_stop && hooks_.should_stop(); }
-  // The text so far with that of one more part, or with more of it; nothing where it waits for the parts before it.
+  // Stores a part's certain text. Returns the text's new beginning, or nothing while an earlier part is unfinished.
   std::optional<std::string> add(size_t text, PartSoFar&& part);
 
   // The beginning of a text's translation.

@@ -196,7 +196,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
                     given.mbr.candidates > 0 ? "mbr" : "rerank"));
   if (given.inline_tags && hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
   TranslationOptions options = given;
-  // What a hook has seen cannot change any more.
+  // Streamed text is final, so the guard must not search again.
   if (hooks.on_text && given.guard == Guard::retry) options.guard = Guard::warn;
   options.search = with_head(options.search);
   options.search.alignments |= given.word_alignments;
@@ -270,7 +270,7 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceTexts& s
       for_terms.push_back(search::hypotheses_for_terms(part.terms));
     }
   }
-  // What is streamed is read from its beginning.
+  // A stream needs its first sentences first, so that its parts are sorted by length only within each batch_size.
   const size_t together = hooks.on_text ? static_cast<size_t>(options.batch_size) : parts.size();
   std::vector<std::vector<size_t>> batches;
   for (size_t begin = 0; begin < parts.size(); begin += together) {

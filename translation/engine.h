@@ -103,8 +103,8 @@ class TranslationEngine {
     const std::vector<size_t>& ends;  ///< of the parts' translations, of a text that SourceCase restores
     Translation& translation;
   };
-  /// The translation of a part, for on_text, that begins with these tokens, or has no others if it is whole; nothing if
-  /// it is not known yet.
+  /// Returns the text to stream for a part: `certain` are the first tokens of its translation, or all of them if
+  /// `is_whole`. Nothing is returned where no text can be shown yet.
   using SoFar = std::function<std::optional<std::string>(const SourcePart& part, const Ids& certain, bool is_whole)>;
 
   /// One translation for each text. `complete` is called for each as soon as its parts are joined.

@@ -37,16 +37,16 @@ void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<B
   hypothesis.text = std::move(restored.text);
 }
 
-// The words without spaces around them, at their places in the text. A word is cut where the text has a space in it, as
-// beside a tag.
-std::vector<WordConfidence> placed_words(const Hypothesis& hypothesis, const Places& places) {
+// The words without spaces around them, at their places in the text, of which `plain` is without tags. A word is cut
+// where the text has a space in it, as beside a tag.
+std::vector<WordConfidence> placed_words(const Hypothesis& hypothesis, const std::string& plain, const Places& places) {
   constexpr std::string_view kSpaces = " \t\r\n";
   std::vector<WordConfidence> placed;
   for (const WordConfidence& word : hypothesis.words) {
     size_t end = std::string::npos;  // of what the text has of the word so far
     for (size_t byte = word.place.first; byte < word.place.second; ++byte) {
+      if (kSpaces.find(plain[byte]) != std::string_view::npos) continue;
       const size_t at = place_in(places, byte);
-      if (kSpaces.find(hypothesis.text[at]) != std::string_view::npos) continue;
       if (end > at || (end < at && hypothesis.text.find_first_of(kSpaces, end) < at))
         placed.push_back({{at, at}, word.confidence});
       placed.back().place.second = end = at + 1;
@@ -107,6 +107,7 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
       hypothesis.word_alignment = word_links(hypothesis, words, words_of_spans(tokens, hypothesis.text));
     if (read != nullptr)
       restore_case(cases.restore(joined.number, joined.ends, hypothesis.text), *read, tokens, hypothesis, warnings);
+    std::string plain;
     Places places;  // in the text with its tags
     if (has_tags) {
       const auto balanced = balanced_alignment(hypothesis.alignment);
@@ -118,10 +119,10 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
       if (hypothesis.word_alignment && !options.inline_tags)
         hypothesis.word_alignment =
             links_with_spans(*hypothesis.word_alignment, tagged.source(), hypothesis.text, restored);
-      hypothesis.text = std::move(restored.text);
+      plain = std::exchange(hypothesis.text, std::move(restored.text));
       places = std::move(restored.places);
     }
-    hypothesis.words = placed_words(hypothesis, places);
+    hypothesis.words = placed_words(hypothesis, has_tags ? plain : hypothesis.text, places);
     if (!options.search.alignments) hypothesis.alignment.clear();
   }
   if (has_tags)

@@ -84,10 +84,12 @@ typedef struct transmute_translation_options {
   int64_t max_source_tokens; /* longer texts are translated in parts, which are joined */
 
   /* Callbacks, or NULL. They run on the translator's threads, but never two at a time for one call. */
-  void (*on_text)(void* user, size_t text, const char* so_far); /* the part that can no longer change */
-  void (*on_progress)(void* user, size_t done, size_t total);   /* after each text that has content */
-  int (*should_stop)(void* user);                               /* nonzero ends the call with the error "cancelled" */
-  void* user;                                                   /* passed to the callbacks */
+  /* on_text gets the beginning of a translation that can no longer change, as it grows: finished sentences and the
+   * certain words of the next; a text with protected spans comes as a whole. With it, the guard only warns. */
+  void (*on_text)(void* user, size_t text, const char* so_far);
+  void (*on_progress)(void* user, size_t done, size_t total); /* after each text that has content */
+  int (*should_stop)(void* user);                             /* nonzero ends the call with the error "cancelled" */
+  void* user;                                                 /* passed to the callbacks */
 
   int64_t alignment_layer;  /* decoder layer, from 1; 0: the last */
   int64_t alignment_head;   /* from 1; 0: the mean over heads; both 0: the head that guided alignment trained, if any */

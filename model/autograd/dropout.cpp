@@ -43,9 +43,11 @@ torch::Tensor masked(const torch::Tensor& input, const DropoutDraw& draw) {
   const MaskView mask = keys.view();
   if (in.scalar_type() == torch::kDouble) {
     const double scale = 1.0 / (1.0 - draw.probability);
+    const double* const from = in.data_ptr<double>();
+    double* const to = out.data_ptr<double>();
     for (int64_t i = 0; i < count; ++i) {
       const uint32_t hash = hash_element(static_cast<uint32_t>(i % kMaskBlock), mask.block_keys[i / kMaskBlock]);
-      out.data_ptr<double>()[i] = hash >= mask.threshold ? in.data_ptr<double>()[i] * scale : 0;
+      to[i] = hash >= mask.threshold ? from[i] * scale : 0;
     }
     return out;
   }

@@ -35,7 +35,7 @@ class TranslatorOptions(ctypes.Structure):
 class CallOptions(ctypes.Structure):
     """transmute_translation_options."""
 
-    #: Names in the library's errors, and the caller's for the same. filled() adds those of the fields.
+    #: Maps names in the library's messages to Python's options. filled() adds the options of the call.
     names: Dict[str, str] = {
         "mbr.candidates": "mbr", "rerank.candidates": "rerank_candidates", "rerank.weight": "rerank_weight",
         "TranslatorOptions::reverse_model": "Translator(rerank=…)", "on_text": "stream()",

@@ -60,8 +60,6 @@ def evaluate(
             )
     options = MetricOptions()
     LIBRARY.metric_options_init(ctypes.byref(options), ctypes.sizeof(options))
-    if smooth_value is not None and (smooth not in ("floor", "add-k") or smooth_value < 0):
-        raise ValueError("smooth_value must be at least 0, and needs smooth=\"floor\" or \"add-k\"")
     for name, value, needed in (
         ("tokenize", tokenize, "bleu"), ("smooth", smooth, "bleu"), ("smooth_value", smooth_value, "bleu"),
         ("effective_order", effective_order, "bleu"), ("lowercase", lowercase, metric),
@@ -73,6 +71,8 @@ def evaluate(
         if metric != needed:
             raise ValueError(f"{name} has no effect without metric=\"{needed}\"")
         set_field(options, name, value, name)
+    if smooth_value is not None and (smooth not in ("floor", "add-k") or smooth_value < 0):
+        raise ValueError("smooth_value must be at least 0, and needs smooth=\"floor\" or \"add-k\"")
     score = ctypes.c_double()
     arguments = (
         to_bytes(metric, "metric"),

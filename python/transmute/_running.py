@@ -127,26 +127,31 @@ def stream(run: Callable[[Call], str]) -> Iterator[str]:
     from queue import SimpleQueue  # only streams need it
 
     news: SimpleQueue[Any] = SimpleQueue()
-    call = Call(on_text=lambda _, so_far: news.put((so_far, False)))
+    sent = 0
+
+    def on_text(_: int, so_far: str) -> None:
+        nonlocal sent  # so that a slow reader's queue holds each word once
+        news.put((so_far[sent:], False))
+        sent = max(sent, len(so_far))
+
+    call = Call(on_text=on_text)
 
     def work() -> None:
         try:
-            news.put((call._checked(lambda: run(call)), True))
+            news.put((call._checked(lambda: run(call))[sent:], True))
         except BaseException as error:
             news.put((error, True))
 
     thread = threading.Thread(target=work, name="transmute", daemon=True)
     thread.start()
-    sent = 0
     try:
         is_last = False
         while not is_last:
-            so_far, is_last = news.get()
-            if isinstance(so_far, BaseException):
-                raise so_far
-            if len(so_far) > sent:
-                yield so_far[sent:]
-                sent = len(so_far)
+            more, is_last = news.get()
+            if isinstance(more, BaseException):
+                raise more
+            if more:
+                yield more
     finally:
         call.stop()
         thread.join()

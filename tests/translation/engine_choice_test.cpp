@@ -320,6 +320,16 @@ TEST_F(Engine, HasConfidenceIfTheModelIsCalibrated) {
       EXPECT_EQ(word.find(' '), std::string::npos) << word;
     }
   }
+  TranslationOptions with_tags = few_tokens();
+  with_tags.inline_tags = true;
+  for (const char* tagged :
+       {"<b>the</b> red house is near.", "the <b>red</b> house is near.", "the red😀 house is near."}) {
+    const Hypothesis best = engine.translate({tagged}, with_tags).at(0).hypotheses.at(0);
+    EXPECT_EQ(best.words.size(), apart[0].hypotheses[0].words.size()) << best.text;
+    for (const auto& [place, confidence] : best.words)
+      EXPECT_EQ(best.text.substr(place.first, place.second - place.first).find_first_of("<> "), std::string::npos)
+          << best.text;
+  }
   const Hypothesis both = engine.translate({texts[0] + "  " + texts[1]}, options).at(0).hypotheses.at(0);
   const Hypothesis &first = apart[0].hypotheses[0], &second = apart[1].hypotheses[0];
   const auto first_size = static_cast<double>(first.text.size()), second_size = static_cast<double>(second.text.size());

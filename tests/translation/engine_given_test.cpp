@@ -38,7 +38,7 @@ TEST_F(Engine, BeginsTranslationsWithTheirPrefix) {
               HasSubstr("the numbers of target prefixes (2) and texts (3) differ"));
 }
 
-// Their prefix has no probability, which changes no search for one hypothesis.
+// The prefix of listed pieces counts as certain; with one hypothesis, this changes only the scores.
 TEST_F(Engine, CountsThePrefixOfListedPiecesAsThatOfATextExceptInTheProbability) {
   const auto listed = [](const SubwordModel& model, const std::string& text) {
     std::string list;
