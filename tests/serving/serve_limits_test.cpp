@@ -148,7 +148,12 @@ TEST_F(Serve, BoundsTheQueueTheTimeAndEachClient) {
   EXPECT_EQ(full.headers.at("retry-after"), "1");
   const Answer never = client.post("/v1/translate", v1_request({{"text", "a\nb\nc"}}).dump());
   EXPECT_EQ(never.status, 413) << "three lines never fit into a queue of two";
-  for (auto& waiting : busy) EXPECT_EQ(waiting->receive().status, 503) << "nothing may take longer than five seconds";
+  EXPECT_THAT(never.body, HasSubstr("the texts have 3 sentences; a request may have 2 (--max-queue)"));
+  for (auto& waiting : busy) {
+    const Answer late = waiting->receive();
+    EXPECT_EQ(late.status, 503) << "nothing may take longer than five seconds";
+    EXPECT_THAT(late.body, HasSubstr("took too long (--request-seconds)"));
+  }
   EXPECT_EQ(client.post("/v1/translate", v1_request({{"text", std::string(100'001, 'x')}}).dump()).status, 400);
   EXPECT_EQ(client.post("/v1/translate", v1_request({{"max_extra_length", 1}}).dump()).status, 200);
   const Answer metrics = client.get("/metrics");
@@ -186,11 +191,13 @@ TEST_F(Serve, BoundsTheTokensOfARequest) {
     }
     return answer.status;
   };
-  std::string brackets, thousand;
+  std::string brackets, thousand, ligatures;
   for (int i = 0; i < 50; ++i) brackets += "( ";
+  for (int i = 0; i < 60; ++i) ligatures += "\uFDFA";
   for (int i = 0; i < 500; ++i) thousand += "( ";
   EXPECT_EQ(status(brackets), 200);
   EXPECT_EQ(status(thousand), 413);
+  EXPECT_EQ(status(ligatures), 413) << "180 bytes are 1980 once they are normalized, and 362 tokens";
   EXPECT_EQ(status(brackets, {{"beam_size", 32}}), 413);
   EXPECT_EQ(status(brackets, {{"max_extra_length", 500}}), 413);
   EXPECT_EQ(status("a", {{"beam_size", 32}}), 200);
