@@ -18,6 +18,7 @@ struct AlignedTranslation {
   const std::vector<ByteSpan>& source_tokens;        ///< S spans of the source
   const std::vector<ByteSpan>& target_tokens;        ///< T spans of the translation
   const std::vector<std::vector<float>>& alignment;  ///< [T,S]
+  size_t prefix = 0;                                 ///< bytes of the translation that come before all tags
 };
 
 /// The end of the white space that begins at `begin`, at most `end`.

@@ -50,7 +50,9 @@ class Placement {
       ranges_[t] = range_of(t);
       children_[tags_[t].parent].push_back(t);
     }
-    find_marks(0, 0);
+    const auto is_in_prefix = [&](const AlignedWord& word) { return word.bytes.first < given.prefix; };
+    const auto after_prefix = std::partition_point(words_.begin(), words_.end(), is_in_prefix);
+    find_marks(0, static_cast<size_t>(after_prefix - words_.begin()));
     order_marks();
   }
 

@@ -52,10 +52,10 @@ struct TaggedTranslation {
   std::vector<size_t> tags;  ///< where each tag, or the first of its two, begins in `text`
 };
 
-/// Inserts the tags into the translation, each once, and nested as in the source. A tag with content surrounds the
-/// translated words that attended to the content; other tags are next to the word that attended to their neighbor. A
-/// <br> is between the words that attended to its two sides, if these are apart. Where two neighbors translate two
-/// neighbors of the source, the spaces around the tags between them are the source's.
+/// Inserts the tags into the translation, each once, after its prefix, and nested as in the source. A tag with content
+/// surrounds the translated words that attended to the content; other tags are next to the word that attended to their
+/// neighbor. A <br> is between the words that attended to its two sides, if these are apart. Where two neighbors
+/// translate two neighbors of the source, the spaces around the tags between them are the source's.
 TaggedTranslation place_tags(const TagSource& source, const AlignedTranslation& translation);
 
 }  // namespace v0

@@ -177,10 +177,10 @@ enum class SentenceSplitting {
 enum class Protection {
   /// Placeholders (%s, {0}, {{x}}, &nbsp;, "\n" as programs write it, …), the signs of accelerators (&File, _File),
   /// addresses, paths, emoji, markers such as a list's dash, and words with characters that the vocabulary lacks. The
-  /// model does not see them. Each comes back once, at the words that attended to its neighbors. These are left to the
-  /// model: spans that its training text often had and kept (ProtectionProfile), spans that are part of a glossary's
-  /// term or that the target prefix has, and texts of more than kMaxWholeTokens bytes or with a
-  /// SearchOptions::constraint.
+  /// model does not see them. Each comes back once, at the words that attended to its neighbors, but after the target
+  /// prefix. These are left to the model: spans that its training text often had and kept (ProtectionProfile), spans
+  /// that are part of a glossary's term or that the target prefix has, markers of a text with a target prefix, and
+  /// texts of more than kMaxWholeTokens bytes or with a SearchOptions::constraint.
   automatic,
   all,   ///< likewise, whatever the model has learned
   none,  ///< the model gets the text as it is
@@ -295,11 +295,12 @@ struct TranslationHooks {
   std::function<void(size_t text, const std::string& so_far)> on_text{};
   /// Called after each finished text that has content. Texts without content count as done from the beginning.
   std::function<void(size_t done, size_t total)> on_progress{};
-  /// Called after every token. If it returns true, the call ends with Cancelled within one decoding step.
+  /// Called after every token, and before each part of a text is joined to the others. If it returns true, the call
+  /// ends with Cancelled within one decoding step.
   std::function<bool()> should_stop{};
-  /// Called for each text after each of its tokens. If it returns true, that text is abandoned: its translation has
-  /// probability 0 and is empty but for the parts that were done before, while the others continue. For calls that
-  /// serve several users.
+  /// Called for each text after each of its tokens, and before each of its parts is joined to the others. If it returns
+  /// true, that text is abandoned: its translation is empty and has probability 0, while the others continue. For calls
+  /// that serve several users.
   std::function<bool(size_t text)> is_unwanted{};
 };
 

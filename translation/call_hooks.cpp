@@ -53,17 +53,19 @@ void CallHooks::check() {
   if (const auto stop = should_stop(); stop && stop()) throw Cancelled();
 }
 
+bool CallHooks::is_unwanted(size_t text) {
+  if (!hooks_.is_unwanted) return false;
+  return call([&]() -> bool {
+    if (!is_unwanted_[text] && hooks_.is_unwanted(text)) is_unwanted_[text] = true;
+    return is_unwanted_[text];
+  });
+}
+
 SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_of, SoFar so_far) {
   SearchHooks search;
   search.should_stop = should_stop();
   if (hooks_.is_unwanted)
-    search.is_unwanted = [this, text_of](size_t sentence) {
-      const size_t text = text_of(sentence);
-      return call([this, text]() -> bool {
-        if (!is_unwanted_[text] && hooks_.is_unwanted(text)) is_unwanted_[text] = true;
-        return is_unwanted_[text];
-      });
-    };
+    search.is_unwanted = [this, text_of](size_t sentence) { return is_unwanted(text_of(sentence)); };
   if (hooks_.on_text && so_far)
     search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](
                            size_t sentence, const Ids& certain, bool is_whole) {

@@ -37,6 +37,8 @@ class CallHooks {
   /// Ends the call, if it is to end.
   /// @throws Cancelled, or what a hook threw.
   void check();
+  /// True once nobody wants the text. Throws as should_stop() does.
+  bool is_unwanted(size_t text);
 
   /// Returns the certain text of a part: `certain` are its first tokens, or all of them if `is_whole`. Nothing is
   /// returned where no text can be shown yet.

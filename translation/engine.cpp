@@ -289,6 +289,13 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceTexts& s
     const bool is_recased = sources[text].recased.has_value();
     std::vector<size_t> ends;
     for (size_t i = 0; i < counts[text]; ++i) {
+      call_hooks.check();
+      if (call_hooks.is_unwanted(text)) {
+        whole = {};
+        Hypothesis& abandoned = whole.hypotheses.emplace_back();
+        abandoned.score = abandoned.log_probability = search::kNever;
+        return;
+      }
       Translation& part = of_parts[text][i];
       // Other combinations would have other ends, of which each has its own case.
       if (is_recased && counts[text] > 1) part.hypotheses.resize(1);
@@ -356,8 +363,10 @@ void TranslationEngine::search_batch(const std::vector<TranslatedPart>& batch, c
   auto found = beam_search(*model_, requests, search, call_hooks.search_hooks(text_of, part_so_far), context);
   for (size_t i = 0; i < found.size(); ++i) {
     const auto& [part, translation, number] = batch[i];
-    for (auto& hypothesis : found[i])
+    for (auto& hypothesis : found[i]) {
+      if (!options.search.alignments && !part.has_tags) hypothesis.alignment.clear();  // found for other texts' tags
       translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), part, tokenizer_.target()));
+    }
     if (options.mbr.candidates > 0)
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));

@@ -72,6 +72,7 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
     if (!is_unknown && options.protect == Protection::automatic && learned_.count(kept) > 0) return false;
     if (!terms) terms = glossary.matches_in(text);
     if (overlaps_term(span, *terms) || (!prefix.empty() && prefix.find(kept) != std::string::npos)) return false;
+    if (span.kind == ProtectedKind::marker && !prefix.empty()) return false;  // it makes sense only at the start
     if (span.begin < leading_tag(tokenizer_.source(), text).size()) return false;
     if (is_unknown) add_unknown(unknown, kept);
     return true;
@@ -89,6 +90,11 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
                                     const SourceTexts& sources, const SourceCase& cases, const Joined& joined) const {
   const RecasedText* const read = cases.read(joined.number);
   const bool has_tags = tagged.has_tags();
+  size_t of_prefix = 0;  // tokens; inline tags may surround them
+  if (has_tags && !options.inline_tags && !sources[joined.number].parts.empty()) {
+    const SourcePart& first = sources[joined.number].parts.front();
+    of_prefix = first.prefix.size() - first.forced.target;
+  }
   std::vector<ByteSpan> spans;
   if (has_tags || options.word_alignments) spans = sources[joined.number].spans();
   std::vector<size_t> words;
@@ -111,7 +117,9 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
     Places places;  // in the text with its tags
     if (has_tags) {
       const auto balanced = balanced_alignment(hypothesis.alignment);
-      TaggedTranslation restored = tagged.place({hypothesis.text, spans, tokens, balanced});
+      const size_t certain = std::min(of_prefix, tokens.size());  // an abandoned translation has none
+      const size_t prefix = certain == 0 ? 0 : tokens[certain - 1].second;
+      TaggedTranslation restored = tagged.place({hypothesis.text, spans, tokens, balanced, prefix});
       for (TranslationWarning& warning : warnings) {
         warning.source = span_in(tagged.source().places, warning.source);
         warning.target = span_in(restored.places, warning.target);

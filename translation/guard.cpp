@@ -208,6 +208,9 @@ void TranslationGuard::take_if_better(const Retried& retried, Translation&& othe
   // A copy with a word or two changed is worse than the copy.
   if (retried.was_copy && checks::is_half_copied(retried.part.plain, other.hypotheses.front().text)) return;
   judge(retried.part, other);
+  // Joined, the alignments of a text's parts take the square of its length.
+  if (!options_.search.alignments && !retried.part.has_tags)
+    for (Hypothesis& hypothesis : other.hypotheses) hypothesis.alignment.clear();
   if (other.warnings.size() < retried.translation.warnings.size()) retried.translation = std::move(other);
 }
 

@@ -257,6 +257,24 @@ TEST_F(Engine, BeginsATextOfProtectedSpansWithItsPrefix) {
   EXPECT_EQ(translate({"%s"}, options).at(0).hypotheses.at(0).text, "%s");
 }
 
+TEST_F(Engine, PutsWhatIsProtectedAfterThePrefix) {
+  TranslationOptions options = few_tokens();
+  const std::vector<std::string> texts{"😀 the red house is near.", "the %s red {0} house is near.", "%s THE RED HOUSE"};
+  for (const std::string prefix : {"das rote", "das r"}) {
+    options.target_prefixes.assign(texts.size(), prefix);
+    const auto found = translate(texts, options);
+    const std::vector<std::vector<std::string>> spans{{"😀"}, {"%s", "{0}"}, {"%s"}};
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_THAT(found[i].hypotheses.at(0).text, ::testing::StartsWith(prefix));
+      for (const std::string& span : spans[i]) EXPECT_THAT(found[i].hypotheses[0].text, HasSubstr(span));
+    }
+  }
+  options.target_prefixes = {"das rote"};
+  EXPECT_THAT(translate({"- the red house"}, options).at(0).hypotheses.at(0).text,
+              AllOf(::testing::StartsWith("das rote"), Not(HasSubstr("-"))))
+      << "a marker elsewhere is none";
+}
+
 TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
   TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -101,6 +102,19 @@ TEST_F(Engine, LeavesATextThatNobodyWantsEmptyInAllItsParts) {
     EXPECT_EQ(left.log_probability, -std::numeric_limits<double>::infinity());
     EXPECT_EQ(found[1].hypotheses.at(0).text, expected[1].hypotheses.at(0).text);
   }
+}
+
+TEST_F(Engine, AsksWhileItJoinsPartsWhetherATextIsWanted) {
+  const std::string text = "the red house is near. the old train is closed. the river is far.";
+  int asked = 0, last = 0;
+  TranslationHooks hooks;
+  hooks.is_unwanted = [&](size_t) { return ++asked == last; };
+  const Translation wanted = translate({text}, few_tokens(), 1, hooks).at(0);
+  ASSERT_EQ(wanted.parts, 3);
+  last = std::exchange(asked, 0);
+  const Hypothesis left = translate({text}, few_tokens(), 1, hooks).at(0).hypotheses.at(0);
+  EXPECT_EQ(left.text, "") << "without the parts that were joined before";
+  EXPECT_EQ(left.log_probability, -std::numeric_limits<double>::infinity());
 }
 
 TEST_F(Engine, GivesTheSameWithAnyNumberOfWorkersAndAnyBatchSize) {

@@ -53,7 +53,8 @@ class Guarded : public ::testing::Test {
       return results;
     };
     const TranslationGuard guard({tokenizer, expected, SentenceSplitter("en"), kMaxWholeTokens, search}, options);
-    const SourcePart part = whole_source(tokenizer.source(), source, 0);
+    SourcePart part = whole_source(tokenizer.source(), source, 0);
+    part.has_tags = has_tags;
     guard.check({{part, found}});
     return found;
   }
@@ -63,6 +64,7 @@ class Guarded : public ::testing::Test {
   const Tokenizer tokenizer = tiny_tokenizer();
   const Expectations expected;
   TranslationOptions options;
+  bool has_tags = false;
   Translation whole = translation(kLoop);                                // found by searches for the whole part
   std::vector<Translation> pieces{translation(kLoop, "the red house")};  // for its pieces
   Attention attention = whole.hypotheses[0].alignment;                   // of each translation
@@ -111,6 +113,19 @@ TEST_F(Guarded, CutsSentencesWhereTheyEndInTheTextAsItIsWritten) {
     EXPECT_EQ(searched_parts[0][0].ids, tokenizer.source().encode(first)) << first;
     EXPECT_EQ(searched_parts[0][1].ids, tokenizer.source().encode("the old train is closed.")) << first;
   }
+}
+
+// Those of a text's parts together take the square of its length.
+TEST_F(Guarded, LeavesAlignmentsOnlyWhereTheyAreNeeded) {
+  whole = translation(kGood);
+  const auto checked = [&] { return check(translation(kLoop)).hypotheses.at(0); };
+  EXPECT_EQ(checked().text, kGood);
+  EXPECT_THAT(checked().alignment, IsEmpty());
+  has_tags = true;
+  EXPECT_EQ(checked().alignment, whole.hypotheses[0].alignment);
+  has_tags = false;
+  options.search.alignments = true;
+  EXPECT_EQ(checked().alignment, whole.hypotheses[0].alignment);
 }
 
 TEST_F(Guarded, KeepsACopyRatherThanOneWithAWordChanged) {
