@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
       "make_shortlist");
   app.footer("{} -m runs/demo/model --source train.en --target train.de -o shortlist.txt");
   Arguments arguments;
-  app.add_option("-m,--model", arguments.model, "a model folder, or any folder that contains its tokenizer")
+  app.add_option("-m,--model", arguments.model, "a model folder written by train or convert")
       ->type_name("FOLDER")
       ->required();
   app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped; one or more files")

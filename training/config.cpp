@@ -263,7 +263,7 @@ std::string name_of(ValidationMetric metric) {
 void TrainingConfig::declare(ConfigSchema& schema) {
   model.declare(schema);
 
-  schema.section("data", "the text: one sentence a line, plain or gzipped");
+  schema.section("data", "the text: one sentence a line, plain or compressed");
   schema.add("folder", &data.folder, "folder of the files below, relative to the current folder");
   schema.add("train_source", &data.train_source, "source files of the training text");
   schema.add("train_target", &data.train_target, "target files of the training text, parallel to train_source");
