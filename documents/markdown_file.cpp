@@ -5,6 +5,7 @@
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/markdown_events.h>
+#include <transmute/documents/paired_marks.h>
 #include <transmute/documents/span_file.h>
 #include <transmute/text/sentences.h>
 #include <unicode/utf8.h>
@@ -187,24 +188,17 @@ class MarkdownReader {
   // Tells which tags of HTML end which.
   void pair_html() {
     partners_.assign(events_.size(), kNoPlace);
-    std::vector<size_t> open;
+    PairedMarks marks;
     for (size_t i = 0; i < events_.size(); ++i) {
-      if (events_[i].kind == EventKind::open) open.push_back(kNoPlace);
-      if (events_[i].kind == EventKind::close) {  // tags that the span does not close are none of a pair
-        while (!open.empty() && open.back() != kNoPlace) open.pop_back();
-        if (!open.empty()) open.pop_back();
-      }
+      if (events_[i].kind == EventKind::open) marks.enter();
+      if (events_[i].kind == EventKind::close) marks.leave();  // tags that the span does not close are none of a pair
       if (events_[i].kind != EventKind::html || events_[i].begin == kNoPlace) continue;
       const std::string name = element_name(html(i));
       if (!is_end_tag(i)) {
-        if (!name.empty()) open.push_back(i);
-      } else {
-        size_t partner = open.size();
-        while (partner > 0 && open[partner - 1] != kNoPlace && element_name(html(open[partner - 1])) != name) --partner;
-        if (partner == 0 || open[partner - 1] == kNoPlace) continue;
-        partners_[open[partner - 1]] = i;
-        partners_[i] = open[partner - 1];
-        open.resize(partner - 1);
+        if (!name.empty()) marks.begin(name, i);
+      } else if (const auto partner = marks.end(name)) {
+        partners_[*partner] = i;
+        partners_[i] = *partner;
       }
     }
   }
@@ -255,8 +249,9 @@ class MarkdownReader {
 
   void add_to_words(size_t to) {
     if (is_empty()) end_ = text_.begin = std::min(content_.find_first_not_of(" \t", end_), to);
+    const auto before = static_cast<int64_t>(words_.size());
     words_ += between(end_, to);
-    std::replace(words_.begin(), words_.end(), '\t', ' ');  // in Markdown, a tab ends no text
+    std::replace(words_.begin() + before, words_.end(), '\t', ' ');  // in Markdown, a tab ends no text
     end_ = to;
   }
 
@@ -334,7 +329,8 @@ class MarkdownReader {
     size_t length = span == MD_SPAN_STRONG ? 2 : 1;
     if (span == MD_SPAN_DEL) length = run_length(end_);
     if (span == MD_SPAN_A && byte(end_) == '<') return read_to(content_.find('>', end_));
-    if (span == MD_SPAN_A && byte(end_) == '[' && byte(end_ + 1) == '^') return read_to(closing_bracket(end_));
+    if (span == MD_SPAN_A && byte(end_) == '[' && byte(end_ + 1) == '^')
+      return read_to(closing_bracket(end_, end_ + kMostLabel));
     const std::string marker(between(end_, std::min(end_ + length, content_.size())));
     const std::string_view expected = span == MD_SPAN_A ? "[" : span == MD_SPAN_DEL ? "~" : "*_";
     if (marker.size() != length || marker.find_first_not_of(marker[0]) != std::string::npos ||
@@ -388,7 +384,7 @@ class MarkdownReader {
     }
     if (i_ == events_.size()) return false;
     if (span == MD_SPAN_IMG) {
-      const size_t closing = closing_bracket(from + 1);
+      const size_t closing = closing_bracket(from + 1, last + kMostLabel);
       if (content_.substr(from, 2) != "![" || closing == kNoPlace || closing < last) return false;
       end_ = link_end(closing);
     } else {
@@ -406,10 +402,10 @@ class MarkdownReader {
     return true;
   }
 
-  // The bracket that closes the one at `at`.
-  size_t closing_bracket(size_t at) const {
+  // The bracket that closes the one at `at` and is before `limit`.
+  size_t closing_bracket(size_t at, size_t limit) const {
     size_t depth = 0;
-    for (; at < content_.size(); ++at) {
+    for (; at < std::min(limit, content_.size()); ++at) {
       if (content_[at] == '\\') {
         ++at;
       } else if (content_[at] == '[') {
@@ -427,42 +423,48 @@ class MarkdownReader {
     const auto next = std::find_if(events_.begin() + static_cast<int64_t>(i_), events_.end(),
                                    [](const MarkdownEvent& event) { return event.begin != kNoPlace; });
     const size_t limit = next == events_.end() ? content_.size() : next->begin;
-    const size_t after = byte(at + 1) == '('   ? destination_end(at + 1)
-                         : byte(at + 1) == '[' ? closing_bracket(at + 1) + 1
+    const size_t after = byte(at + 1) == '('   ? destination_end(at + 1, limit)
+                         : byte(at + 1) == '[' ? closing_bracket(at + 1, std::min(limit, at + kMostLabel)) + 1
                                                : 0;
     return after == kNoPlace || after <= at || after > limit ? at + 1 : after;
   }
 
-  // After the ')' that ends "(destination "title")"; npos without one.
-  size_t destination_end(size_t at) const {
+  // After the ')' that ends "(destination "title")"; npos without one before `limit`.
+  size_t destination_end(size_t at, size_t limit) const {
     constexpr std::string_view kSpace = " \t\r\n";
-    const auto skip_space = [&] { at = std::min(content_.find_first_not_of(kSpace, at), content_.size()); };
+    const std::string_view content = content_.substr(0, limit);
+    const auto skip_space = [&] { at = std::min(content.find_first_not_of(kSpace, at), content.size()); };
     ++at;
     skip_space();
     if (byte(at) == '<') {
-      at = content_.find('>', at);
-      if (at == kNoPlace) return kNoPlace;
+      at = content.find_first_of(">\n", at);
+      if (at == kNoPlace || content[at] == '\n') return kNoPlace;
       ++at;
     } else {
-      for (size_t depth = 0; at < content_.size() && kSpace.find(content_[at]) == std::string_view::npos; ++at) {
-        if (content_[at] == '\\')
+      for (size_t depth = 0; at < content.size() && kSpace.find(content[at]) == std::string_view::npos; ++at) {
+        if (content[at] == '\\')
           ++at;
-        else if (content_[at] == '(')
+        else if (content[at] == '(')
           ++depth;
-        else if (content_[at] == ')' && depth-- == 0)
+        else if (content[at] == ')' && depth-- == 0)
           break;
       }
     }
     skip_space();
     if (const char quote = byte(at) == '(' ? ')' : byte(at);
         quote == '"' || quote == '\'' || (quote == ')' && byte(at) == '(')) {
-      for (++at; at < content_.size() && content_[at] != quote; ++at)
-        if (content_[at] == '\\') ++at;
+      const size_t end = std::min(content.size(), at + kMostLabel);
+      for (++at; at < end && content[at] != quote; ++at)
+        if (content[at] == '\\') ++at;
+      if (byte(at) != quote) return kNoPlace;
       ++at;
       skip_space();
     }
     return byte(at) == ')' ? at + 1 : kNoPlace;
   }
+
+  // Bytes of a label or a title, so that many without an end take linear time. A label has at most 999 characters.
+  static constexpr size_t kMostLabel = 4096;
 
   std::string_view content_;
   const std::vector<MarkdownEvent>& events_;

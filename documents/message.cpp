@@ -68,7 +68,8 @@ bool is_message_name_byte(char c) {
 // The bytes of what refers to another message or argument and is not protected anyway: $t(key) of i18next, @:key and
 // @:(key) of Vue, $NAME$ of browser extensions. 0 where there is none.
 size_t reference_length(std::string_view text, size_t at) {
-  const std::string_view here = text.substr(at);
+  constexpr size_t kMostReference = 1000;  // bytes, so that many without an end take linear time
+  const std::string_view here = text.substr(at, kMostReference);
   const auto end_of_name = [&](size_t from) {
     return static_cast<size_t>(
         std::find_if_not(here.begin() + static_cast<int64_t>(from), here.end(), is_message_name_byte) - here.begin());

@@ -84,9 +84,9 @@ class PoFile : public SpanFile {
     const PoField& field = header.translations.front();
     plural_forms_ = PluralForms(field.text);
     constexpr std::string_view kCharset = "charset=";
-    const size_t begin = content_.find(kCharset, field.begin);
-    if (begin == std::string::npos || begin > field.end) return;
-    const size_t first = begin + kCharset.size();
+    const size_t begin = std::string_view(content_).substr(field.begin, field.end - field.begin).find(kCharset);
+    if (begin == std::string::npos) return;
+    const size_t first = field.begin + begin + kCharset.size();
     const size_t end = std::min(content_.find_first_of("\\\" ;\r\n", first), content_.size());
     const std::string charset = lower_case(content_.substr(first, end - first));
     if (charset == "utf-8" || charset == "utf8") return;

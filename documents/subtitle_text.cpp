@@ -5,6 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/html.h>
 #include <transmute/documents/html_references.h>
+#include <transmute/documents/paired_marks.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/ubrk.h>
@@ -60,9 +61,11 @@ size_t line_break_length(const std::string& text, size_t at, const SubtitleSynta
 }
 
 std::vector<CuePiece> cue_pieces(const std::string& text, const SubtitleSyntax& syntax) {
+  // The ends of the last tags of each kind, so that many without an end take linear time.
+  const size_t last_brace = text.rfind('}') + 1, last_angle = text.rfind('>') + 1;
   std::vector<CuePiece> pieces;
   for (size_t at = 0; at < text.size();) {
-    size_t length = tag_length(text, at, syntax);
+    size_t length = at < (text[at] == '{' ? last_brace : last_angle) ? tag_length(text, at, syntax) : 0;
     const size_t line_break = line_break_length(text, at, syntax);
     if (length > 0) {
       const bool is_time = text[at] == '<' && text[at + 1] >= '0' && text[at + 1] <= '9';  // of a word of the source
@@ -90,20 +93,16 @@ std::string tag_name(const std::string& tag) {
 }
 
 void find_partners(std::vector<CuePiece>& pieces) {
-  std::vector<size_t> open;
+  PairedMarks marks;
   for (size_t i = 0; i < pieces.size(); ++i) {
     const std::string name = pieces[i].kind == CuePiece::Kind::tag ? tag_name(pieces[i].text) : "";
     if (name.empty()) continue;
     if (name.front() != '/') {
-      open.push_back(i);
-      continue;
+      marks.begin(name, i);
+    } else if (const auto start = marks.end(name.substr(1))) {
+      pieces[i].partner = *start;
+      pieces[*start].partner = i;
     }
-    const auto start = std::find_if(open.rbegin(), open.rend(),
-                                    [&](size_t candidate) { return '/' + tag_name(pieces[candidate].text) == name; });
-    if (start == open.rend()) continue;
-    pieces[i].partner = *start;
-    pieces[*start].partner = i;
-    open.erase(start.base() - 1, open.end());
   }
 }
 
@@ -278,18 +277,38 @@ std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<Cu
   });
 }
 
+// The ends of lines that are filled one after another, from the first place to the last.
+std::vector<size_t> filled_lines(const std::string& text, const std::vector<size_t>& places, size_t room) {
+  std::vector<size_t> ends;
+  size_t columns = 0;
+  for (size_t i = 1; i < places.size(); ++i) {
+    const size_t own = characters_in(std::string_view(text).substr(places[i - 1], places[i] - places[i - 1]));
+    if (columns > 0 && columns + own > room) {
+      ends.push_back(places[i - 1]);
+      columns = 0;
+    }
+    columns += own;
+  }
+  ends.push_back(places.back());
+  return ends;
+}
+
 // The ends of the lines of one cue, whose text is from `begin` to before `end`.
 std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_t end, const CueText& cue) {
   const size_t all = width(text, begin, end), room = room_of_line(cue);
   const size_t most = std::max(cue.lines, kUsualLines);
+  const size_t words_end = without_spaces(text, begin, end);
+  size_t words_begin = begin;
+  while (words_begin < words_end && is_cue_space(text[words_begin])) ++words_begin;
   std::vector<size_t> places{begin};
   for (const size_t place : line_ends(text))
-    if (place > begin && place < end && width(text, begin, place) > 0 && width(text, place, end) > 0)
-      places.push_back(place);
+    if (place > words_begin && place < words_end) places.push_back(place);
   places.push_back(end);
   // An empty line would end a cue: a word that is too long for one line is not divided.
   const size_t lines = std::min({most, (all + room - 1) / std::max<size_t>(room, 1), places.size() - 1});
   if (lines <= 1) return {end};
+  constexpr size_t kMostSearched = 500;  // characters; the search takes more than their square
+  if (all > kMostSearched) return filled_lines(text, places, all / lines < room ? room : all / lines + kLineCharacters);
   const double share = static_cast<double>(all) / static_cast<double>(lines);
   return best_cuts(places, lines, [&](size_t, size_t from, size_t to) {
     const auto own = static_cast<double>(width(text, from, to));

@@ -319,8 +319,8 @@ class XliffFile : public SpanFile {
   std::string space_before(size_t at) const {
     const size_t last = at == 0 ? std::string::npos : content_.find_last_not_of(" \t\r\n", at - 1);
     const size_t begin = last == std::string::npos ? 0 : last + 1;
-    const size_t line_end = content_.rfind('\n', at);
-    return line_end == std::string::npos || line_end < begin ? "" : content_.substr(begin, at - begin);
+    const std::string space = content_.substr(begin, at - begin);
+    return space.find('\n') == std::string::npos ? "" : space;
   }
 
   std::vector<XmlToken> tokens_;

@@ -166,8 +166,10 @@ class YamlFile : public SpanFile {
   // After a tag, an anchor, and comments after these.
   size_t skip_properties(size_t at) const {
     while (at < content_.size() && (content_[at] == '&' || content_[at] == '!' || content_[at] == '#')) {
-      const bool is_comment = content_[at] == '#';
-      at = skip_space(std::min(content_.find_first_of(is_comment ? "\n" : " \t\r\n", at), content_.size()));
+      const bool is_address = content_.compare(at, 2, "!<") == 0;  // which may have a comma
+      const char* const ends = content_[at] == '#' ? "\n" : is_address ? "> \t\r\n" : " \t\r\n,[]{}";
+      const size_t end = std::min(content_.find_first_of(ends, at), content_.size());
+      at = skip_space(end < content_.size() && content_[end] == '>' ? end + 1 : end);
     }
     return at;
   }
@@ -213,8 +215,10 @@ class YamlFile : public SpanFile {
 
   void add_block(size_t begin, const std::string& value) {
     const size_t header_end = content_.find('\n', begin);
-    if (header_end == std::string::npos) return;
-    const std::string header = content_.substr(begin, std::min(header_end, content_.find('#', begin)) - begin);
+    const size_t first_word = value.find_first_not_of('\n'), last_word = value.find_last_not_of('\n');
+    if (header_end == std::string::npos || first_word == std::string::npos) return;
+    std::string header = content_.substr(begin, header_end - begin);
+    header.resize(std::min(header.find('#'), header.size()));
     const bool is_folded = content_[begin] == '>';
     const bool has_lines_within = is_folded && value.find("\n ") != std::string::npos;  // which are not folded
     if (header.find_first_of("123456789") != std::string::npos || has_lines_within) return;
@@ -223,6 +227,7 @@ class YamlFile : public SpanFile {
       first = content_.find('\n', first) + 1;
     const size_t text = std::min(content_.find_first_not_of(' ', first), content_.size());
     const std::string indentation = content_.substr(first, text - first);
+    if (indentation.empty()) return;
     size_t end = text;
     for (size_t line = first; line < content_.size();) {
       const size_t line_end = std::min(content_.find('\n', line), content_.size());
@@ -234,8 +239,6 @@ class YamlFile : public SpanFile {
       line = line_end + 1;
     }
     const std::string line_end = content_[header_end - 1] == '\r' ? "\r\n" : "\n";
-    const size_t first_word = value.find_first_not_of('\n'), last_word = value.find_last_not_of('\n');
-    if (first_word == std::string::npos || indentation.empty()) return;
     add_message(text, end, Message(value.substr(first_word, last_word + 1 - first_word)),
                 [=](const std::string& translated) { return in_block(translated, line_end, indentation, is_folded); });
   }

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <transmute/documents/message.h>
 #include <transmute/tests/documents/file_support.h>
+#include <transmute/tests/support/cpu_clock.h>
 #include <transmute/tests/support/errors.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace transmute::testing {
 namespace {
@@ -299,6 +303,35 @@ TEST(HtmlFile, AnotherEncodingThanUtf8BecomesIt) {
     const size_t encoding = std::min(page.find("UTF-8"), page.find("utf-8"));
     old.replace(encoding, 5, "ISO-8859-1"), page.replace(encoding, 5, "utf-8");
     EXPECT_EQ(opened("a.html", old)->texts().front(), page);
+  }
+}
+
+TEST(TextFile, TakesLinearTime) {
+  struct Case {
+    const char *name, *begin, *piece;
+    int pieces;
+    const char* end;
+  };
+  const std::string srt = "1\n00:00:01,000 --> 00:00:02,000\na";
+  for (const auto& [name, begin, piece, pieces, end] :
+       {Case{"a.xlf", "<xliff version=\"1.2\"><file><body>", "<trans-unit id=\"1\"><source>a dog</source></trans-unit>",
+             40'000, "</body></file></xliff>"},
+        Case{"a.po", "", "msgid \"\"\nmsgstr \"\"\n\n", 200'000, "msgid \"a\"\nmsgstr \"\"\n"},
+        Case{"a.json", "[\"a", "$t(", 700'000, "\"]"}, Case{"a.yaml", "", "- |\n\n", 30'000, "- a"},
+        Case{"a.yaml", "a:\n", "  - |\n\n", 30'000, "  - a"}, Case{"a.yaml", "[", "!,", 50'000, "a]"},
+        Case{"a.srt", srt.c_str(), "{\\", 200'000, "\n"}, Case{"a.srt", srt.c_str(), "<i></b>", 40'000, "\n"},
+        Case{"a.md", "[a]: /u\n\n", "[a][", 100'000, "\n"}, Case{"a.md", "", "![`[`](u)\n\n", 40'000, "a\n"},
+        Case{"a.md", "[a]: /u\n\n", "[a](b (\n\n", 40'000, "\n"}, Case{"a.md", "a", "<i></b>", 40'000, "\n"},
+        Case{"a.md", "", "a\n", 200'000, "\n"}}) {
+    std::string content = begin;
+    for (int i = 0; i < pieces; ++i) content += piece;
+    const auto start = CpuClock::now();
+    const auto file = opened(name, content + end);
+    std::vector<std::string> texts = file->texts();
+    ASSERT_FALSE(texts.empty()) << piece;
+    for (std::string& text : texts) text += " b";
+    file->with(texts);
+    EXPECT_LT(CpuClock::now() - start, std::chrono::seconds(5)) << name << ' ' << piece;
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <tuple>
 
 namespace transmute::testing {
 namespace {
@@ -142,6 +144,20 @@ TEST(SubRip, LinesStayReadable) {
   int count = 0;
   for (; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 42U);
   EXPECT_EQ(count, 2);
+}
+
+TEST(SubRip, AVeryLongTextKeepsItsNumberOfLines) {
+  const std::string times = "1\n00:00:01,000 --> 00:00:05,000\n";
+  std::string source, text;
+  for (int i = 0; i < 30; ++i) source += "a line that has thirty-six characters\n";
+  for (int i = 0; i < 150; ++i) text += "abcdef ";
+  for (const auto& [spoken, most, count] : {std::tuple(std::string("short\n"), 700U, 2), std::tuple(source, 42U, 25)}) {
+    const auto film = opened("film.srt", times + spoken);
+    std::istringstream lines(film->with({text.substr(0, text.size() - 1)}).substr(times.size()));
+    int seen = 0;
+    for (std::string line; std::getline(lines, line); ++seen) EXPECT_LE(line.size(), most);
+    EXPECT_EQ(seen, count);
+  }
 }
 
 TEST(WebVtt, NotesStylesAndReferencesStay) {
