@@ -60,7 +60,7 @@ void check_text(const std::string& name, std::string_view content) {
 
 const std::vector<DocumentFormat>& document_formats() {
   static const std::vector<DocumentFormat> formats{
-      {"txt", ".txt", "text/plain", open_whole<open_text>},
+      {"txt", ".txt", "text/plain; charset=utf-8", open_whole<open_text>},
       {"docx", ".docx .docm .dotx .dotm", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
        open_office},
       {"pptx", ".pptx .pptm .potx .ppsx", "application/vnd.openxmlformats-officedocument.presentationml.presentation",
@@ -70,12 +70,12 @@ const std::vector<DocumentFormat>& document_formats() {
       {"odp", ".odp .otp", "application/vnd.oasis.opendocument.presentation", open_opendocument},
       {"ods", ".ods .ots", "application/vnd.oasis.opendocument.spreadsheet", open_opendocument},
       {"epub", ".epub", "application/epub+zip", open_epub},
-      {"html", ".html .htm .xhtml", "text/html", open_whole<open_html>},
-      {"markdown", ".md .markdown", "text/markdown", open_whole<open_markdown>},
+      {"html", ".html .htm .xhtml", "text/html; charset=utf-8", open_whole<open_html>},
+      {"markdown", ".md .markdown", "text/markdown; charset=utf-8", open_whole<open_markdown>},
       {"srt", ".srt", "application/x-subrip", open_whole<open_srt>},
-      {"vtt", ".vtt", "text/vtt", open_whole<open_vtt>},
-      {"ass", ".ass .ssa", "text/x-ass", open_whole<open_ass>},
-      {"po", ".po .pot", "text/x-gettext-translation", open_whole<open_po>},
+      {"vtt", ".vtt", "text/vtt; charset=utf-8", open_whole<open_vtt>},
+      {"ass", ".ass .ssa", "text/x-ass; charset=utf-8", open_whole<open_ass>},
+      {"po", ".po .pot", "text/x-gettext-translation; charset=utf-8", open_whole<open_po>},
       {"xliff", ".xliff .xlf", "application/xliff+xml", open_whole<open_xliff>},
       {"json", ".json .arb", "application/json", open_whole<open_json>},
       {"yaml", ".yaml .yml", "application/yaml", open_whole<open_yaml>},
@@ -111,7 +111,7 @@ std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const
                        content.compare(0, 2, "\xD0\xCF") != 0;
   if (is_text) check_text(name, content);
   const std::string media_type = format.media_type;
-  if (is_text && (media_type == "text/html" || ends_in(media_type, "xml")))
+  if (is_text && (begins_with(media_type, "text/html") || ends_in(media_type, "xml")))
     content = with_utf8_declared(std::move(content));
   return format.open(name, std::move(content), options);
 }

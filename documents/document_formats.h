@@ -14,7 +14,7 @@ inline namespace v0 {
 struct DocumentFormat {
   const char* name;        ///< as users choose it, such as "docx"
   const char* endings;     ///< endings of its files' names, separated by single spaces, such as ".md .markdown"
-  const char* media_type;  ///< for HTTP
+  const char* media_type;  ///< for HTTP; has a charset where all files are text in UTF-8
   /// @param name of the file, for messages
   std::unique_ptr<DocumentParts> (*open)(const std::string& name, std::string content,
                                          const DocumentFileOptions& options);

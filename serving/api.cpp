@@ -102,7 +102,8 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
   } catch (const ApiError& refused) {
     return {refused.status(), refused.what()};
   } catch (const Cancelled&) {
-    return {503, call.is_abandoned() ? "the client has left" : "the translation took too long"};
+    return {503, call.is_abandoned() ? "the client has left"
+                                     : "the translation took too long (--request-seconds); send less text at a time"};
   } catch (const std::invalid_argument& refused) {
     return {400, std::string("Invalid request: ") + refused.what()};
   } catch (const std::bad_alloc&) {  // memory is free again when other requests have ended
@@ -112,14 +113,6 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
     call.note("failure", failure.what());
     return {500, "Internal error; the server's log says more about request " + call.id()};
   }
-}
-
-// Reports the failure as an answer or, if a stream has started, as its last event.
-void fail_with(Call& call, const std::exception_ptr& error) {
-  const Failure failure = failure_of(call, error);
-  if (!call.has_sent_events()) return call.fail(failure.status, failure.message);
-  call.send_event("error", {{"error", failure.message}});
-  call.end_events(failure.status);
 }
 
 // The endings of the names of files that are translated.
@@ -253,10 +246,13 @@ void Api::check_room_for(const std::vector<Document>& documents) const {
   }
   const BatcherOptions& limits = batcher_.options();
   if (segments > limits.max_segments)
-    throw ApiError(413,
-                   fmt::format("the texts have {} sentences; a request may have {}", segments, limits.max_segments));
+    throw ApiError(
+        413, fmt::format("the texts have {} sentences; a request may have {} (--max-queue); send less text at a time",
+                         segments, limits.max_segments));
   if (bytes > limits.max_bytes)
-    throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
+    throw ApiError(
+        413, fmt::format("the texts have {} bytes; a request may have {} (--max-queue-bytes); send less text at a time",
+                         bytes, limits.max_bytes));
 }
 
 void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, const MakeAnswer& make_answer) {
@@ -309,6 +305,14 @@ void Api::answer(Call& call, const ApiRequest& request, const ApiResult& result,
   if (!request.stream) return call.answer(*json);
   call.send_event("done", *json);
   call.end_events();
+}
+
+// Reports the failure as an answer or, if a stream has started, as its last event.
+void Api::fail_with(Call& call, const std::exception_ptr& error) {
+  const Failure failure = failure_of(call, error);
+  if (!call.has_sent_events()) return call.fail(failure.status, failure.message);
+  call.send_event("error", {{"error", failure.message}});
+  call.end_events(failure.status);
 }
 
 void Api::detect(const CallPointer& call) {

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -58,11 +59,15 @@ class Api {
   void translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer);
   void translate_file(const CallPointer& call);
   void translate_document(const CallPointer& call);
-  void begin_file(const CallPointer& call, const std::function<Answer(StoredFile file)>& answer_with);
+  using AnswerWithFile = std::function<Answer(StoredFile file)>;
+  void begin_file(const CallPointer& call, const AnswerWithFile& answer_with);
+  void begin_opened(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, FormFile& file,
+                    const AnswerWithFile& answer_with);
   void download_file(const CallPointer& call);
   void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, const MakeAnswer& make_answer);
   void check_room_for(const std::vector<Document>& documents) const;
   void answer(Call& call, const ApiRequest& request, const ApiResult& result, const MakeAnswer& make_answer);
+  static void fail_with(Call& call, const std::exception_ptr& error);
   void detect(const CallPointer& call);
   void languages(const CallPointer& call);
   void settings(const CallPointer& call);

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -36,11 +38,22 @@ std::string percent_encoded(const std::string& text) {
   return encoded;
 }
 
+// A name for clients that do not read filename*, such as curl (RFC 6266). The page takes what follows "''".
+std::string ascii_name(const std::string& name) {
+  std::string ascii;
+  for (const char c : name) {
+    const bool is_special = c < ' ' || c > '~' || c == '"' || c == '\'' || c == '\\';
+    if ((c & 0xC0) != 0x80) ascii += is_special ? '_' : c;  // one for each character
+  }
+  return ascii;
+}
+
 HttpResponse response_of(const StoredFile& file) {
   HttpResponse response;
   response.content_type = file.media_type;
   response.body = file.content;
-  response.headers = {{"Content-Disposition", "attachment; filename*=UTF-8''" + percent_encoded(file.name)},
+  response.headers = {{"Content-Disposition", fmt::format("attachment; filename=\"{}\"; filename*=UTF-8''{}",
+                                                          ascii_name(file.name), percent_encoded(file.name))},
                       {"Cache-Control", "no-store"}};
   return response;
 }
@@ -113,10 +126,26 @@ void Api::translate_document(const CallPointer& call) {
   begin_file(call, [](const StoredFile& file) { return response_of(file); });
 }
 
-void Api::begin_file(const CallPointer& call, const std::function<Answer(StoredFile file)>& answer_with) {
-  FormFile file;
-  const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), file));
+// A large file takes seconds to open, in which the network's thread must serve the others.
+void Api::begin_file(const CallPointer& call, const AnswerWithFile& answer_with) {
+  const auto file = std::make_shared<FormFile>();
+  const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), *file));
   admit(call, request->api_key);
+  batcher_.run([this, call, request, file, answer_with] {
+    try {
+      try {
+        begin_opened(call, request, *file, answer_with);
+      } catch (...) {
+        fail_with(*call, std::current_exception());
+      }
+    } catch (const std::bad_alloc&) {  // what is let go of without an answer gets one from the server
+    }
+  });
+}
+
+void Api::begin_opened(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, FormFile& file,
+                       const AnswerWithFile& answer_with) {
+  if (call->is_abandoned() || call->age() > options_.request_seconds) throw Cancelled();
   const std::string name = file.name;
   const std::shared_ptr<const DocumentParts> document = open_file(file, *request, options_.limits);
   complete_file_request(*request, options_.limits);

@@ -112,6 +112,14 @@ void Batcher::continue_with(Segment segment) {
   cancel(segment);
 }
 
+void Batcher::run(std::function<void()> job) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  wake_.notify_one();
+}
+
 void Batcher::push(Segment segment) {
   const size_t bytes = segment.text.size();
   waiting_.push_back(std::move(segment));  // may fail: what is not in the queue is not counted
@@ -129,8 +137,15 @@ void Batcher::work() {
     std::vector<Segment> batch;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
+      wake_.wait(lock, [&] { return stop_ || !jobs_.empty() || !waiting_.empty(); });
       if (stop_) return;
+      if (!jobs_.empty()) {
+        const std::function<void()> job = std::move(jobs_.front());
+        jobs_.pop_front();
+        lock.unlock();
+        job();
+        continue;
+      }
       try {
         batch = take_batch();
       } catch (const std::bad_alloc&) {  // others may give some back

@@ -68,6 +68,9 @@ class Batcher {
   bool submit(std::vector<Segment> segments);
   /// Takes the segment even if there is no room: it is a further step of a request that was accepted before.
   void continue_with(Segment segment);
+  /// Runs the job on one of the threads, before what waits to be translated. It must not throw. Jobs that have not
+  /// begun when the batcher ends are dropped.
+  void run(std::function<void()> job);
 
   BatcherState state() const;
   const BatcherOptions& options() const { return options_; }
@@ -85,6 +88,7 @@ class Batcher {
   const std::function<void(size_t)> on_batch_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
+  std::deque<std::function<void()>> jobs_;
   std::deque<Segment> waiting_;
   BatcherState state_;
   std::atomic<bool> stop_{false};

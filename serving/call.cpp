@@ -129,7 +129,7 @@ void Call::fail(int status, const std::string& message) {
 
 void Call::begin_events() {
   HttpResponse head;
-  head.content_type = "text/event-stream";
+  head.content_type = "text/event-stream; charset=utf-8";
   head.headers = common_headers();
   head.headers.emplace_back("Cache-Control", "no-store");
   head.headers.emplace_back("X-Accel-Buffering", "no");  // nginx passes each event on at once

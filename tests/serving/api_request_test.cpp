@@ -7,10 +7,12 @@
 #include <transmute/serving/api_request.h>
 #include <transmute/tests/serving/tiny_model_folder.h>
 
+#include <future>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace transmute::testing {
@@ -336,7 +338,10 @@ class KeptExchange : public HttpExchange {
  public:
   explicit KeptExchange(HttpRequest request) : request_(std::move(request)) {}
   const HttpRequest& request() const override { return request_; }
-  void respond(HttpResponse response) override { answer = std::move(response); }
+  void respond(HttpResponse response) override {
+    answer = std::move(response);
+    thread.set_value(std::this_thread::get_id());
+  }
   void begin_stream(HttpResponse /*head*/) override {}
   void write(std::string /*chunk*/) override {}
   bool is_writing() const override { return false; }
@@ -344,6 +349,7 @@ class KeptExchange : public HttpExchange {
   bool is_abandoned() const override { return false; }
 
   HttpResponse answer;
+  std::promise<std::thread::id> thread;  // that answers
 
  private:
   const HttpRequest request_;
@@ -378,6 +384,21 @@ TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
   EXPECT_EQ(exchange->answer.status, 503);
   EXPECT_THAT(exchange->answer.body, HasSubstr("not enough memory"));
   EXPECT_EQ(logged["failure"], "there is not enough memory");
+}
+
+TEST(Api, OpensFilesOnTheThreadsOfTheBatcher) {
+  ApiParts parts;
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
+  HttpRequest request = multipart_request(
+      "--a B\r\nContent-Disposition: form-data; name=source\r\n\r\nen\r\n"
+      "--a B\r\nContent-Disposition: form-data; name=target\r\n\r\nde\r\n"
+      "--a B\r\nContent-Disposition: form-data; name=file; filename=a.docx\r\n\r\nPK\r\n--a B--");
+  request.path = "/v1/documents";
+  const auto exchange = std::make_shared<KeptExchange>(request);
+  api.handle(exchange);
+  EXPECT_NE(exchange->thread.get_future().get(), std::this_thread::get_id()) << "the network's thread must not wait";
+  EXPECT_EQ(exchange->answer.status, 400);
+  EXPECT_THAT(exchange->answer.body, HasSubstr("Invalid request: the file"));
 }
 
 TEST(Api, LogsItsOwnFailuresEvenWhereItLogsNoRequests) {

@@ -126,12 +126,12 @@ TEST_F(Serve, TranslatesFiles) {
   std::string words = file.body.substr(times.size());
   std::replace(words.begin(), words.end(), '\n', ' ');
   EXPECT_EQ(words, translated(kText) + " ");
-  EXPECT_EQ(file.headers["content-disposition"], "attachment; filename*=UTF-8''a_de.srt");
+  EXPECT_EQ(file.headers["content-disposition"], "attachment; filename=\"a_de.srt\"; filename*=UTF-8''a_de.srt");
   Answer document = client.post("/v1/documents", file_form("a.srt", times + kText + "\n"), "", type);
   EXPECT_EQ(document.status, 200);
   EXPECT_EQ(document.body, file.body);
   EXPECT_EQ(document.headers["content-type"], "application/x-subrip");
-  EXPECT_EQ(document.headers["content-disposition"], "attachment; filename*=UTF-8''a_de.srt");
+  EXPECT_EQ(document.headers["content-disposition"], file.headers["content-disposition"]);
   EXPECT_EQ(client.post("/v1/documents", file_form("a.xyz", "a"), "", type).status, 400);
   EXPECT_EQ(client.get("/v1/documents").status, 405);
   EXPECT_EQ(client.get("/download_file/0123.srt").status, 404);
@@ -141,6 +141,18 @@ TEST_F(Serve, TranslatesFiles) {
   const Json settings = get("/frontend/settings");
   EXPECT_EQ(settings["filesTranslation"], true);
   EXPECT_THAT(settings["supportedFilesFormat"].get<std::vector<std::string>>(), Contains(".docx"));
+}
+
+TEST_F(Serve, TellsTheNameAndTheCharsetOfAFile) {
+  Client client(server_->port());
+  const auto headers = [&](const std::string& name) {
+    return client.post("/v1/documents", file_form(name, kText), "", "multipart/form-data; boundary=b").headers;
+  };
+  EXPECT_EQ(headers("M\u00E4rz it''s.txt").at("content-disposition"),
+            "attachment; filename=\"M_rz it__s_de.txt\"; filename*=UTF-8''M%C3%A4rz%20it%27%27s_de.txt");
+  EXPECT_EQ(headers("a.txt").at("content-type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(headers("a.html").at("content-type"), "text/html; charset=utf-8");
+  EXPECT_EQ(headers("a.properties").at("content-type"), "text/x-java-properties") << "may be in ISO-8859-1";
 }
 
 TEST_F(Serve, NamesTheAddressOfAFileByTheProxysHeaders) {
@@ -325,7 +337,7 @@ std::vector<std::pair<std::string, Json>> events_of(const std::string& stream) {
 TEST_F(Serve, StreamsATranslationThatOnlyGrows) {
   const Answer answer = Client(server_->port()).post("/v1/translate", v1_request({{"stream", true}}).dump());
   ASSERT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.headers.at("content-type"), "text/event-stream");
+  EXPECT_EQ(answer.headers.at("content-type"), "text/event-stream; charset=utf-8");
   const auto events = events_of(answer.body);
   ASSERT_GE(events.size(), 2U);
   std::string before;
@@ -451,6 +463,10 @@ TEST_F(Serve, TranslatesByWayOfAPivotOnlyWhereAsked) {
   const Answer answer = Client(server.port()).post("/translate", request.dump());
   EXPECT_EQ(parse_json(answer.body)["translatedText"], Translator(second.path()).translate(translated(kText)));
   EXPECT_THAT(Client(server.port()).get("/languages").body, HasSubstr(R"("targets":["de","en","fr"])"));
+  std::string ligatures;  // of 3 bytes and 6 tokens each
+  for (int i = 0; i < 500; ++i) ligatures += "\uFDFA";
+  const Json aligned{{"text", ligatures}, {"source", "fr"}, {"target", "de"}, {"alignments", true}};
+  EXPECT_EQ(Client(server.port()).post("/v1/translate", aligned.dump()).status, 413);
 }
 
 }  // namespace
