@@ -22,13 +22,47 @@ inline namespace v0 {
 
 namespace {
 
-const LineRules kDirtyText{InvalidUtf8::replace, kMaxLineBytes};
+// Lines of a text, a few of which may have bytes that are not UTF-8. U+FFFD takes their place.
+class RepairedLines {
+ public:
+  explicit RepairedLines(const std::string& path) : reader_(path) {}
+
+  bool next(std::string& line) {
+    const int64_t before = reader_.line_number();
+    try {
+      if (reader_.next(line)) return true;
+    } catch (const std::runtime_error& error) {
+      // The reader has passed a line that is not UTF-8, and has put it into `line`. Other errors are final.
+      if (reader_.line_number() == before || is_utf_16(line)) throw;
+      line = with_valid_utf8(std::move(line));
+      if (++repaired_ == 1) first_error_ = error.what();
+      return true;
+    }
+    if (repaired_ * 100 > before) throw std::runtime_error(message() + "; at most 1 in 100 is accepted");
+    return false;
+  }
+
+  int64_t line_number() const { return reader_.line_number(); }
+
+  // Notes the repaired lines, if there are any.
+  void add_note(std::vector<std::string>& notes) const {
+    if (repaired_ > 0) notes.push_back(message() + "; U+FFFD takes the place of their invalid bytes");
+  }
+
+ private:
+  std::string message() const {
+    return fmt::format("{}; lines that are not UTF-8: {} of {}", first_error_, repaired_, line_number());
+  }
+
+  LineReader reader_;
+  int64_t repaired_ = 0;
+  std::string first_error_;
+};
 
 // Line n of one file and line n of the other.
 class TextPairs : public PairReader {
  public:
-  explicit TextPairs(const PairInput& input)
-      : input_(input), source_(input.source, kDirtyText), target_(input.target, kDirtyText) {}
+  explicit TextPairs(const PairInput& input) : input_(input), source_(input.source), target_(input.target) {}
 
   bool next(TextPair& pair) override {
     const bool has_source = source_.next(pair.source), has_target = target_.next(pair.target);
@@ -38,21 +72,27 @@ class TextPairs : public PairReader {
                       "of the source",
                       has_source ? input_.source : input_.target, has_source ? input_.target : input_.source,
                       has_source ? target_.line_number() : source_.line_number()));
-    return has_source;
+    if (has_source) return true;
+    source_.add_note(notes_);
+    target_.add_note(notes_);
+    return false;
   }
 
  private:
   PairInput input_;
-  LineReader source_, target_;
+  RepairedLines source_, target_;
 };
 
 // Two columns of lines with tabs between them. A side is empty where its column is missing.
 class TsvPairs : public PairReader {
  public:
-  TsvPairs(const std::string& path, const PairReaderOptions& options) : options_(options), reader_(path, kDirtyText) {}
+  TsvPairs(const std::string& path, const PairReaderOptions& options) : options_(options), reader_(path) {}
 
   bool next(TextPair& pair) override {
-    if (!reader_.next(line_)) return false;
+    if (!reader_.next(line_)) {
+      reader_.add_note(notes_);
+      return false;
+    }
     pair.source = column(options_.source_column);
     pair.target = column(options_.target_column);
     return true;
@@ -70,7 +110,7 @@ class TsvPairs : public PairReader {
   }
 
   PairReaderOptions options_;
-  LineReader reader_;
+  RepairedLines reader_;
   std::string line_;
 };
 

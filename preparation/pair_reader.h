@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -26,8 +27,15 @@ class PairReader {
   /// Entries that were passed over because a side is missing, or is marked as not translated or not reviewed.
   int64_t untranslated() const { return untranslated_; }
 
+  /// Entries that were passed over because they lack one of the two languages, but have others.
+  int64_t other_languages() const { return other_languages_; }
+
+  /// Messages to the user about the text, complete at its end.
+  const std::vector<std::string>& notes() const { return notes_; }
+
  protected:
-  int64_t untranslated_ = 0;  ///< see untranslated()
+  int64_t untranslated_ = 0, other_languages_ = 0;  ///< see untranslated() and other_languages()
+  std::vector<std::string> notes_;                  ///< see notes()
 };
 
 /// The files that pairs are read from.
@@ -49,7 +57,9 @@ constexpr const char* kPairFileEndings = ".tsv, .tmx, .xlf, .xliff, .po and .zip
 
 /// Opens two files of text, or a file of pairs in the format that its name's ending says: TSV, TMX, XLIFF 1.2 and 2, or
 /// a catalog of GNU gettext; or a zip archive with one such file, or with two texts whose names end in their languages,
-/// such as OPUS offers. Packed files are read as by ByteSource; what is not UTF-8 in text becomes U+FFFD.
+/// such as OPUS offers. Packed files are read as by ByteSource. In text and TSV, U+FFFD takes the place of bytes that
+/// are not UTF-8, and a note names the file; if more than one line in a hundred has such bytes, the reader throws at
+/// the end of the file. TMX without a unit in both languages is an error there, too.
 /// @throws std::invalid_argument for another ending; std::runtime_error naming the file that cannot be read
 std::unique_ptr<PairReader> open_pairs(const PairInput& input, const PairReaderOptions& options);
 

@@ -66,6 +66,7 @@ std::vector<TextPair> Preparation::draw_sample() {
       put_into_sample(sample, options_.sample, ++pairs_, [&] { return pair; });
       if (pairs_ % kShownEvery == 0) progress_(pairs_, 0);
     }
+    notes_.insert(notes_.end(), reader->notes().begin(), reader->notes().end());
   }
   return sample;
 }
@@ -103,7 +104,7 @@ void Preparation::learn(std::vector<TextPair> sample) {
 
 void Preparation::read_excluded() {
   for (const TextFile& file : options_.exclude) {
-    TextFileReader reader(file, {InvalidUtf8::replace, kMaxLineBytes});
+    TextFileReader reader(file);
     for (std::string line; reader.next(line);) {
       mend_encoding(line);
       const std::string key = near_duplicate_key(line);
@@ -220,6 +221,7 @@ PreparationOutcome Preparation::run(const Keep& keep, const Drop& drop) {
       progress_(outcome.read, pairs_);
     }
     outcome.untranslated += reader->untranslated();
+    outcome.other_languages += reader->other_languages();
   }
   return outcome;
 }

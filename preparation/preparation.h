@@ -53,6 +53,7 @@ struct PreparationOutcome {
   int64_t kept = 0;                            ///< pairs that were not left out
   int64_t mended = 0;                          ///< kept pairs whose encoding, or whose references of HTML, were mended
   int64_t untranslated = 0;                    ///< entries of TMX, XLIFF and catalogs without a finished translation
+  int64_t other_languages = 0;                 ///< entries of TMX that lack one of the two languages, but have others
   std::array<RuleOutcome, kRules> rules{};     ///< by Rule
   std::vector<DroppedPair> mended_examples{};  ///< some of the mended pairs
 };
@@ -83,6 +84,8 @@ class Preparation {
   const AlignmentThresholds* alignment_thresholds() const;
   /// The limits of the models' costs; null where that rule is off, or has its own limit.
   const CostLimits* cost_limits() const;
+  /// Messages to the user about the inputs.
+  const std::vector<std::string>& notes() const { return notes_; }
   /// The options.
   const PreparationOptions& options() const { return options_; }
 
@@ -102,6 +105,7 @@ class Preparation {
   WorkerCrew& workers_;
   Progress progress_;
   int64_t pairs_ = 0;  // pairs of the text
+  std::vector<std::string> notes_;
   ExpectedText expected_;
   std::unique_ptr<const AlignmentScorer> scorer_;  // null where nothing asks for it
   std::unique_ptr<const WordAligner> aligner_;     // the same

@@ -113,6 +113,7 @@ std::string facts_of(const Preparation& preparation, const PreparationOutcome& o
       {"kept", fmt::format("{} ({})", format_count(outcome.kept), share_text(outcome.kept, outcome.read))},
       {"mended", format_count(outcome.mended)},
       {"without a translation", format_count(outcome.untranslated)},
+      {"without both languages", format_count(outcome.other_languages)},
       {"source", side_text(preparation.expected().source)},
       {"target", side_text(preparation.expected().target)},
       {"time", format_duration(seconds)}};
@@ -157,6 +158,7 @@ std::string preparation_json(const Preparation& preparation, const PreparationOu
                     {"kept", outcome.kept},
                     {"mended", outcome.mended},
                     {"without_translation", outcome.untranslated},
+                    {"without_both_languages", outcome.other_languages},
                     {"source", side_text(preparation.expected().source)},
                     {"target", side_text(preparation.expected().target)},
                     {"seconds", seconds},
@@ -178,6 +180,9 @@ std::string preparation_summary(const Preparation& preparation, const Preparatio
   if (outcome.untranslated > 0)
     text += fmt::format("  {:>11}  entries of the files have no finished translation\n",
                         format_count(outcome.untranslated));
+  if (outcome.other_languages > 0)
+    text += fmt::format("  {:>11}  entries of the files lack one of the two languages\n",
+                        format_count(outcome.other_languages));
   return text;
 }
 

@@ -2,10 +2,12 @@
 // Translation Memory eXchange 1.1 to 1.4.
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/preparation/pair_reader.h>
 #include <transmute/preparation/xml_units.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 namespace transmute {
@@ -34,11 +36,13 @@ class TmxPairs : public PairReader {
       if (source_.empty() || target_.empty()) choose_languages(variants);
       const auto source = find(variants, source_), target = find(variants, target_);
       if (source != variants.end() && target != variants.end() && source != target) {
+        has_pairs_ = true;
         pair = {source->text, target->text};
         return true;
       }
-      ++untranslated_;
+      pass_over(variants);
     }
+    if (!has_pairs_ && other_languages_ > 0) refuse_languages();
     return false;
   }
 
@@ -62,12 +66,21 @@ class TmxPairs : public PairReader {
                         [&](const TmxVariant& variant) { return is_language(variant.language, language); });
   }
 
-  // Takes the languages of the first unit that has two.
-  void choose_languages(const Variants& variants) {
+  // The languages of a unit in lower case, up to the first of the characters `ends`.
+  static std::vector<std::string> languages_of(const Variants& variants, const char* ends) {
     std::vector<std::string> languages;
-    for (const TmxVariant& variant : variants)
-      if (std::find(languages.begin(), languages.end(), variant.language) == languages.end())
-        languages.push_back(variant.language);
+    for (const TmxVariant& variant : variants) {
+      const std::string language = lower_case(variant.language.substr(0, variant.language.find_first_of(ends)));
+      if (std::find(languages.begin(), languages.end(), language) == languages.end()) languages.push_back(language);
+    }
+    return languages;
+  }
+
+  // Takes the languages of the first unit that has two, one of which is the given one, if any. Their regions, which
+  // often vary within a file, count only where the two languages differ in nothing else.
+  void choose_languages(const Variants& variants) {
+    std::vector<std::string> languages = languages_of(variants, "-_");
+    if (languages.size() < 2) languages = languages_of(variants, "");
     if (languages.size() < 2) return;
     const std::string& given = source_.empty() ? target_ : source_;
     if (languages.size() > 2)
@@ -75,13 +88,37 @@ class TmxPairs : public PairReader {
           fmt::format("{}: has more than two languages ({}); name two of them with "
                       "--source-language and --target-language",
                       path_, fmt::join(languages, ", ")));
-    const size_t first = is_language(languages[1], given.empty() ? header_language_ : given) ? 1 : 0;
+    const std::string& wanted = given.empty() ? header_language_ : given;
+    const auto is_wanted = [&](const std::string& language) {
+      return is_language(language, wanted) || is_language(wanted, language);
+    };
+    const size_t first = is_wanted(languages[1]) ? 1 : 0;
+    if (!given.empty() && !is_wanted(languages[first])) return;
     const std::string known = languages[first], other = languages[1 - first];
     if (source_.empty()) source_ = target_.empty() ? known : other;
     if (target_.empty()) target_ = other;
   }
 
+  void pass_over(const Variants& variants) {
+    constexpr size_t kMostListed = 50;
+    ++(variants.size() < 2 ? untranslated_ : other_languages_);
+    if (has_pairs_) return;
+    for (const TmxVariant& variant : variants)
+      if (languages_.size() < kMostListed) languages_.insert(variant.language);
+  }
+
+  [[noreturn]] void refuse_languages() const {
+    const auto name = [](const std::string& language) { return language.empty() ? "another language" : language; };
+    throw std::runtime_error(fmt::format(
+        "{}: no unit has both {} and {}; the languages of the file are: {}. --source-language and --target-language "
+        "choose two",
+        path_, source_.empty() && target_.empty() ? "one language" : name(source_), name(target_),
+        fmt::join(languages_, ", ")));
+  }
+
   std::string path_, source_, target_, header_language_;
+  bool has_pairs_ = false;
+  std::set<std::string> languages_;  // languages of the units before the first pair, for a message
   XmlUnits units_;
   std::string unit_;
 };

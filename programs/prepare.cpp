@@ -187,6 +187,8 @@ int prepare(const Arguments& arguments) {
   options.aligns = alignments != nullptr;
   options.cross_entropy = open_models(arguments);
   transmute::Preparation preparation(std::move(options), workers, shown_on(line));
+  line.clear();
+  for (const std::string& text : preparation.notes()) transmute::note(text);
   const transmute::PreparationOutcome outcome = preparation.run(
       [&](const transmute::TextPair& pair, const transmute::WordLinks& links) {
         output.write(pair);

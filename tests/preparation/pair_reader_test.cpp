@@ -9,6 +9,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -29,7 +30,8 @@ constexpr const char* kTmxEnd = "</body></tmx>\n";
 
 struct ReadPairs {
   std::vector<std::string> pairs;  // source|target
-  int64_t untranslated = 0;
+  int64_t untranslated = 0, other_languages = 0;
+  std::vector<std::string> notes;
 };
 
 ReadPairs read_all(const PairInput& input, const PairReaderOptions& options = {}) {
@@ -37,6 +39,8 @@ ReadPairs read_all(const PairInput& input, const PairReaderOptions& options = {}
   const auto reader = open_pairs(input, options);
   for (TextPair pair; reader->next(pair);) all.pairs.push_back(pair.source + "|" + pair.target);
   all.untranslated = reader->untranslated();
+  all.other_languages = reader->other_languages();
+  all.notes = reader->notes();
   return all;
 }
 
@@ -46,8 +50,8 @@ ReadPairs read_file(const std::string& name, const std::string& content, const P
   return read_all({folder / name, ""}, options);
 }
 
-std::string failure_of(const std::string& name, const std::string& content) {
-  return message_of<std::runtime_error>([&] { read_file(name, content); });
+std::string failure_of(const std::string& name, const std::string& content, const PairReaderOptions& options = {}) {
+  return message_of<std::runtime_error>([&] { read_file(name, content, options); });
 }
 
 std::string tmx_unit(const std::string& english, const std::string& german) {
@@ -58,13 +62,49 @@ std::string tmx_unit(const std::string& english, const std::string& german) {
 TEST(PairReader, ReadsTwoFilesLineByLine) {
   const TemporaryFolder folder;
   write_text(folder / "a.en", "one\ntwo\n");
-  write_text(folder / "a.de", "eins\nz\xffwei");
-  EXPECT_THAT(read_all({folder / "a.en", folder / "a.de"}).pairs, ElementsAre("one|eins", "two|z\uFFFDwei"));
+  write_text(folder / "a.de", "eins\nzwei");
+  EXPECT_THAT(read_all({folder / "a.en", folder / "a.de"}).pairs, ElementsAre("one|eins", "two|zwei"));
   write_text(folder / "a.de", "eins\n");
   EXPECT_THAT(message_of<std::runtime_error>([&] {
                 read_all({folder / "a.en", folder / "a.de"});
               }),
               AllOf(HasSubstr("a.en has more lines than"), HasSubstr("after line 1")));
+}
+
+std::string repeated(int times, const std::string& line) {
+  std::string lines;
+  for (int i = 0; i < times; ++i) lines += line;
+  return lines;
+}
+
+TEST(PairReader, RepairsAFewLinesThatAreNotUtf8AndNotesThem) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.en", repeated(200, "two\n"));
+  write_text(folder / "a.de", repeated(198, "zwei\n") + "z\xffwei\nzw\xfc\n");
+  const ReadPairs all = read_all({folder / "a.en", folder / "a.de"});
+  ASSERT_EQ(all.pairs.size(), 200);
+  EXPECT_EQ(all.pairs[198], "two|z\uFFFDwei");
+  EXPECT_EQ(all.pairs[199], "two|zw\uFFFD");
+  EXPECT_THAT(all.notes,
+              ElementsAre(AllOf(HasSubstr("a.de:199: not valid UTF-8 (byte 2 of the line, 0xff)"),
+                                HasSubstr("iconv -f windows-1252"), HasSubstr("lines that are not UTF-8: 2 of 200"))));
+  const ReadPairs columns = read_file("a.tsv", "a\t\xe4\n" + repeated(99, "two\tzwei\n"));
+  EXPECT_EQ(columns.pairs.front(), "a|\uFFFD");
+  EXPECT_THAT(columns.notes, ElementsAre(HasSubstr("a.tsv:1: not valid UTF-8")));
+  EXPECT_THAT(read_file("a.tsv", "lost\tverl\uFFFDren\n").notes, IsEmpty()) << "U+FFFD itself is UTF-8";
+}
+
+TEST(PairReader, RefusesTextInAnotherEncoding) {
+  EXPECT_THAT(failure_of("a.tsv", repeated(98, "two\tzwei\n") + "a\t\xe4\n"),
+              AllOf(HasSubstr("a.tsv:99: not valid UTF-8"), HasSubstr("iconv -f windows-1252"), HasSubstr("1 of 99")));
+  const TemporaryFolder folder;
+  write_text(folder / "a.en", "men\nwomen\n");
+  write_text(folder / "a.de", "M\xe4nner\nFrauen\n");
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                read_all({folder / "a.en", folder / "a.de"});
+              }),
+              AllOf(HasSubstr("a.de:1: not valid UTF-8"), HasSubstr("1 of 2")));
+  EXPECT_THAT(failure_of("a.tsv", std::string("a\0\t\0\xe4\0\n\0", 8)), HasSubstr("a.tsv:1: is UTF-16"));
 }
 
 TEST(PairReader, ReadsColumns) {
@@ -86,9 +126,47 @@ TEST(Tmx, HasTheLanguageOfItsHeaderFirst) {
   options.source_language = "de";
   EXPECT_THAT(read_file("a.tmx", content, options).pairs, ElementsAre("Tom und Ann|Tom & Ann"));
   options.target_language = "en-GB";
-  const ReadPairs none = read_file("a.tmx", content, options);
-  EXPECT_THAT(none.pairs, IsEmpty());
-  EXPECT_EQ(none.untranslated, 1);
+  EXPECT_THAT(failure_of("a.tmx", content, options),
+              AllOf(HasSubstr("no unit has both de and en-GB"), HasSubstr("de-DE, en-US")));
+}
+
+std::string tmx_texts(const std::vector<std::pair<std::string, std::string>>& texts) {
+  std::string unit = "<tu>";
+  for (const auto& [language, text] : texts)
+    unit.append("<tuv xml:lang=\"").append(language).append("\"><seg>").append(text).append("</seg></tuv>");
+  return unit + "</tu>\n";
+}
+
+TEST(Tmx, RegionsDoNotCountUnlessLanguagesDifferInNothingElse) {
+  const std::string mixed = kTmxBegin + tmx_texts({{"DE", "a"}, {"EN-US", "b"}}) +
+                            tmx_texts({{"en-GB", "c"}, {"de-DE", "d"}}) + tmx_texts({{"en", "e"}, {"de_AT", "f"}}) +
+                            tmx_texts({{"en-US", "g"}, {"fr", "h"}}) + tmx_texts({{"en-US", "i"}}) + kTmxEnd;
+  PairReaderOptions english;
+  english.source_language = "en";
+  for (const PairReaderOptions& options : {PairReaderOptions(), english}) {
+    const ReadPairs all = read_file("a.tmx", mixed, options);
+    EXPECT_THAT(all.pairs, ElementsAre("b|a", "c|d", "e|f"));
+    EXPECT_EQ(all.other_languages, 1);
+    EXPECT_EQ(all.untranslated, 1);
+  }
+  english.source_language = "en-GB";
+  EXPECT_THAT(read_file("a.tmx", mixed, english).pairs, ElementsAre("c|d"));
+  const std::string varieties = kTmxBegin + tmx_texts({{"en-GB", "colour"}, {"EN-US", "color"}}) +
+                                tmx_texts({{"en-us", "gray"}, {"en-GB", "grey"}}) + kTmxEnd;
+  EXPECT_THAT(read_file("a.tmx", varieties).pairs, ElementsAre("color|colour", "gray|grey"));
+}
+
+TEST(Tmx, NamesItsLanguagesWhereNoUnitHasTheTwo) {
+  const std::string content = kTmxBegin + tmx_unit("one", "eins") + kTmxEnd;
+  PairReaderOptions options;
+  options.source_language = "fr";
+  options.target_language = "es";
+  EXPECT_THAT(failure_of("a.tmx", content, options),
+              AllOf(HasSubstr("no unit has both fr and es"), HasSubstr("languages of the file are: de-DE, en-US.")));
+  EXPECT_THAT(failure_of("a.tmx", kTmxBegin + tmx_texts({{"en", "a"}, {"en", "b"}}) + kTmxEnd),
+              AllOf(HasSubstr("no unit has both one language and another language"), HasSubstr("are: en.")));
+  options.source_language = "";
+  EXPECT_THAT(failure_of("a.tmx", content, options), HasSubstr("no unit has both another language and es;"));
 }
 
 TEST(Tmx, LeavesOutNativeCodesAndComments) {

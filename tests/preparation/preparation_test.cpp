@@ -100,6 +100,14 @@ TEST(Preparation, LeavesOutTheTextOfOneColumnOfATestSet) {
   EXPECT_THAT(prepare_pairs(options).dropped, ElementsAre("exclude: A cat.|Eine Katze."));
 }
 
+TEST(Preparation, RefusesTestSetsThatAreNotUtf8) {
+  const TemporaryFolder folder;
+  PreparationOptions options = options_for(folder, {{"A cat.", "Eine Katze."}});
+  write_text(folder / "test.de", "Eine Katze.\nM\xe4nner\n");
+  options.exclude = {folder / "test.de"};
+  EXPECT_THAT(message_of<std::runtime_error>([&] { prepare_pairs(options); }), HasSubstr("test.de:2: not valid UTF-8"));
+}
+
 TEST(Preparation, WritesMendedText) {
   const TemporaryFolder folder;
   const Prepared prepared = prepare_pairs(options_for(folder, {{"for men", "fÃ¼r MÃ¤nner"}}));

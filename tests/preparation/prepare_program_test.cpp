@@ -77,6 +77,45 @@ TEST(PrepareProgram, WritesALineOfAlignmentsForEachKeptPair) {
   EXPECT_EQ(read_text(folder / "b.align"), "0-0 1-1\n0-0 1-1\n");
 }
 
+TEST(PrepareProgram, CountsUnitsThatLackALanguage) {
+  const TemporaryFolder folder;
+  const auto unit = [](const std::string& source, const std::string& target, const std::string& texts) {
+    return "<tu><tuv xml:lang=\"" + source + "\"><seg>A " + texts + ".</seg></tuv><tuv xml:lang=\"" + target +
+           "\"><seg>Ein " + texts + ".</seg></tuv></tu>";
+  };
+  write_text(folder / "a.tmx", "<tmx><header srclang=\"en-US\"/><body>" + unit("en-US", "de-DE", "Hund") +
+                                   unit("en-GB", "de", "Wolf") + unit("EN", "nl", "Hond") + "</body></tmx>");
+  const Outcome outcome = prepare({"--pairs", folder / "a.tmx", "-o", "-", "--counts", folder / "counts.json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(outcome.output, "A Hund.\tEin Hund.\nA Wolf.\tEin Wolf.\n");
+  EXPECT_THAT(outcome.errors, HasSubstr("  1  entries of the files lack one of the two languages\n"));
+  EXPECT_THAT(read_text(folder / "counts.json"), HasSubstr("\"without_both_languages\": 1"));
+}
+
+TEST(PrepareProgram, WarnsOfAFewLinesThatAreNotUtf8AndRefusesMore) {
+  const TemporaryFolder folder;
+  std::string sources, targets;
+  for (int i = 0; i < 99; ++i) {
+    sources += "A dog.\n";
+    targets += "Ein Hund.\n";
+  }
+  write_text(folder / "a.en", sources + "A man.\nA woman.\n");
+  write_text(folder / "a.de", targets + "Ein Mann f\xfcr alle.\nEine Frau.\n");
+  const Outcome few = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "-o", "-"});
+  EXPECT_EQ(few.exit_code, 0) << few.errors;
+  EXPECT_EQ(few.output, "A dog.\tEin Hund.\nA woman.\tEine Frau.\n");
+  EXPECT_THAT(few.errors, HasSubstr("a.de:100: not valid UTF-8"));
+  EXPECT_THAT(few.errors, HasSubstr("1 of 101"));
+  write_text(folder / "a.de", targets +
+                                  "Ein Mann f\xfcr alle.\nEine gro\xdf"
+                                  "e Frau.\n");
+  const Outcome many = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "-o", folder / "b.tsv"});
+  EXPECT_EQ(many.exit_code, 1);
+  EXPECT_THAT(many.errors, HasSubstr("iconv -f windows-1252 -t utf-8"));
+  EXPECT_THAT(many.errors, HasSubstr("2 of 101"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en"));
+}
+
 TEST(PrepareProgram, WritesNothingOverItsInputs) {
   const TemporaryFolder folder;
   write_pairs(folder);
