@@ -267,18 +267,30 @@ bool ConfigSchema::is_section(const std::string& name) const {
 
 std::string ConfigSchema::unknown_key(const std::string& where, const std::string& section,
                                       const std::string& key) const {
+  if (section.empty() && is_section(key))  // only --set takes a section for a key
+    for (const auto& field : fields_)
+      if (field.section == key)
+        return fmt::format("{}: \"{}\" is a section; set one of its keys, such as {}", where, key,
+                           qualified(key, field.key));
   const std::string message = fmt::format("{}: unknown key \"{}\"", where, qualified(section, key));
+  // In a file, "section.key" as --set has it.
+  const std::string before_dot = key.substr(0, key.find('.'));
+  if (section.empty() && before_dot != key && is_section(before_dot))
+    return fmt::format("{}; in a file, write {} inside the section {}", message, key.substr(before_dot.size() + 1),
+                       before_dot);
   for (const auto& field : fields_)
     if (field.key == key) return fmt::format("{}; did you mean \"{}\"?", message, qualified(field.section, key));
   std::vector<std::string> names;
   for (const auto& field : fields_)
     if (field.section == section) names.push_back(field.key);
-  if (section.empty())
+  const bool is_in_section = is_section(section);
+  if (!is_in_section)
     for (const auto& known : sections_)
       if (!known.name.empty()) names.push_back(known.name);
-  const std::string nearest = nearest_name(key, names);
+  const bool has_unknown_section = !section.empty() && !is_in_section;
+  const std::string nearest = nearest_name(has_unknown_section ? section : key, names);
   if (!nearest.empty()) return fmt::format("{}; did you mean \"{}\"?", message, nearest);
-  return fmt::format("{}; known keys here: {}", message, join(names, ", "));
+  return fmt::format("{}; known {}: {}", message, has_unknown_section ? "sections" : "keys here", join(names, ", "));
 }
 
 void ConfigSchema::read_section(const std::string& file, const std::string& section, const YAML::Node& node) {

@@ -146,6 +146,11 @@ TEST_F(ConfigSchemaTest, PointsAKeyToTheSectionThatHasIt) {
   EXPECT_THAT(refusal_of("warmup_steps: 4\n"), HasSubstr("did you mean \"training.warmup_steps\"?"));
 }
 
+TEST_F(ConfigSchemaTest, KnowsTheFormOfSetInAFile) {
+  EXPECT_EQ(refusal_of("training.warmup_steps: 4\n"),
+            ":1: unknown key \"training.warmup_steps\"; in a file, write warmup_steps inside the section training");
+}
+
 TEST_F(ConfigSchemaTest, RefusesAKeyThatStandsTwice) {
   EXPECT_THAT(refusal_of("model:\n  num_heads: 4\n  tied: true\n  num_heads: 8\n"),
               AllOf(StartsWith(":4: "), HasSubstr("\"model.num_heads\" occurs twice")));
@@ -317,6 +322,14 @@ TEST_F(ConfigSchemaTest, SetIsAsStrictAsAFile) {
   EXPECT_THAT(refusal_to_set("model.files=[a"), HasSubstr("not valid YAML"));
   EXPECT_THAT(refusal_to_set("model.num_heads="), HasSubstr("needs a whole number"));
   EXPECT_EQ(settings.num_heads, 8);
+}
+
+TEST_F(ConfigSchemaTest, SetNamesKeysOfASectionAndTheSections) {
+  EXPECT_EQ(refusal_to_set("model=big"),
+            "--set model=big: \"model\" is a section; set one of its keys, such as model.num_heads");
+  EXPECT_EQ(refusal_to_set("optimizer.lr=1"),
+            "--set optimizer.lr=1: unknown key \"optimizer.lr\"; known sections: model, training");
+  EXPECT_EQ(refusal_to_set("modle.lr=1"), "--set modle.lr=1: unknown key \"modle.lr\"; did you mean \"model\"?");
 }
 
 TEST_F(ConfigSchemaTest, ReadsTheBaseFirst) {
