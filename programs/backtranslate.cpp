@@ -7,6 +7,7 @@
 #include <transmute/common/memory.h>
 #include <transmute/common/process_lock.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/shell_word.h>
 #include <transmute/preparation/preparation.h>
 #include <transmute/preparation/report.h>
 #include <transmute/programs/shared/bad_text.h>
@@ -285,7 +286,7 @@ int backtranslate(const Arguments& arguments, const std::vector<std::string>& al
   transmute::note(
       fmt::format("{} adds {} with weight {:.3g}; train on it in a new run folder: train --config {} "
                   "--run-folder FOLDER",
-                  path, transmute::counted(pairs, "pair"), weight, path));
+                  path, transmute::counted(pairs, "pair"), weight, transmute::shell_word(path)));
   return 0;
 }
 

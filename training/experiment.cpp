@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/shell_word.h>
 #include <transmute/common/text_file.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/fingerprints.h>
@@ -75,9 +76,9 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   const uint64_t given = Fingerprints::read(run_folder).given;
   if (given == 0)
     throw std::runtime_error(
-        fmt::format("the run in {0} was begun with a configuration, not with a text alone. Continue it with "
-                    "--config {0}/{1} --run-folder {0}, or use another --run-folder",
-                    run_folder, kConfigFile));
+        fmt::format("the run in {} was begun with a configuration, not with a text alone. Continue it with "
+                    "--config {} --run-folder {}, or use another --run-folder",
+                    run_folder, shell_word(path_in(run_folder, kConfigFile)), shell_word(run_folder)));
   if (given != text_fingerprint(setup.text))
     throw std::runtime_error(
         fmt::format("the run in {} was begun with another text than {}, or with another validation text ({}). Give the "
@@ -86,8 +87,8 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
                     setup.text.train.is_plain() ? "--valid-text" : "--valid-source and --valid-target"));
   experiment.schema.read_file(path_in(run_folder, kConfigFile));
   experiment.chosen = experiment.config.training;
-  if (!setup.initial_model.empty())  // another one is refused, as every change that comes too late
-    experiment.config.training.initialize_from = absolute(setup.initial_model);
+  // Another one, or none any more, is refused, as every change that comes too late.
+  experiment.config.training.initialize_from = absolute(setup.initial_model);
   if (setup.minutes > 0) experiment.config.training.max_minutes = setup.minutes;
 }
 

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -166,6 +167,7 @@ void TrainingSession::say_that_all_steps_are_made() {
 }
 
 int TrainingSession::run(const std::function<int()>& stop_signal) {
+  stop_signal_ = stop_signal;
   clock_ = Stopwatch(state_.seconds);
   steps_.emplace(StepParts{config_, group_, workers_, replicas_, optimizer_, *batches_, clock_}, state_,
                  StepOptions{resolved_.overlaps_steps, stop_signal, [this](const auto& text) { log_.warn(text); }});
@@ -188,12 +190,16 @@ int TrainingSession::run(const std::function<int()>& stop_signal) {
     const bool due = state_.step % config_.training.checkpoint_every == 0 ||
                      (config_.training.keep_best > 0 && state_.score.has_value());
     if ((trained && due) || stopped) save_checkpoint(!(trained && due));
-    if (stopped) return stop();
+    if (!stopped) continue;
+    end_profile();
+    return stop(steps_->stopped_by());
   }
   steps_->finish();
   finish();
-  group_.wait_for_all();
-  return 0;
+  asked_to_stop();  // whatever is left undone, the exit code tells of the signal
+  const std::vector<int64_t> signals = group_.gather(stopped_by_);
+  const auto signal = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
+  return signal == 0 ? 0 : stop(signal);
 }
 
 // During the warm-up: fits what depends on the number of steps to the speed so far.
@@ -224,12 +230,17 @@ bool TrainingSession::train_step() {
   return trained;
 }
 
-int TrainingSession::stop() {
-  end_profile();
+// After the last step; in each step, Steps asks.
+bool TrainingSession::asked_to_stop() {
+  if (stopped_by_ == 0 && stop_signal_) stopped_by_ = stop_signal_();
+  return stopped_by_ != 0;
+}
+
+int TrainingSession::stop(int signal) {
   write_report();
   log_.info(fmt::format("stopped after step {}; the same command continues from there", format_count(state_.step)));
   group_.wait_for_all();
-  return steps_->stopped_by();
+  return signal;
 }
 
 void TrainingSession::log_profile() {

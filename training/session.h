@@ -20,6 +20,7 @@
 #include <transmute/training/validation.h>
 #include <transmute/training/verdict.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +49,8 @@ class TrainingSession {
   bool out_of_patience() const;
   void plan();
   bool train_step();
-  int stop();
+  bool asked_to_stop();
+  int stop(int signal);
   void validate();
   void score_and_keep_best();
   void save_checkpoint(bool is_interim);
@@ -91,7 +93,9 @@ class TrainingSession {
   std::unique_ptr<BatchStream> batches_;
   RunLog log_;
 
-  Stopwatch clock_;  // time of the whole run
+  Stopwatch clock_;                   // time of the whole run
+  std::function<int()> stop_signal_;  // null, or returns 0: continue
+  int stopped_by_ = 0;                // the signal that reached this rank after the last step
   std::optional<Steps> steps_;
   std::optional<StepReport> report_;
   int64_t saved_step_ = -1;

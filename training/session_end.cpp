@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/shell_word.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/formats/shortlist_file.h>
 #include <transmute/model/module_weights.h>
@@ -15,12 +16,13 @@
 namespace transmute {
 inline namespace v0 {
 
+// A signal ends it after the phase under way; another start makes the model anew from the last checkpoint.
 void TrainingSession::finish() {
   const Heartbeat::Work work(heartbeat_.get(), "making the model and validating it");
   end_profile();
   save_checkpoint(false);
   write_report();
-  if (!group_.is_first()) return;
+  if (!group_.is_first() || asked_to_stop()) return;
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   const std::string weights = set_final_weights();
   save_model(folder_.model());
@@ -40,8 +42,11 @@ void TrainingSession::finish() {
   }
   final_score_ = last.summary;
   log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
+  if (asked_to_stop()) return;
   const char* const better = better_model(last);
+  if (asked_to_stop()) return;
   judge_model(last, better);
+  if (asked_to_stop()) return;
   add_shortlist_if_harmless(better, last.translated);
   write_report();
   recommend(better);
@@ -128,7 +133,7 @@ void TrainingSession::add_shortlist_if_harmless(const char* model, const Transla
   if (verdict_.worth != Worth::some || tokenizer_.target().size() < kLeastVocabulary) return;
   const std::string folder = path_in(folder_.path(), model);
   const std::shared_ptr<const Shortlist> shortlist = learn_shortlist(config_, tokenizer_);
-  if (!shortlist_pays(*shortlist, tokenizer_, translated.sources) || !load_weights(folder)) return;
+  if (!shortlist_pays(*shortlist, tokenizer_, translated.sources) || asked_to_stop() || !load_weights(folder)) return;
   const double whole = translated.bleu(), listed = validator_->translate(validator_->search(), shortlist).bleu();
   const bool is_harmless = whole - listed < kHarmless;
   log_.info(fmt::format("with a vocabulary shortlist, BLEU is {:.2f} instead of {:.2f}: {}", listed, whole,
@@ -143,9 +148,11 @@ void TrainingSession::add_shortlist_if_harmless(const char* model, const Transla
 
 void TrainingSession::recommend(const char* model) {
   if (const std::string problem = folder_.recommend(model); !problem.empty()) log_.warn(problem);
+  const std::string folder = path_in(folder_.path(), model);
   log_.info(fmt::format(
-      "the model is in {0}; {1} --model {0}", path_in(folder_.path(), model),
-      config_.is_language_model() ? "continue text with: transmute generate" : "translate with: transmute translate"));
+      "the model is in {}; {} --model {}", folder,
+      config_.is_language_model() ? "continue text with: transmute generate" : "translate with: transmute translate",
+      shell_word(folder)));
 }
 
 // Says which weights these are.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/shell_word.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <unistd.h>
@@ -18,6 +19,15 @@ namespace {
 
 using testing::read_text;
 using testing::TemporaryFolder;
+
+TEST(ShellWord, IsQuotedWhereAShellWouldReadItDifferently) {
+  for (const char* word : {"runs/train.en-de/model", "a_b:c", "Übung"}) EXPECT_EQ(shell_word(word), word);
+  EXPECT_EQ(shell_word("runs/Übung 1"), "'runs/Übung 1'");
+  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_word("$HOME"), "'$HOME'");
+  EXPECT_EQ(shell_word("~/run"), "'~/run'");
+  EXPECT_EQ(shell_word(""), "''");
+}
 
 TEST(FormatDuration, ShowsMinutesAndHours) {
   EXPECT_EQ(format_duration(0), "0:00");

@@ -145,10 +145,20 @@ TEST_F(FirstSteps, AVocabularyForManyCharactersIsChosenLargeEnough) {
 
 TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
   ASSERT_EQ(train("first").exit_code, 0);
+  std::vector<std::string> words{program("train"),
+                                 "--source",
+                                 folder_ / "data/train.en",
+                                 "--target",
+                                 folder_ / "data/train.de",
+                                 "--run-folder",
+                                 folder_ / "second",
+                                 "--minutes",
+                                 "0.05"};
+  const std::vector<std::string> from_scratch = words;
+  words.insert(words.end(), {"--initialize-from", ""});
   const auto fine_tune = [&](const std::string& model) {
-    return run_program_with({program("train"), "--source", folder_ / "data/train.en", "--target",
-                             folder_ / "data/train.de", "--run-folder", folder_ / "second", "--initialize-from", model,
-                             "--minutes", "0.05"});
+    words.back() = model;
+    return run_program_with(words);
   };
   const Outcome outcome = fine_tune(folder_ / "first/model");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
@@ -157,6 +167,8 @@ TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
   // A tenth of 0.36 / d_model of the model, not of the shape that 300 pairs get.
   EXPECT_THAT(in_run("second", "config.yaml"), AllOf(HasSubstr("d_model: 32"), HasSubstr("learning_rate: 0.001125")));
   EXPECT_THAT(fine_tune(folder_ / "second/model").errors, HasSubstr("training.initialize_from (it was "));
+  EXPECT_THAT(run_program_with(from_scratch).errors,
+              AllOf(HasSubstr("training.initialize_from (it was "), HasSubstr("Use another --run-folder")));
 }
 
 TEST_F(FirstSteps, AModelIsSearchedAsItsConfigSays) {

@@ -21,6 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::LogCapture;
 using testing::message_of;
 using ::testing::Not;
 using testing::read_text;
@@ -81,6 +82,23 @@ TEST_F(ResumedTraining, StartsItsScoresAnewWhereTheValidationHasChanged) {
                     HasSubstr("finished after step 60")));
   write_text(folder_ / "valid", "w9 w8 w7\nw6 w5 w4\nw3 w2 w1\nw7 w4 w1\n");
   EXPECT_THAT(log_of("run", settings), AllOf(HasSubstr("start anew"), HasSubstr("finished after step 90")));
+}
+
+TEST_F(ResumedTraining, EndsByASignalBetweenThePhasesAfterItsLastStepAndMakesTheModelAnew) {
+  const std::vector<std::string> settings{"data.valid_source=text", "data.valid_target=text",
+                                          "validation.max_sentences=3", "validation.every=40"};
+  constexpr int kSteps = 40, kPhases = 4;
+  int asked = 0;
+  ASSERT_EQ(train("run", false, settings, [&] { return ++asked > kSteps ? 15 : 0; }), 15);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run/model"));
+  for (int phase = 1; phase <= kPhases; ++phase) {
+    const LogCapture log;
+    asked = 0;
+    EXPECT_EQ(train("run", false, settings, [&] { return ++asked == phase ? 15 : 0; }), 15) << phase;
+    EXPECT_EQ(asked, phase);
+    EXPECT_THAT(log.text(), AllOf(HasSubstr("stopped after step 40"), Not(HasSubstr("the model is in"))));
+  }
+  EXPECT_THAT(log_of("run", settings), AllOf(HasSubstr("the model is in"), Not(HasSubstr("stopped after"))));
 }
 
 TEST_F(ResumedTraining, NamesThePassThatItsLastStepBelongsTo) {
