@@ -141,9 +141,12 @@ TextSize measure_text(const PairOfFiles& files) {
   TextSize size;
   size.is_plain = files.is_plain();
   int64_t source_words = 0, target_words = 0;
-  for (AlignedLine line; lines.next(line); ++size.pairs) {
-    source_words += words_in(line.source);
-    target_words += words_in(line.target);
+  for (AlignedLine line; lines.next(line); ++size.lines) {
+    const int64_t source = words_in(line.source), target = words_in(line.target);
+    if (target == 0 || (source == 0 && !size.is_plain)) continue;  // training leaves it out
+    ++size.pairs;
+    source_words += source;
+    target_words += target;
   }
   size.words = std::max(source_words, target_words);
   return size;
@@ -151,9 +154,9 @@ TextSize measure_text(const PairOfFiles& files) {
 
 void check_enough_to_hold_out(const TextSize& size, const std::string& file) {
   constexpr int64_t kLeastPairs = 20;
-  if (size.pairs < kLeastPairs)
+  if (size.lines < kLeastPairs)
     throw std::runtime_error(
-        fmt::format("{} has {}; give at least {}, better thousands", file, counted(size.pairs, "line"), kLeastPairs));
+        fmt::format("{} has {}; give at least {}, better thousands", file, counted(size.lines, "line"), kLeastPairs));
 }
 
 void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool was_divided) {
@@ -175,8 +178,7 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   const bool is_plain = files.is_plain();
   if (!is_plain) warn_of_one_file(files.source, files.target);
   check_enough_to_hold_out(size, files.first());
-  const int64_t pairs = size.pairs;
-  const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));
+  const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, size.pairs / kMostHeldOut));
   ensure_writable_folder(folder);
   const AutomaticText text = held_out_files(files, folder);
   std::vector<std::unique_ptr<AtomicFile>> parts;  // targets, then sources: of training, and of validation
@@ -191,7 +193,7 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   for (AlignedLine line; lines.next(line); ++number) {
     const std::string& deciding = is_plain ? line.target : line.source;
     const uint64_t hash = hash_bytes(deciding.data(), deciding.size());
-    const bool is_last_chance = held_out == 0 && seen.insert(hash).second && number + 1 == pairs;
+    const bool is_last_chance = held_out == 0 && seen.insert(hash).second && number + 1 == size.lines;
     const size_t out = hash % one_in == 0 || is_last_chance ? 1 : 0;
     held_out += static_cast<int64_t>(out);
     parts[out]->write((line.target + '\n').data(), line.target.size() + 1);

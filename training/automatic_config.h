@@ -30,12 +30,13 @@ constexpr double kTokensPerWord = 1.4, kBatchFill = 0.9;
 
 /// The size of a text, known before anything is learned from it.
 struct TextSize {
-  int64_t pairs = 0;      ///< lines in case of plain text
-  int64_t words = 0;      ///< words of the longer side: between blanks, or two characters of scripts without blanks
+  int64_t pairs = 0;      ///< with text on both sides; lines with text in case of plain text
+  int64_t words = 0;      ///< words of their longer side: between blanks, or two characters of scripts without blanks
   bool is_plain = false;  ///< text for a language model
+  int64_t lines = 0;      ///< of each file, empty ones included
 };
 
-/// Counts lines and words.
+/// Counts pairs, words and lines.
 /// @throws std::runtime_error where a file cannot be read or the sides differ in their number of lines.
 TextSize measure_text(const PairOfFiles& files);
 

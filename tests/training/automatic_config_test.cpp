@@ -206,7 +206,7 @@ TEST(HoldOut, RefusesTextWhoseSourcesAreTooMuchAlike) {
     for (int i = 0; i < 20; ++i) source += second + "\n";
     write_text(folder / "source", source);
     const PairOfFiles files{folder / "source", folder / "target"};
-    return message_of<std::runtime_error>([&] { hold_out(files, {23, 46}, folder / "text"); });
+    return message_of<std::runtime_error>([&] { hold_out(files, measure_text(files), folder / "text"); });
   };
   for (int i = 0; i < 60; ++i) {  // some belong into the one part by their hash, most into the other
     const std::string line = "alike " + std::to_string(i);
@@ -235,7 +235,8 @@ TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
               }),
               HasSubstr("three has 3 lines, but"));
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                hold_out({folder / "three", folder / "three"}, {3, 3}, folder / "x");
+                const PairOfFiles three{folder / "three", folder / "three"};
+                hold_out(three, measure_text(three), folder / "x");
               }),
               HasSubstr("has 3 lines; give at least 20"));
 }
@@ -286,6 +287,19 @@ TEST(HoldOut, IsFoundAgainInAFolderThatWasMoved) {
   own = data;
   name_held_out_in(new_text, own);
   EXPECT_EQ(own.train_source, data.train_source) << "there is no whole text";
+}
+
+TEST(MeasureText, CountsWhatHasTextOnBothSidesAndAllLines) {
+  const TemporaryFolder folder;
+  write_text(folder / "a", "a b\n\nc d e\n \nf\n\n");
+  write_text(folder / "b", "x\ny z\n\nz\nw v u\n\n");
+  const TextSize pairs = measure_text({folder / "a", folder / "b"}), plain = measure_text({"", folder / "a"});
+  EXPECT_EQ(pairs.pairs, 2);
+  EXPECT_EQ(pairs.words, 4);
+  EXPECT_EQ(pairs.lines, 6);
+  EXPECT_EQ(plain.pairs, 3);
+  EXPECT_EQ(plain.words, 6);
+  EXPECT_EQ(plain.lines, 6);
 }
 
 TEST(MeasureText, CountsWordsOfScriptsWithoutBlanks) {
