@@ -57,7 +57,7 @@ struct CrossEntropyFunction : torch::autograd::Function<Kind> {
                                                  torch::autograd::variable_list gradients) {
     check_first_derivative();
     const auto saved = context->get_saved_variables();
-    // As many as the longest list of arguments has; autograd leaves out undefined ones after the last argument.
+    // The longest list of arguments has as many; autograd leaves out undefined ones after the last argument.
     return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}};
   }
 };

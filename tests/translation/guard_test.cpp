@@ -115,7 +115,7 @@ TEST_F(Guarded, CutsSentencesWhereTheyEndInTheTextAsItIsWritten) {
   }
 }
 
-// Those of a text's parts together take the square of its length.
+// The alignments of a text's parts together take the square of its length.
 TEST_F(Guarded, LeavesAlignmentsOnlyWhereTheyAreNeeded) {
   whole = translation(kGood);
   const auto checked = [&] { return check(translation(kLoop)).hypotheses.at(0); };
