@@ -249,13 +249,12 @@ class MarkdownReader {
 
   void add_to_words(size_t to) {
     if (is_empty()) end_ = text_.begin = std::min(content_.find_first_not_of(" \t", end_), to);
-    const auto before = static_cast<int64_t>(words_.size());
     words_ += between(end_, to);
-    std::replace(words_.begin() + before, words_.end(), '\t', ' ');  // in Markdown, a tab ends no text
     end_ = to;
   }
 
   void add_words() {
+    std::replace(words_.begin(), words_.end(), '\t', ' ');  // in Markdown, a tab ends no text
     size_t from = 0;
     for (size_t at = 0; at < words_.size();) {
       const size_t length = extension_length(words_, at, is_first_ && at == 0);

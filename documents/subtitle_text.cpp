@@ -277,17 +277,18 @@ std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<Cu
   });
 }
 
-// The ends of lines that are filled one after another, from the first place to the last.
-std::vector<size_t> filled_lines(const std::string& text, const std::vector<size_t>& places, size_t room) {
+// The ends of at most `lines` lines of about the same length, from the first place to the last.
+std::vector<size_t> even_lines(const std::string& text, const std::vector<size_t>& places, size_t lines) {
+  const auto characters = [&](size_t from, size_t to) {
+    return characters_in(std::string_view(text).substr(places[from], places[to] - places[from]));
+  };
+  const size_t all = characters(0, places.size() - 1);
   std::vector<size_t> ends;
-  size_t columns = 0;
-  for (size_t i = 1; i < places.size(); ++i) {
-    const size_t own = characters_in(std::string_view(text).substr(places[i - 1], places[i] - places[i - 1]));
-    if (columns > 0 && columns + own > room) {
-      ends.push_back(places[i - 1]);
-      columns = 0;
-    }
-    columns += own;
+  for (size_t i = 1, so_far = 0, line = 1; i + 1 < places.size(); ++i) {
+    so_far += characters(i - 1, i);
+    if (so_far * lines < line * all) continue;
+    ends.push_back(places[i]);
+    line = so_far * lines / all + 1;
   }
   ends.push_back(places.back());
   return ends;
@@ -308,7 +309,7 @@ std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_
   const size_t lines = std::min({most, (all + room - 1) / std::max<size_t>(room, 1), places.size() - 1});
   if (lines <= 1) return {end};
   constexpr size_t kMostSearched = 500;  // characters; the search takes more than their square
-  if (all > kMostSearched) return filled_lines(text, places, all / lines < room ? room : all / lines + kLineCharacters);
+  if (all > kMostSearched) return even_lines(text, places, lines);
   const double share = static_cast<double>(all) / static_cast<double>(lines);
   return best_cuts(places, lines, [&](size_t, size_t from, size_t to) {
     const auto own = static_cast<double>(width(text, from, to));

@@ -36,7 +36,7 @@ TEST(MarkdownFile, WordsAreTranslatedAndMarkupStays) {
 }
 
 TEST(MarkdownFile, TabsAreSpaces) {
-  const std::string page = "The dog\tran **home\tnow**.\n";
+  const std::string page = "The dog\tran&#9;**home\tnow**.\n";
   const auto file = opened("a.md", page);
   ASSERT_THAT(file->texts(), ElementsAre("The dog ran <x0>home now</x0>."));
   EXPECT_EQ(file->with(file->texts()), page);

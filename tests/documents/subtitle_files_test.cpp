@@ -150,8 +150,8 @@ TEST(SubRip, AVeryLongTextKeepsItsNumberOfLines) {
   const std::string times = "1\n00:00:01,000 --> 00:00:05,000\n";
   std::string source, text;
   for (int i = 0; i < 30; ++i) source += "a line that has thirty-six characters\n";
-  for (int i = 0; i < 150; ++i) text += "abcdef ";
-  for (const auto& [spoken, most, count] : {std::tuple(std::string("short\n"), 700U, 2), std::tuple(source, 42U, 25)}) {
+  for (int i = 0; i < 150; ++i) text += std::string(3 + i % 9, 'a') + " ";
+  for (const auto& [spoken, most, count] : {std::tuple(std::string("short\n"), 620U, 2), std::tuple(source, 54U, 29)}) {
     const auto film = opened("film.srt", times + spoken);
     std::istringstream lines(film->with({text.substr(0, text.size() - 1)}).substr(times.size()));
     int seen = 0;
