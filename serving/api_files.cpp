@@ -138,14 +138,19 @@ void Api::begin_file(const CallPointer& call, const AnswerWithFile& answer_with)
       } catch (...) {
         fail_with(*call, std::current_exception());
       }
-    } catch (const std::bad_alloc&) {  // what is let go of without an answer gets one from the server
+    } catch (const std::bad_alloc&) {
+      // If the call is destroyed unanswered, the server answers with status 500.
     }
   });
 }
 
 void Api::begin_opened(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, FormFile& file,
                        const AnswerWithFile& answer_with) {
-  if (call->is_abandoned() || call->age() > options_.request_seconds) throw Cancelled();
+  if (call->is_abandoned()) throw Cancelled();
+  if (call->age() > options_.request_seconds) {  // it only waited for a thread
+    metrics_.count_rejection("queue");
+    throw ApiError(503, "too many texts wait to be translated; try again later");
+  }
   const std::string name = file.name;
   const std::shared_ptr<const DocumentParts> document = open_file(file, *request, options_.limits);
   complete_file_request(*request, options_.limits);

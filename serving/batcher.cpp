@@ -133,17 +133,17 @@ BatcherState Batcher::state() const {
 }
 
 void Batcher::work() {
+  bool was_job = false;
   while (true) {
     std::vector<Segment> batch;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] { return stop_ || !jobs_.empty() || !waiting_.empty(); });
+      const auto may_run_job = [&] { return !jobs_.empty() && !is_running_job_; };
+      wake_.wait(lock, [&] { return stop_ || may_run_job() || !waiting_.empty(); });
       if (stop_) return;
-      if (!jobs_.empty()) {
-        const std::function<void()> job = std::move(jobs_.front());
-        jobs_.pop_front();
-        lock.unlock();
-        job();
+      was_job = may_run_job() && (!was_job || waiting_.empty());
+      if (was_job) {
+        run_job(lock);
         continue;
       }
       try {
@@ -159,6 +159,19 @@ void Batcher::work() {
     const std::lock_guard<std::mutex> lock(mutex_);
     state_.running_segments -= size;
   }
+}
+
+void Batcher::run_job(std::unique_lock<std::mutex>& lock) {
+  {
+    const std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    is_running_job_ = true;
+    lock.unlock();
+    job();
+  }
+  lock.lock();
+  is_running_job_ = false;
+  wake_.notify_one();  // another thread may be free for the next
 }
 
 // The oldest segment and those that go with it; as many as leave the other workers their share. The others keep their

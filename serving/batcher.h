@@ -68,8 +68,8 @@ class Batcher {
   bool submit(std::vector<Segment> segments);
   /// Takes the segment even if there is no room: it is a further step of a request that was accepted before.
   void continue_with(Segment segment);
-  /// Runs the job on one of the threads, before what waits to be translated. It must not throw. Jobs that have not
-  /// begun when the batcher ends are dropped.
+  /// Runs the job on one of the threads, one job at a time; a single thread takes a job and a batch in turn. The job
+  /// must not throw. Jobs that have not begun when the batcher ends are dropped.
   void run(std::function<void()> job);
 
   BatcherState state() const;
@@ -78,6 +78,7 @@ class Batcher {
  private:
   void stop();
   void work();
+  void run_job(std::unique_lock<std::mutex>& lock);
   std::vector<Segment> take_batch();
   void translate(std::vector<Segment> batch);
   std::vector<Translation> translate_together(const std::vector<Segment>& batch);
@@ -89,6 +90,7 @@ class Batcher {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> jobs_;
+  bool is_running_job_ = false;
   std::deque<Segment> waiting_;
   BatcherState state_;
   std::atomic<bool> stop_{false};

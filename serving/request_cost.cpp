@@ -4,8 +4,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -16,18 +18,35 @@ inline namespace v0 {
 
 namespace {
 
+// A range of characters, which begins where the previous one ends. The comments name those that need the most bytes.
+struct CharacterRange {
+  UChar32 end;
+  size_t most_bytes;  // of the NFKC or NFKC_Casefold of each
+};
+constexpr std::array<CharacterRange, 12> kCharacterRanges{{
+    {0x80, 1},       // ASCII
+    {0x400, 5},      // Latin and Greek: U+00BE
+    {0x587, 2},      // Cyrillic and Armenian
+    {0x800, 4},      // Hebrew and Arabic: U+0678
+    {0x2000, 9},     // alphabets of 3 bytes: U+0F79
+    {0x3000, 12},    // symbols: U+2A0C
+    {0x3200, 6},     // kana: U+30FF
+    {0x3400, 18},    // squared words: U+3316
+    {0xF900, 3},     // ideographs and Hangul
+    {0xFE00, 33},    // ligatures: U+FDFA
+    {0x10000, 4},    // full-width characters: U+FEFC
+    {0x110000, 12},  // characters of 4 bytes: U+1D1C0
+}};
+
 using TokenCount = std::function<size_t(const SubwordModel& model, const std::string& text)>;
 
 size_t exact_tokens(const SubwordModel& model, const std::string& text) {
   return model.encode(text).size();
 }
 
-// An upper bound, and quick. Each byte can be a token once the text has a space in front and is normalized. NFKC makes
-// no more of ASCII, and at most 11 times as many bytes of other characters (33 of the 3 of U+FDFA).
+// An upper bound, and quick. Each byte can be a token once the text has a space in front and is normalized.
 size_t most_tokens(const SubwordModel& /*model*/, const std::string& text) {
-  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  const auto ascii = static_cast<size_t>(std::count_if(text.begin(), text.end(), is_ascii));
-  return 1 + ascii + 11 * (text.size() - ascii);
+  return 1 + most_normalized_bytes(text);
 }
 
 // An estimate for a translation of the text that is not known yet, which the model translates further.
@@ -91,6 +110,19 @@ double weighted_tokens(const ApiRequest& request, const std::vector<Document>& d
 }
 
 }  // namespace
+
+size_t most_normalized_bytes(const std::string& text) {
+  size_t bytes = 0;
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 code = 0;
+    U8_NEXT_OR_FFFD(text.data(), at, size, code);
+    const auto* range = kCharacterRanges.begin();
+    while (code >= range->end) ++range;
+    bytes += range->most_bytes;
+  }
+  return bytes;
+}
 
 void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes) {
   const bool are_sent = request.options.search.alignments;

@@ -5,10 +5,15 @@
 #include <transmute/serving/api_request.h>
 #include <transmute/serving/routes.h>
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
+
+/// An upper bound, quickly found, of the bytes that NFKC makes of the text, also where it folds the case.
+size_t most_normalized_bytes(const std::string& text);
 
 /// @throws ApiError (413) where the alignments that the request needs would be too large
 void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes);

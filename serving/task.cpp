@@ -174,7 +174,8 @@ class Task : public std::enable_shared_from_this<Task> {
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
       if (!failed_.exchange(true)) request_.on_failed(error);
-    } catch (const std::bad_alloc&) {  // what is let go of without an answer gets one from the server
+    } catch (const std::bad_alloc&) {
+      // If the call is destroyed unanswered, the server answers with status 500.
     }
   }
 

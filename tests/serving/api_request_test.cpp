@@ -5,9 +5,13 @@
 #include <transmute/serving/api.h>
 #include <transmute/serving/api_answer.h>
 #include <transmute/serving/api_request.h>
+#include <transmute/serving/request_cost.h>
 #include <transmute/tests/serving/tiny_model_folder.h>
+#include <unicode/normalizer2.h>
+#include <unicode/unistr.h>
 
 #include <future>
+#include <ios>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -386,19 +390,35 @@ TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
   EXPECT_EQ(logged["failure"], "there is not enough memory");
 }
 
-TEST(Api, OpensFilesOnTheThreadsOfTheBatcher) {
-  ApiParts parts;
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
+HttpRequest file_request() {
   HttpRequest request = multipart_request(
       "--a B\r\nContent-Disposition: form-data; name=source\r\n\r\nen\r\n"
       "--a B\r\nContent-Disposition: form-data; name=target\r\n\r\nde\r\n"
       "--a B\r\nContent-Disposition: form-data; name=file; filename=a.docx\r\n\r\nPK\r\n--a B--");
   request.path = "/v1/documents";
-  const auto exchange = std::make_shared<KeptExchange>(request);
+  return request;
+}
+
+TEST(Api, OpensFilesOnTheThreadsOfTheBatcher) {
+  ApiParts parts;
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
+  const auto exchange = std::make_shared<KeptExchange>(file_request());
   api.handle(exchange);
   EXPECT_NE(exchange->thread.get_future().get(), std::this_thread::get_id()) << "the network's thread must not wait";
   EXPECT_EQ(exchange->answer.status, 400);
   EXPECT_THAT(exchange->answer.body, HasSubstr("Invalid request: the file"));
+}
+
+TEST(Api, AsksTheClientToTryAgainWhereAFileWaitedTooLongToBeOpened) {
+  ApiParts parts;
+  ApiOptions options;
+  options.request_seconds = 0;
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
+  const auto exchange = std::make_shared<KeptExchange>(file_request());
+  api.handle(exchange);
+  exchange->thread.get_future().wait();
+  EXPECT_EQ(exchange->answer.status, 503);
+  EXPECT_THAT(exchange->answer.body, HasSubstr("too many texts wait to be translated; try again later"));
 }
 
 TEST(Api, LogsItsOwnFailuresEvenWhereItLogsNoRequests) {
@@ -416,6 +436,28 @@ TEST(Api, LogsItsOwnFailuresEvenWhereItLogsNoRequests) {
     api.handle(std::make_shared<KeptExchange>(request));
   }
   EXPECT_THAT(logged, ElementsAre("/metrics"));
+}
+
+// The bound holds for each character, and is close for letters.
+TEST(RequestCost, BoundsTheBytesOfANormalizedText) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* const normalizers[] = {icu::Normalizer2::getNFKCInstance(error),
+                                                 icu::Normalizer2::getNFKCCasefoldInstance(error)};
+  ASSERT_TRUE(U_SUCCESS(error));
+  for (UChar32 code = 1; code <= 0x10FFFF; ++code) {
+    if (U_IS_SURROGATE(code)) continue;
+    const icu::UnicodeString character(code);
+    std::string text;
+    const size_t most = most_normalized_bytes(character.toUTF8String(text));
+    for (const icu::Normalizer2* normalizer : normalizers) {
+      std::string normalized;
+      normalizer->normalize(character, error).toUTF8String(normalized);
+      ASSERT_LE(normalized.size(), most) << "U+" << std::hex << code;
+    }
+  }
+  for (const std::string text : {"red house", "красный дом", "红房子", "붉은 집"})
+    EXPECT_EQ(most_normalized_bytes(text), text.size());
+  EXPECT_EQ(most_normalized_bytes("\uFDFA"), 33U);
 }
 
 TEST(LibreTranslateAnswer, HasEachAlternativeOnceAndNotTheTranslation) {

@@ -183,6 +183,44 @@ TEST_F(ABatcher, SearchesOnItsOwnThreads) {
   release();
 }
 
+TEST_F(ABatcher, TranslatesWhileJobsWaitForEachOther) {
+  std::promise<void> release, second_ran;
+  Batcher batcher({2});
+  batcher.run([released = release.get_future().share()] { released.wait(); });
+  batcher.run([&] { second_ran.set_value(); });
+  std::vector<Segment> one;
+  one.push_back(segment("river"));
+  ASSERT_TRUE(batcher.submit(std::move(one)));
+  EXPECT_EQ(result(0), alone("river"));
+  std::future<void> second = second_ran.get_future();
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout) << "one job at a time";
+  release.set_value();
+  second.get();
+}
+
+TEST_F(ABatcher, TakesJobsAndBatchesInTurnOnOneThread) {
+  std::vector<std::string> order;
+  std::promise<void> release, last_ran;
+  Batcher batcher({1, 1}, [&](size_t) { order.emplace_back("batch"); });
+  batcher.run([&, released = release.get_future().share()] {
+    released.wait();
+    order.emplace_back("job");
+  });
+  batcher.run([&] { order.emplace_back("job"); });
+  batcher.run([&] {
+    order.emplace_back("job");
+    last_ran.set_value();
+  });
+  std::vector<Segment> segments;
+  for (const char* text : {"river", "the red house"}) segments.push_back(segment(text));
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  release.set_value();
+  EXPECT_EQ(result(0), alone("river"));
+  EXPECT_EQ(result(1), alone("the red house"));
+  last_ran.get_future().wait();
+  EXPECT_THAT(order, ElementsAre("job", "batch", "job", "batch", "job"));
+}
+
 TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {
   Batcher batcher({1, 64, 3, 40});
   std::vector<Segment> first;
