@@ -37,8 +37,8 @@ void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<B
   hypothesis.text = std::move(restored.text);
 }
 
-// The words without spaces around them, at their places in the text, of which `plain` is without tags. A word is cut
-// where the text has a space in it, as beside a tag.
+// The words without spaces around them, at their places in the text; `plain` is the text without its tags. A word is
+// cut where the text has a space in it, as beside a tag.
 std::vector<WordConfidence> placed_words(const Hypothesis& hypothesis, const std::string& plain, const Places& places) {
   constexpr std::string_view kSpaces = " \t\r\n";
   std::vector<WordConfidence> placed;

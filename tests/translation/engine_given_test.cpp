@@ -272,7 +272,7 @@ TEST_F(Engine, PutsWhatIsProtectedAfterThePrefix) {
   options.target_prefixes = {"das rote"};
   EXPECT_THAT(translate({"- the red house"}, options).at(0).hypotheses.at(0).text,
               AllOf(::testing::StartsWith("das rote"), Not(HasSubstr("-"))))
-      << "a marker elsewhere is none";
+      << "a list marker has meaning only at the start";
 }
 
 TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
