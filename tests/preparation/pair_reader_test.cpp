@@ -156,6 +156,43 @@ TEST(Tmx, RegionsDoNotCountUnlessLanguagesDifferInNothingElse) {
   EXPECT_THAT(read_file("a.tmx", varieties).pairs, ElementsAre("color|colour", "gray|grey"));
 }
 
+TEST(Tmx, ScriptsCountAndSoDoChineseRegions) {
+  const auto pairs_of = [](const char* first, const char* second, const char* third, const PairReaderOptions& options) {
+    return read_file("a.tmx",
+                     kTmxBegin + tmx_texts({{"en-US", "a"}, {first, "b"}}) + tmx_texts({{"en", "c"}, {second, "d"}}) +
+                         tmx_texts({{"en", "e"}, {third, "f"}}) + kTmxEnd,
+                     options)
+        .pairs;
+  };
+  PairReaderOptions given;
+  EXPECT_THAT(pairs_of("zh-CN", "zh-TW", "zh_Hans", given), ElementsAre("a|b", "e|f"));
+  EXPECT_THAT(pairs_of("zh-HK", "zh-SG", "zh-Hant-TW", given), ElementsAre("a|b", "e|f"));
+  EXPECT_THAT(pairs_of("sr-Latn-RS", "sr-Cyrl", "SR-latn", given), ElementsAre("a|b", "e|f"));
+  EXPECT_THAT(pairs_of("de-1996", "de-1901", "de", given), ElementsAre("a|b", "c|d", "e|f"));
+  given.target_language = "zh";
+  EXPECT_THAT(pairs_of("zh-CN", "zh-TW", "zh", given), ElementsAre("a|b", "c|d", "e|f"));
+  given.target_language = "zh-TW";
+  EXPECT_THAT(pairs_of("zh-CN", "zh-TW", "zh", given), ElementsAre("c|d"));
+}
+
+TEST(Tmx, AsksWhichOfSeveralVarietiesInOneUnit) {
+  const std::string two = kTmxBegin + tmx_texts({{"en", "a"}, {"pt", "b"}});
+  const auto refusal_of = [&](const std::string& unit, const PairReaderOptions& options = {}) {
+    return message_of<std::invalid_argument>([&] { read_file("a.tmx", two + unit + kTmxEnd, options); });
+  };
+  const std::string three = tmx_texts({{"en", "c"}, {"pt-BR", "d"}, {"pt-PT", "e"}});
+  PairReaderOptions given;
+  given.source_language = "en";
+  for (const PairReaderOptions& options : {PairReaderOptions(), given})
+    EXPECT_THAT(refusal_of(three, options), AllOf(HasSubstr("en, pt-BR, pt-PT"), HasSubstr("--target-language")));
+  EXPECT_THAT(message_of<std::invalid_argument>([] {
+                read_file("a.tmx", kTmxBegin + tmx_texts({{"en", "a"}, {"zh-CN", "b"}, {"zh-TW", "c"}}) + kTmxEnd);
+              }),
+              HasSubstr("en, zh-CN, zh-TW"));
+  given.target_language = "pt-PT";
+  EXPECT_THAT(read_file("a.tmx", two + three + kTmxEnd, given).pairs, ElementsAre("c|e"));
+}
+
 TEST(Tmx, NamesItsLanguagesWhereNoUnitHasTheTwo) {
   const std::string content = kTmxBegin + tmx_unit("one", "eins") + kTmxEnd;
   PairReaderOptions options;
@@ -164,7 +201,9 @@ TEST(Tmx, NamesItsLanguagesWhereNoUnitHasTheTwo) {
   EXPECT_THAT(failure_of("a.tmx", content, options),
               AllOf(HasSubstr("no unit has both fr and es"), HasSubstr("languages of the file are: de-DE, en-US.")));
   EXPECT_THAT(failure_of("a.tmx", kTmxBegin + tmx_texts({{"en", "a"}, {"en", "b"}}) + kTmxEnd),
-              AllOf(HasSubstr("no unit has both one language and another language"), HasSubstr("are: en.")));
+              AllOf(HasSubstr("no unit has two languages; "), HasSubstr("are: en.")));
+  EXPECT_THAT(failure_of("a.tmx", kTmxBegin + tmx_texts({{"en", "a"}, {"", "b"}}) + kTmxEnd),
+              HasSubstr("are: (none), en."));
   options.source_language = "";
   EXPECT_THAT(failure_of("a.tmx", content, options), HasSubstr("no unit has both another language and es;"));
 }
