@@ -152,11 +152,15 @@ TextSize measure_text(const PairOfFiles& files) {
   return size;
 }
 
-void check_enough_to_hold_out(const TextSize& size, const std::string& file) {
-  constexpr int64_t kLeastPairs = 20;
-  if (size.lines < kLeastPairs)
-    throw std::runtime_error(
-        fmt::format("{} has {}; give at least {}, better thousands", file, counted(size.lines, "line"), kLeastPairs));
+void check_enough_text(const AutomaticText& text, const TextSize& size) {
+  const int64_t least = text.valid.target.empty() ? 20 : 1;
+  if (size.pairs >= least) return;
+  std::string found = counted(size.lines, "line");
+  if (size.pairs < size.lines)
+    found += fmt::format(", of which {} {} text{}", size.pairs, size.pairs == 1 ? "has" : "have",
+                         size.is_plain ? "" : " on both sides");
+  throw std::runtime_error(
+      fmt::format("{} has {}; give at least {}, better thousands", text.train.first(), found, least));
 }
 
 void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool was_divided) {
@@ -177,7 +181,7 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   constexpr int64_t kMostHeldOut = 1000;
   const bool is_plain = files.is_plain();
   if (!is_plain) warn_of_one_file(files.source, files.target);
-  check_enough_to_hold_out(size, files.first());
+  check_enough_text({files, {}}, size);
   const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, size.pairs / kMostHeldOut));
   ensure_writable_folder(folder);
   const AutomaticText text = held_out_files(files, folder);

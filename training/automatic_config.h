@@ -40,8 +40,9 @@ struct TextSize {
 /// @throws std::runtime_error where a file cannot be read or the sides differ in their number of lines.
 TextSize measure_text(const PairOfFiles& files);
 
-/// @throws std::runtime_error naming `file` where a text of this size is too small for hold_out.
-void check_enough_to_hold_out(const TextSize& size, const std::string& file);
+/// @param size of text.train
+/// @throws std::runtime_error naming its file where it has no pair, or too few for hold_out if there is no text.valid.
+void check_enough_text(const AutomaticText& text, const TextSize& size);
 
 /// @throws std::runtime_error naming a file of hold_out's in `folder` that is one of the text's, or, unless
 /// `was_divided` (hold_out has written there before), any that is there: they are the user's.

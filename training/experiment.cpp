@@ -87,7 +87,7 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
                     setup.text.train.is_plain() ? "--valid-text" : "--valid-source and --valid-target"));
   experiment.schema.read_file(path_in(run_folder, kConfigFile));
   experiment.chosen = experiment.config.training;
-  // Another one, or none any more, is refused, as every change that comes too late.
+  // A resumed run must name the same initial model.
   experiment.config.training.initialize_from = absolute(setup.initial_model);
   if (setup.minutes > 0) experiment.config.training.max_minutes = setup.minutes;
 }
@@ -136,7 +136,7 @@ TextSize check_wishes(const ExperimentSetup& setup) {
   configure(setup, setup.text, size, trial);
   assign(setup, trial);
   trial.config.check();
-  if (setup.text.valid.target.empty()) check_enough_to_hold_out(size, setup.text.train.first());
+  check_enough_text(setup.text, size);
   return size;
 }
 

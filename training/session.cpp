@@ -195,9 +195,7 @@ int TrainingSession::run(const std::function<int()>& stop_signal) {
     return stop(steps_->stopped_by());
   }
   steps_->finish();
-  finish();
-  asked_to_stop();  // whatever is left undone, the exit code tells of the signal
-  const std::vector<int64_t> signals = group_.gather(stopped_by_);
+  const std::vector<int64_t> signals = group_.gather(finish() ? 0 : stopped_by_);
   const auto signal = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
   return signal == 0 ? 0 : stop(signal);
 }
@@ -230,7 +228,7 @@ bool TrainingSession::train_step() {
   return trained;
 }
 
-// After the last step; in each step, Steps asks.
+// Asks for a stop signal after the last step; Steps asks during the steps.
 bool TrainingSession::asked_to_stop() {
   if (stopped_by_ == 0 && stop_signal_) stopped_by_ = stop_signal_();
   return stopped_by_ != 0;

@@ -55,7 +55,7 @@ class TrainingSession {
   void score_and_keep_best();
   void save_checkpoint(bool is_interim);
   TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
-  void finish();
+  bool finish();
   std::string set_final_weights();
   const char* limit_that_ended() const;
   std::string ended_by() const;
@@ -95,7 +95,7 @@ class TrainingSession {
 
   Stopwatch clock_;                   // time of the whole run
   std::function<int()> stop_signal_;  // null, or returns 0: continue
-  int stopped_by_ = 0;                // the signal that reached this rank after the last step
+  int stopped_by_ = 0;                // the signal that reached rank 0 after the last step
   std::optional<Steps> steps_;
   std::optional<StepReport> report_;
   int64_t saved_step_ = -1;

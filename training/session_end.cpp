@@ -16,13 +16,15 @@
 namespace transmute {
 inline namespace v0 {
 
-// A signal ends it after the phase under way; another start makes the model anew from the last checkpoint.
-void TrainingSession::finish() {
+// A signal ends it after the phase under way; another start makes the model anew from the last checkpoint. Returns
+// false where a signal came before all was done; true on other ranks than 0, which have nothing to do.
+bool TrainingSession::finish() {
   const Heartbeat::Work work(heartbeat_.get(), "making the model and validating it");
   end_profile();
   save_checkpoint(false);
   write_report();
-  if (!group_.is_first() || asked_to_stop()) return;
+  if (!group_.is_first()) return true;
+  if (asked_to_stop()) return false;
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   const std::string weights = set_final_weights();
   save_model(folder_.model());
@@ -33,7 +35,8 @@ void TrainingSession::finish() {
   if (!validator_) {
     log_.info(text);
     report_->warn_if_still_collapsed();
-    return recommend(RunFolder::kModel);
+    recommend(RunFolder::kModel);
+    return true;
   }
   ValidationScore last = validator_->measure(state_.step);
   if (last.translated.confidence) {
@@ -42,14 +45,16 @@ void TrainingSession::finish() {
   }
   final_score_ = last.summary;
   log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
-  if (asked_to_stop()) return;
+  if (asked_to_stop()) return false;
   const char* const better = better_model(last);
-  if (asked_to_stop()) return;
+  if (asked_to_stop()) return false;
   judge_model(last, better);
-  if (asked_to_stop()) return;
+  if (asked_to_stop()) return false;
   add_shortlist_if_harmless(better, last.translated);
+  if (stopped_by_ != 0) return false;  // without the shortlist
   write_report();
   recommend(better);
+  return true;
 }
 
 // The key of the limit that ended the training before all of its steps; null where none did.

@@ -23,7 +23,8 @@ namespace {
 // Enough pairs of random tokens for one batch, and one at least. All are of one length, for batches are made of pairs
 // of similar lengths.
 ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
-  const double tokens_per_pair = kTokensPerWord * static_cast<double>(size.words) / static_cast<double>(size.pairs);
+  const auto pairs = static_cast<double>(std::max<int64_t>(1, size.pairs));
+  const double tokens_per_pair = kTokensPerWord * static_cast<double>(size.words) / pairs;
   const LengthLimits limits = length_limits(config);
   const int64_t most = std::max<int64_t>(1, std::min(limits.source_tokens, limits.target_tokens));
   const auto mean = std::clamp<int64_t>(static_cast<int64_t>(tokens_per_pair), std::min<int64_t>(2, most), most);

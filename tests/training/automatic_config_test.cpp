@@ -144,6 +144,7 @@ TEST(AutomaticConfig, IsTimedWithAPairAtLeast) {
   TrainerOptions options;
   options.threads = 1;
   EXPECT_GT(measure_seconds_per_step(config, size_of(100), options, 20), 0);
+  EXPECT_GT(measure_seconds_per_step(config, size_of(0), options, 20), 0);
   config.data.max_source_tokens = 1;
   EXPECT_GT(measure_seconds_per_step(config, size_of(100), options, 20), 0);
   config = config_for(size_of(100));
@@ -239,6 +240,16 @@ TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
                 hold_out(three, measure_text(three), folder / "x");
               }),
               HasSubstr("has 3 lines; give at least 20"));
+  const auto refusal_of = [&](const AutomaticText& text, const TextSize& size) {
+    return message_of<std::runtime_error>([&] { check_enough_text(text, size); });
+  };
+  const PairOfFiles pair{"a", "b"}, plain{"", "b"};
+  EXPECT_THAT(refusal_of({pair, {}}, {3, 9, false, 1000}),
+              HasSubstr("a has 1,000 lines, of which 3 have text on both sides; give at least 20"));
+  EXPECT_THAT(refusal_of({plain, {}}, {1, 9, true, 1000}),
+              HasSubstr("b has 1,000 lines, of which 1 has text; give at least 20"));
+  EXPECT_THAT(refusal_of({pair, pair}, {0, 0, false, 1000}), HasSubstr("of which 0 have text on both sides"));
+  EXPECT_NO_THROW(check_enough_text({pair, pair}, {1, 9, false, 1000}));
 }
 
 TEST(HoldOut, ReplacesNothingThatIsNotTheRuns) {

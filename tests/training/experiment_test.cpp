@@ -209,6 +209,16 @@ TEST_F(TrainingOfTwoFiles, HoldsItsRunFolderUntilTheTrainerIsGoneAndCanThenGoOnI
   EXPECT_THAT(log.text(), HasSubstr("resuming after step 2"));
 }
 
+TEST_F(TrainingOfTwoFiles, NeedAPairEvenWithTextForValidation) {
+  ExperimentSetup empty = setup("a");
+  empty.text.valid = setup("b").text.train;
+  write_text(empty.text.train.target, std::string(200, '\n'));
+  Experiment experiment;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_experiment(empty, experiment); }),
+              HasSubstr("a.en has 200 lines, of which 0 have text on both sides; give at least 1"));
+  EXPECT_FALSE(std::filesystem::exists(run_));
+}
+
 TEST(RunFolderOfAnExperiment, IsTheOneAskedForOrNamedLikeTheConfig) {
   ExperimentSetup setup;
   setup.config = "configs/demo.yaml";
