@@ -118,13 +118,13 @@ if ((given_models == 0)); then
   done
 fi
 
-translated() { # translated <text> <to> <model>…
+translated() { # translated <text> <to> <flag>…
   local text=$1 to=$2
   shift 2
   [[ -f $to ]] && return
   echo "distill: translating $text"
   # At a line that cannot be translated, those before it are written.
-  "$programs/translate" --model "$@" --input "$text" --output "$to.part" --threads "$threads" \
+  "$programs/translate" "$@" --input "$text" --output "$to.part" --threads "$threads" \
     2>"$output/translate.log" || fail_with_log "translating" "$output/translate.log"
   mv "$to.part" "$to"
 }
@@ -137,10 +137,10 @@ with_translations() { # with_translations <key> <entry of a translation; \1: tha
   sed -nE "s/^  $1: \\[($entry)/data.$1=[\\1$more/p" "$output/teacher_1/config.yaml"
 }
 
-translated "$source" "$distilled" "${models[@]}" ${rerank:+--rerank "$reverse"}
+translated "$source" "$distilled" "${models[@]/#/--model=}" ${rerank:+--rerank "$reverse"}
 sources="$(yaml "$source"), $(yaml "$source")" targets="$(yaml "$target"), $(yaml "$distilled")"
 if [[ -n $reverse ]]; then
-  translated "$target" "$back" "$reverse" ${rerank:+--rerank "${models[0]}"}
+  translated "$target" "$back" --model "$reverse" ${rerank:+--rerank "${models[0]}"}
   sources+=", $(yaml "$back")" targets+=", $(yaml "$target")"
 fi
 lists=()
