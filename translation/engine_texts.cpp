@@ -41,13 +41,14 @@ void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<B
 // cut where the text has a space in it, as beside a tag.
 std::vector<WordConfidence> placed_words(const Hypothesis& hypothesis, const std::string& plain, const Places& places) {
   constexpr std::string_view kSpaces = " \t\r\n";
+  const std::string_view text = hypothesis.text;
   std::vector<WordConfidence> placed;
   for (const WordConfidence& word : hypothesis.words) {
     size_t end = std::string::npos;  // of what the text has of the word so far
     for (size_t byte = word.place.first; byte < word.place.second; ++byte) {
       if (kSpaces.find(plain[byte]) != std::string_view::npos) continue;
       const size_t at = place_in(places, byte);
-      if (end > at || (end < at && hypothesis.text.find_first_of(kSpaces, end) < at))
+      if (end > at || text.substr(end, at - end).find_first_of(kSpaces) != std::string_view::npos)
         placed.push_back({{at, at}, word.confidence});
       placed.back().place.second = end = at + 1;
     }
