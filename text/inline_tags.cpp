@@ -158,6 +158,10 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
     for (ProtectedSpan span : protected_spans(text.substr(begin, end - begin), is_unknown)) {
       span.begin += begin;
       if (span.kind == ProtectedKind::marker && begin > 0) continue;  // a dash after a tag is within a sentence
+      if (span.kind == ProtectedKind::invisible) {
+        found.push_back({span.begin, span.length, InlineTag::Kind::dropped});
+        continue;
+      }
       if (!is_protected(span)) continue;
       const TagRole role = role_of(span.kind, text[span.begin]);
       const bool is_attached = role == TagRole::accelerator;
@@ -222,6 +226,7 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
     const auto [begin, length, kind, role] = *next++;
     at += length;
     behind = at;
+    if (kind == InlineTag::Kind::dropped) continue;
     const size_t parent = open.empty() ? 0 : open.back().tag + 1;
     TagSource::Tag tag{{begin, at}, {}, {plain.size(), plain.size()}, parent, role};
     std::string name = name_of(text.substr(begin, length));

@@ -19,6 +19,7 @@ struct InlineTag {
     closing,
     empty,     ///< without content: <br>, <br/>, {name}
     attached,  ///< likewise, and ends no word: <wbr>, the & of &File
+    dropped,   ///< no tag, but an invisible character that the translation does without
   };
   size_t begin = 0, length = 0;  ///< bytes of the text
   Kind kind = Kind::empty;
@@ -34,8 +35,8 @@ bool ends_line(const std::string& text, const InlineTag& tag);
 /// The tags of a text, in order; no two overlap. Takes linear time.
 std::vector<InlineTag> inline_tags(const std::string& text);
 
-/// The tags and the protected spans outside of tags, in order. If nothing else of the text has letters, or no part of
-/// it has letters or digits, there is nothing to translate: the text is one span.
+/// The tags and the protected spans outside of tags, in order; invisible characters are dropped. If nothing else of the
+/// text has letters, or no part of it has letters or digits, there is nothing to translate: the text is one span.
 /// @param has_tags whether to look for tags
 /// @param is_protected whether a span is to be protected
 std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
@@ -52,7 +53,8 @@ class TaggedText {
 
   /// The text without them, which is what gets translated.
   const std::string& plain() const { return source_.plain; }
-  bool has_tags() const { return !source_.tags.empty(); }
+  /// True if anything was taken out.
+  bool has_tags() const { return !source_.tags.empty() || source_.plain.size() < source_.text.size(); }
   /// The bytes of the plain text at which a <br> was, in order.
   const std::vector<size_t>& line_ends() const { return source_.line_ends; }
 

@@ -464,23 +464,35 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
   };
   int32_t word = 0;  // where the word begins that `at` may belong to; a run of unknown marks is one, too
   bool is_word_unknown = false, is_of_marks = false;
-  const auto end_word = [&](int32_t end) {
-    if (is_word_unknown)
-      all.push_back({static_cast<size_t>(word), static_cast<size_t>(end - word), ProtectedKind::unknown});
-    word = end;
+  size_t before_word = 0;  // number of spans
+  const auto begin_word = [&](int32_t at) {
+    word = at;
     is_word_unknown = false;
+    before_word = all.size();
+  };
+  const auto end_word = [&](int32_t end) {
+    if (is_word_unknown) {  // and keeps its invisible characters
+      all.resize(before_word);
+      all.push_back({static_cast<size_t>(word), static_cast<size_t>(end - word), ProtectedKind::unknown});
+    }
+    begin_word(end);
   };
   for (int32_t at = 0; at < size;) {
     if (next != spans.end() && static_cast<size_t>(at) == next->begin) {
       end_word(at);
       all.push_back(*next);
       at += static_cast<int32_t>(next++->length);
-      word = at;
+      begin_word(at);
       continue;
     }
     const int32_t begin = at;
     UChar32 c = 0;
     U8_NEXT(text.data(), at, size, c);
+    if (has(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT)) {
+      if (is_unknown(c))
+        all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::invisible});
+      continue;
+    }
     const bool unknown = is_lacked(c, begin), is_mark = !is_of_word(c);
     const bool joins = is_mark == is_of_marks || has(c, UCHAR_GRAPHEME_EXTEND);
     if (word == begin || !joins || (is_mark && !unknown)) {
@@ -488,7 +500,7 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
       is_of_marks = is_mark;
     }
     is_word_unknown = is_word_unknown || unknown;
-    if (is_mark && !unknown) word = at;
+    if (is_mark && !unknown) begin_word(at);
   }
   end_word(size);
   return all;

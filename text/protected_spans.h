@@ -20,6 +20,7 @@ enum class ProtectedKind {
   emoji,        ///< with what modifies it
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   unknown,      ///< words and characters that the vocabulary lacks
+  invisible,    ///< soft hyphens and the like that the vocabulary lacks: no translation needs them
 };
 
 /// Bytes of a text that a translation must contain as they are.

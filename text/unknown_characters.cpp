@@ -43,11 +43,12 @@ bool UnknownCharacters::is_known(int32_t character) const {
 }
 
 bool UnknownCharacters::contain(int32_t character) const {
-  // Marks are known with their letters, and the others show nothing.
-  const bool is_visible = u_isgraph(character) != 0 && u_hasBinaryProperty(character, UCHAR_GRAPHEME_EXTEND) == 0 &&
-                          u_hasBinaryProperty(character, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) == 0;
-  const bool ends_sentence = u_hasBinaryProperty(character, UCHAR_S_TERM) != 0;  // which decides where texts are cut
-  return exist_ && is_visible && !ends_sentence && !is_known(character);
+  const auto has = [&](UProperty property) { return u_hasBinaryProperty(character, property) != 0; };
+  const bool is_ignorable = has(UCHAR_DEFAULT_IGNORABLE_CODE_POINT);
+  // Marks are known with their letters, and spaces and controls show nothing.
+  const bool is_visible = u_isgraph(character) != 0 && !has(UCHAR_GRAPHEME_EXTEND);
+  const bool ends_sentence = has(UCHAR_S_TERM);  // which decides where texts are cut
+  return exist_ && (is_ignorable || is_visible) && !ends_sentence && !is_known(character);
 }
 
 }  // namespace v0

@@ -119,6 +119,17 @@ TEST(ProtectedSpans, AreWordsOfCharactersThatTheVocabularyLacks) {
   EXPECT_EQ(spans_of("One—two——Dvořák—three 日本four", is_unknown), (Texts{"—", "——", "Dvořák", "—", "日本"}));
 }
 
+TEST(ProtectedSpans, AreInvisibleCharactersThatTheVocabularyLacks) {
+  const std::string text = "\u00ADin\u00ADfor\u00ADma\u200Btion %\u00ADs Dvo\u00ADřák\u00AD a\u00AD";
+  const auto is_unknown = [](int32_t c) { return c == 0x159 || c == 0xAD; };
+  std::vector<std::pair<std::string, ProtectedKind>> found;
+  for (const ProtectedSpan& span : protected_spans(text, is_unknown))
+    found.emplace_back(text.substr(span.begin, span.length), span.kind);
+  const std::pair<std::string, ProtectedKind> invisible{"\u00AD", ProtectedKind::invisible};
+  const std::pair<std::string, ProtectedKind> word{"Dvo\u00ADřák\u00AD", ProtectedKind::unknown};
+  EXPECT_EQ(found, (decltype(found){invisible, invisible, invisible, invisible, word, invisible}));
+}
+
 TEST(ProtectedSpans, AreWordsOfCapitalsThatTheVocabularyLacksWhereTheyAreNotDueToTheirPlace) {
   const auto is_unknown = [](int32_t c) { return c == 0xCA || c == 0xCB || c == 0xEB; };  // it has ê, but no Ê, Ë or ë
   EXPECT_EQ(spans_of("The man Êcole is ë", is_unknown), (Texts{"Êcole", "ë"}));

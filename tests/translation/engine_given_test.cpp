@@ -238,6 +238,18 @@ TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
   EXPECT_THAT(text, AllOf(HasSubstr("haus"), Not(HasSubstr("%s")))) << "a term is the glossary's";
 }
 
+TEST_F(Engine, ReadsTextWithoutTheInvisibleCharactersThatTheVocabularyLacks) {
+  const std::string seen = "the red house %s is near.";
+  const Translation expected = translate({seen}, few_tokens()).at(0);
+  for (const std::string invisible : {"\u00AD", "\u2060", "\uFE0F"}) {
+    const Translation found =
+        translate({"the red ho" + invisible + "use %s is " + invisible + "near."}, few_tokens()).at(0);
+    EXPECT_EQ(found.hypotheses.at(0).text, expected.hypotheses.at(0).text);
+    EXPECT_THAT(found.unknown, ElementsAre());
+    EXPECT_EQ(translate({invisible}, few_tokens()).at(0).hypotheses.at(0).text, invisible) << "has no words";
+  }
+}
+
 TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
   const std::string text = "the %s red house {0} is near.";
   TranslationEngine engine = testing::engine_of(transformer, tokenizer);
