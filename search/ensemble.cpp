@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/search/ensemble.h>
 
-#include <transmute/kernels/simd/vector_math.h>
+#include <transmute/kernels/cpu/score_kernels.h>
 #include <transmute/search/top_candidates.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -15,56 +14,9 @@ inline namespace v0 {
 
 namespace {
 
-using kernels::Simd;
+using kernels::ScoreKernels;
 
 constexpr float kNoProbability = -std::numeric_limits<float>::infinity();
-
-// A model's logits of a hypothesis' next token, and what makes log-probabilities of them.
-struct ModelRow {
-  const float* logits;
-  float normalizer;
-};
-
-// The natural logarithm of x from 1 up: x = 2^n m with m in [2/3, 4/3), and log m = 2 artanh((m - 1) / (m + 1)), whose
-// series ends where its terms are below float32.
-TRANSMUTE_INLINE float log_from_one_up(float x) {
-  constexpr uint32_t kTwoThirds = 0x3f2aaaab;
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  const auto n = static_cast<int32_t>(bits - kTwoThirds) >> 23;
-  bits -= static_cast<uint32_t>(n) << 23;
-  float m;
-  std::memcpy(&m, &bits, sizeof m);
-  const float t = (m - 1) / (m + 1), square = t * t;
-  const float series = 1 + square * (1.0F / 3 + square * (1.0F / 5 + square * (1.0F / 7 + square * (1.0F / 9))));
-  constexpr float kLn2 = 0.693147181F;
-  return static_cast<float>(n) * kLn2 + 2 * t * series;
-}
-
-// log Σ_m p_m for each token, p_m being the probability that model m gives it.
-TRANSMUTE_INLINE void log_of_sums(const std::vector<ModelRow>& models, int64_t count, float* to) {
-  constexpr int64_t kBlock = 64;
-  for (int64_t begin = 0; begin < count; begin += kBlock) {
-    const int64_t size = std::min(kBlock, count - begin);
-    float most[kBlock], sums[kBlock];
-    for (int64_t i = 0; i < size; ++i) most[i] = models.front().logits[begin + i] - models.front().normalizer;
-    for (const ModelRow& model : models)
-      for (int64_t i = 0; i < size; ++i) most[i] = std::max(most[i], model.logits[begin + i] - model.normalizer);
-    for (int64_t i = 0; i < size; ++i) sums[i] = 0;
-    for (const ModelRow& model : models)
-      for (int64_t i = 0; i < size; ++i)
-        sums[i] += kernels::exp_of_negative(model.logits[begin + i] - model.normalizer - most[i]);
-    for (int64_t i = 0; i < size; ++i)
-      to[begin + i] = most[i] == kNoProbability ? kNoProbability : most[i] + log_from_one_up(sums[i]);
-  }
-}
-
-void log_of_sums_baseline(const std::vector<ModelRow>& models, int64_t count, float* to) {
-  log_of_sums(models, count, to);
-}
-TRANSMUTE_TARGET_AVX2 void log_of_sums_avx2(const std::vector<ModelRow>& models, int64_t count, float* to) {
-  log_of_sums(models, count, to);
-}
 
 class EnsembleBatch : public DecodingBatch {
  public:
@@ -107,14 +59,13 @@ class EnsembleBatch : public DecodingBatch {
  private:
   // The logarithm of the mean probability, but for a constant, which does not matter.
   void average_row(const std::vector<NextToken>& all, int64_t row, int64_t count, float* mean) {
-    std::vector<ModelRow> models;
+    std::vector<ScoreKernels::ModelRow> models;
     for (const NextToken& next : all) {
       const LogitsRow logits{next.logits(row), count};
       const double normalizer = finder_.log_sum_exp(logits);
       models.push_back({logits.values, std::isinf(normalizer) ? 0.0F : static_cast<float>(normalizer)});
     }
-    const bool has_avx2 = kernels::active_simd() >= Simd::avx2;
-    (has_avx2 ? log_of_sums_avx2 : log_of_sums_baseline)(models, count, mean);
+    kernels::active_kernels<ScoreKernels>().log_of_sums(models.data(), models.size(), count, mean);
   }
 
   std::vector<std::unique_ptr<DecodingBatch>> members_;

@@ -3,7 +3,6 @@
 
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/common/export.h>
-#include <transmute/kernels/simd/simd.h>
 #include <transmute/tokenizer/special_ids.h>
 
 #include <array>
@@ -53,8 +52,6 @@ TRANSMUTE_API void check_scores(const float* values, int64_t count);
 /// nothing but the candidates. One per thread; keeps its memory.
 class CandidateFinder {
  public:
-  explicit CandidateFinder(kernels::Simd simd = kernels::best_simd()) : simd_(simd) {}
-
   /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
   /// token. None has a higher log-probability than its parent. Reserved tokens but the end are never among them, nor is
   /// what has no probability. Every token counts in the normalization. `excluded`: tokens that are never among them
@@ -69,7 +66,6 @@ class CandidateFinder {
   double log_sum_exp(const LogitsRow& logits);
 
  private:
-  kernels::Simd simd_;
   AlignedBuffer<float> chunk_tops_;  // filled by log_sum_exp
 };
 

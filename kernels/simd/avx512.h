@@ -14,18 +14,20 @@
 #endif
 #include <immintrin.h>
 
+#define TRANSMUTE_AVX512_INLINE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) TRANSMUTE_INLINE
+
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
 /// The first `count` of 16 words.
-TRANSMUTE_TARGET_AVX512 TRANSMUTE_INLINE __mmask16 first_lanes(int64_t count) {
+TRANSMUTE_AVX512_INLINE __mmask16 first_lanes(int64_t count) {
   return count >= 16 ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
 }
 
 /// A 16 by 16 matrix of words, the other way, in registers: words change places, then pairs of them, then quarters of
 /// rows.
-TRANSMUTE_TARGET_AVX512 TRANSMUTE_INLINE void transpose_words(__m512i (&rows)[16]) {
+TRANSMUTE_AVX512_INLINE void transpose_words(__m512i (&rows)[16]) {
   __m512i other[16];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {

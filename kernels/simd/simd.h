@@ -59,12 +59,4 @@ class SimdLimit {
 }  // namespace v0
 }  // namespace transmute
 
-/// Before a function that only calls inlined loops: has the compiler vectorize them for that instruction set.
-#if defined(__x86_64__)
-#define TRANSMUTE_TARGET_AVX2 __attribute__((target("avx2,fma")))
-#define TRANSMUTE_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#else
-#define TRANSMUTE_TARGET_AVX2
-#define TRANSMUTE_TARGET_AVX512
-#endif
 #define TRANSMUTE_INLINE inline __attribute__((always_inline))

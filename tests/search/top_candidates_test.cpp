@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/kernels/simd/simd.h>
 #include <transmute/search/top_candidates.h>
 #include <transmute/tests/support/inference_kernels.h>
 #include <transmute/tokenizer/special_ids.h>
@@ -16,6 +17,7 @@ namespace {
 
 using kernels::available_simd;
 using kernels::Simd;
+using kernels::SimdLimit;
 using ::testing::ElementsAre;
 using testing::random_floats;
 using ::testing::SizeIs;
@@ -56,7 +58,8 @@ TEST(CandidateFinder, FindsWhatSortingFinds) {
             totals.push_back(-0.7 * static_cast<double>(row));
           }
           for (size_t row = 0; row < rows; ++row) given.push_back({{logits[row].data(), vocabulary}, totals[row]});
-          CandidateFinder finder(simd);
+          const SimdLimit limit(simd);
+          CandidateFinder finder;
           const auto found = finder.best(given, count);
           const auto expected = sorted_candidates(logits, totals, count);
           ASSERT_EQ(found.size(), expected.size());
@@ -78,7 +81,8 @@ TEST(CandidateFinder, FindsNothingMoreProbableThanCertain) {
     for (const float top : {0.0F, 3.7F, 41.0F, -17.3F}) {
       std::vector<float> logits(1000, top - 90);  // e^-90 is lost in the sum
       logits[7] = top;
-      CandidateFinder finder(simd);
+      const SimdLimit limit(simd);
+      CandidateFinder finder;
       EXPECT_LE(finder.log_probability({logits.data(), 1000}, 7), 0);
       EXPECT_NEAR(finder.log_probability({logits.data(), 1000}, 7), 0, 1e-6);
       const auto found = finder.best({{{logits.data(), 1000}, -1.25}}, 2);
@@ -94,7 +98,8 @@ TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
     std::vector<float> equal(200, -kInfinity);
     for (const size_t token : {4, 5, 150, 199}) equal[token] = 1.0F;
     const std::vector<float> nothing(200, -kInfinity);
-    CandidateFinder finder(simd);
+    const SimdLimit limit(simd);
+    CandidateFinder finder;
     const auto tokens = [](const std::vector<Candidate>& list) {
       std::vector<int64_t> ids;
       for (const auto& candidate : list) ids.push_back(candidate.token);
@@ -122,7 +127,8 @@ TEST(CandidateFinder, RefusesScoresThatAreNotFinite) {
             std::fill(logits.begin(), logits.end(), wrong);
           }
           const LogitsRow row{logits.data(), static_cast<int64_t>(vocabulary)};
-          CandidateFinder finder(simd);
+          const SimdLimit limit(simd);
+          CandidateFinder finder;
           EXPECT_THROW(finder.best({{row, 0.0}}, 4), std::runtime_error) << at << " of " << vocabulary;
           EXPECT_THROW(finder.log_probability(row, 3), std::runtime_error) << at << " of " << vocabulary;
           EXPECT_THROW(check_scores(row.values, row.count), std::runtime_error) << at << " of " << vocabulary;
@@ -134,7 +140,8 @@ TEST(CandidateFinder, LeavesOutWhatIsExcluded) {
     std::vector<float> logits(200, 0.0F);
     logits[7] = logits[150] = 3;
     logits[9] = 2;
-    CandidateFinder finder(simd);
+    const SimdLimit limit(simd);
+    CandidateFinder finder;
     const LogitsRow row{logits.data(), 200};
     EXPECT_EQ(finder.best({{row, 0.0}}, 1, {7, 150}).at(0).token, 9);
     EXPECT_EQ(finder.best({{row, 0.0}}, 1, {7, 150}).at(0).log_probability, finder.log_probability(row, 9));
