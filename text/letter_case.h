@@ -20,7 +20,7 @@ enum class TextCase {
 /// without case, such as Hebrew and Chinese, count as small. A title has three words at least, as names have fewer.
 TextCase case_of(const std::string& text);
 
-/// A text after a change of case, which may change the length of letters: ß becomes SS.
+/// A text after a change of case, which may change the length of letters: ß becomes SS; or of some of its words.
 struct RecasedText {
   std::string text;
   /// The place in `text` of each byte of the original, and of its end.

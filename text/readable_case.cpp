@@ -109,6 +109,13 @@ class WordCases {
   bool is_first_ = true;  // true at the first word of a sentence
 };
 
+// Numbers are as hard in every case.
+std::string without_digits(std::string text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  text.erase(std::remove_if(text.begin(), text.end(), is_digit), text.end());
+  return text;
+}
+
 // True if a text falls apart that would not in another case. A tokenizer that folds cases reads both alike; its
 // translations are then in neither.
 bool is_hard(const Ids& written, const Ids& readable, TextCase text_case) {
@@ -141,7 +148,8 @@ std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, cons
       readable.append(best);
     }
   });
-  if (readable.text == text || !is_hard(vocabulary.encode(text), vocabulary.encode(readable.text), written)) return {};
+  const auto ids_of = [&](const std::string& words) { return vocabulary.encode(without_digits(words)); };
+  if (readable.text == text || !is_hard(ids_of(text), ids_of(readable.text), written)) return {};
   return readable;
 }
 

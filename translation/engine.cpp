@@ -13,12 +13,14 @@
 #include <transmute/text/source_parts.h>
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/join_parts.h>
+#include <transmute/translation/stand_ins.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 namespace transmute {
@@ -195,23 +197,64 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
         fmt::format("{} cannot be combined with on_text: the translation is chosen only at the end",
                     given.mbr.candidates > 0 ? "mbr" : "rerank"));
   if (given.inline_tags && hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
+  const std::vector<std::string>& prefixes = given.target_prefixes;
+  if (!prefixes.empty() && prefixes.size() != texts.size())
+    throw std::invalid_argument(
+        fmt::format("the numbers of target prefixes ({}) and texts ({}) differ", prefixes.size(), texts.size()));
   TranslationOptions options = given;
   // Streamed text is final, so the guard must not search again.
   if (hooks.on_text && given.guard == Guard::retry) options.guard = Guard::warn;
+  const Glossary glossary(given.glossary);
+  std::unordered_set<std::string> in_terms;
+  for (const GlossaryEntry& entry : given.glossary) {
+    add_numbers(entry.source, in_terms);
+    add_numbers(entry.target, in_terms);
+  }
+  std::vector<StandIns> stand_ins(texts.size());
+  std::vector<std::string> numbered = texts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    check_utf8(texts[i], "text", i + 1);
+    if (prefixes.empty() || prefixes[i].empty()) stand_ins[i] = this->stand_ins(texts[i], given, glossary, in_terms);
+    if (stand_ins[i].exist()) numbered[i] = stand_ins[i].text();
+  }
+  TranslationHooks first = hooks;
+  if (hooks.on_text)
+    first.on_text = [&](size_t text, const std::string& so_far) {
+      if (!stand_ins[text].exist()) hooks.on_text(text, so_far);
+    };
+  std::vector<Translation> translations = translate_texts(numbered, options, glossary, first);
+  std::vector<std::string> lost(texts.size());  // the texts whose translations lack a number; the others stay empty
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (!stand_ins[i].exist()) continue;
+    if (!stand_ins[i].restore(translations[i])) {
+      lost[i] = texts[i];
+    } else if (hooks.on_text) {
+      hooks.on_text(i, translations[i].hypotheses.front().text);
+    }
+  }
+  const auto is_lost = [](const std::string& text) { return !text.empty(); };
+  if (std::none_of(lost.begin(), lost.end(), is_lost)) return translations;
+  TranslationHooks again = hooks;
+  again.on_progress = nullptr;  // they have been counted
+  std::vector<Translation> found = translate_texts(lost, options, glossary, again);
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (is_lost(lost[i])) translations[i] = std::move(found[i]);
+  return translations;
+}
+
+std::vector<Translation> TranslationEngine::translate_texts(const std::vector<std::string>& texts,
+                                                            const TranslationOptions& given, const Glossary& glossary,
+                                                            const TranslationHooks& hooks) const {
+  TranslationOptions options = given;
   options.search = with_head(options.search);
   options.search.alignments |= given.word_alignments;
   const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
   const int64_t room = most_tokens_ - most_language_tokens(tokenizer_.source());
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   const std::vector<std::string>& prefixes = options.target_prefixes;
-  if (!prefixes.empty() && prefixes.size() != texts.size())
-    throw std::invalid_argument(
-        fmt::format("the numbers of target prefixes ({}) and texts ({}) differ", prefixes.size(), texts.size()));
-  const Glossary glossary(given.glossary);
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
   for (size_t i = 0; i < texts.size(); ++i) {
-    check_utf8(texts[i], "text", i + 1);
     tagged.push_back(tagged_text(texts[i], prefixes.empty() ? "" : prefixes[i], given, glossary));
     plain.push_back(tagged.back().plain());
   }

@@ -25,7 +25,10 @@ inline namespace v0 {
 
 class CallHooks;
 class SourceCase;
+class StandIns;
 class TaggedText;
+struct InlineTag;
+struct ProtectedSpan;
 struct TranslatedPart;
 
 /// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
@@ -119,8 +122,18 @@ class TranslationEngine {
                                       const TranslationOptions& options, const TranslationHooks& hooks) const;
 
  private:
-  // The text with the tags and protected spans that the options take out, but for spans that `prefix` has or a term of
-  // `glossary` overlaps.
+  // translate() of texts in which numbers may stand for protected spans.
+  std::vector<Translation> translate_texts(const std::vector<std::string>& texts, const TranslationOptions& options,
+                                           const Glossary& glossary, const TranslationHooks& hooks) const;
+  // The tags and protected spans that the options take out of a text, but for spans that `prefix` has or a term of
+  // `glossary` overlaps. `spans` gets the protected ones.
+  std::vector<InlineTag> taken_out(const std::string& text, const std::string& prefix,
+                                   const TranslationOptions& options, const Glossary& glossary,
+                                   std::vector<ProtectedSpan>& spans) const;
+  // Numbers for those that are words.
+  StandIns stand_ins(const std::string& text, const TranslationOptions& options, const Glossary& glossary,
+                     const std::unordered_set<std::string>& numbers_of_terms) const;
+  // The text without them.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,
                          const Glossary& glossary) const;
   // With the head for alignments that the options leave open.

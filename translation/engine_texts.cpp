@@ -5,6 +5,8 @@
 #include <transmute/text/source_parts.h>
 #include <transmute/text/word_alignment.h>
 #include <transmute/translation/engine.h>
+#include <transmute/translation/join_parts.h>
+#include <transmute/translation/stand_ins.h>
 
 #include <algorithm>
 #include <optional>
@@ -22,8 +24,8 @@ bool overlaps_term(const ProtectedSpan& span, const std::vector<TermMatch>& term
   });
 }
 
-void add_unknown(std::vector<std::string>& all, const std::string& text) {
-  if (all.size() < kMostUnknown && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(' ') == std::string::npos;
 }
 
 void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<ByteSpan>& tokens,
@@ -58,15 +60,13 @@ std::vector<WordConfidence> placed_words(const Hypothesis& hypothesis, const std
 
 }  // namespace
 
-TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
-                                          const TranslationOptions& options, const Glossary& glossary) const {
-  const auto unprotected = [&] {
-    return TaggedText(text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{});
-  };
+std::vector<InlineTag> TranslationEngine::taken_out(const std::string& text, const std::string& prefix,
+                                                    const TranslationOptions& options, const Glossary& glossary,
+                                                    std::vector<ProtectedSpan>& spans) const {
   const bool protects = options.protect != Protection::none && !options.search.constraint;
-  if (!protects || text.size() > static_cast<size_t>(kMaxWholeTokens)) return unprotected();
+  if (!protects || text.size() > static_cast<size_t>(kMaxWholeTokens))
+    return options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{};
   std::optional<std::vector<TermMatch>> terms;  // most texts have no spans, and then nobody asks
-  std::vector<std::string> unknown;
   const auto is_protected = [&](const ProtectedSpan& span) {
     const std::string kept = text.substr(span.begin, span.length);
     const bool is_unknown = span.kind == ProtectedKind::unknown;
@@ -75,16 +75,37 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
     if (overlaps_term(span, *terms) || (!prefix.empty() && prefix.find(kept) != std::string::npos)) return false;
     if (span.kind == ProtectedKind::marker && !prefix.empty()) return false;  // it makes sense only at the start
     if (span.begin < leading_tag(tokenizer_.source(), text).size()) return false;
-    if (is_unknown) add_unknown(unknown, kept);
+    spans.push_back(span);
     return true;
   };
   const IsUnknown is_unknown = [&](int32_t character) { return unknown_characters_.contain(character); };
-  std::vector<InlineTag> tags =
-      tags_and_spans(text, options.inline_tags, is_protected, unknown_characters_.exist() ? is_unknown : IsUnknown{});
+  return tags_and_spans(text, options.inline_tags, is_protected,
+                        unknown_characters_.exist() ? is_unknown : IsUnknown{});
+}
+
+StandIns TranslationEngine::stand_ins(const std::string& text, const TranslationOptions& options,
+                                      const Glossary& glossary,
+                                      const std::unordered_set<std::string>& numbers_of_terms) const {
+  if (options.inline_tags && options.word_alignments) return {};  // what was removed is not one of the words
+  constexpr std::string_view kDigits = "0123456789";
+  if (std::any_of(kDigits.begin(), kDigits.end(), [&](char c) { return unknown_characters_.contain(c); })) return {};
+  std::vector<ProtectedSpan> spans;
+  const std::vector<InlineTag> tags = taken_out(text, "", options, glossary, spans);
+  if (spans.empty() || is_blank(TaggedText(text, tags).plain())) return {};
+  return StandIns(text, spans, numbers_of_terms);
+}
+
+TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
+                                          const TranslationOptions& options, const Glossary& glossary) const {
+  std::vector<ProtectedSpan> spans;
+  const std::vector<InlineTag> tags = taken_out(text, prefix, options, glossary, spans);
+  std::vector<std::string> unknown;
+  for (const ProtectedSpan& span : spans)
+    if (span.kind == ProtectedKind::unknown) add_unknown(text.substr(span.begin, span.length), unknown);
   TaggedText tagged(text, tags, std::move(unknown));
   // A translation must begin with its prefix, and what has nothing to translate has no search.
-  const bool is_blank = tagged.plain().find_first_not_of(' ') == std::string::npos;
-  return is_blank && !prefix.empty() ? unprotected() : tagged;
+  if (!is_blank(tagged.plain()) || prefix.empty()) return tagged;
+  return TaggedText(text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{});
 }
 
 void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationOptions& options,
@@ -135,7 +156,7 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
     if (!options.search.alignments) hypothesis.alignment.clear();
   }
   if (has_tags)
-    for (const std::string& unknown : tagged.unknown()) add_unknown(translation.unknown, unknown);
+    for (const std::string& unknown : tagged.unknown()) add_unknown(unknown, translation.unknown);
 }
 
 }  // namespace v0

@@ -129,6 +129,10 @@ Hypothesis to_hypothesis(IdHypothesis&& found, const SourcePart& part, const Sub
   return hypothesis;
 }
 
+void add_unknown(const std::string& word, std::vector<std::string>& all) {
+  if (all.size() < kMostUnknown && std::find(all.begin(), all.end(), word) == all.end()) all.push_back(word);
+}
+
 JoinedResults joined_results(const SearchOptions& search) {
   if (search.alternatives) return JoinedResults::of_first;
   return search.sampling ? JoinedResults::in_order : JoinedResults::best;
@@ -153,10 +157,7 @@ void append_translation(Translation& whole, Translation&& part, const std::strin
     whole.hypotheses = std::move(joined);
   }
   move_all(part.source_tokens, whole.source_tokens);
-  for (std::string& text : part.unknown)
-    if (whole.unknown.size() < kMostUnknown &&
-        std::find(whole.unknown.begin(), whole.unknown.end(), text) == whole.unknown.end())
-      whole.unknown.push_back(std::move(text));
+  for (const std::string& text : part.unknown) add_unknown(text, whole.unknown);
   // The warnings of a part move to where its text now is.
   const size_t begin = whole.hypotheses.front().text.size() - bytes;
   for (TranslationWarning& warning : part.warnings) {

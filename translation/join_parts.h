@@ -31,6 +31,9 @@ std::optional<std::string> so_far_in_written_case(const Ids& certain, const Sour
 /// The hypothesis that search found for a part, as text, without the forced tokens.
 Hypothesis to_hypothesis(IdHypothesis&& found, const SourcePart& part, const SubwordModel& target);
 
+/// Adds a word to Translation::unknown.
+void add_unknown(const std::string& word, std::vector<std::string>& all);
+
 /// The pairs of results of two parts of a text that become its results.
 enum class JoinedResults {
   best,      ///< the combinations with the highest sums of scores; the first results of both come first

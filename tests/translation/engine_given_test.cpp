@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/table_model.h>
 #include <transmute/tests/support/translation_engine.h>
 #include <transmute/tests/translation/engine_fixture.h>
 #include <transmute/text/glossary.h>
@@ -16,6 +17,7 @@ namespace transmute {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::Engine;
 using testing::expect_same;
@@ -236,6 +238,36 @@ TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
   options.glossary = {{"red %s", "haus"}};
   const std::string text = translate({"the red %s is near."}, options).at(0).hypotheses.at(0).text;
   EXPECT_THAT(text, AllOf(HasSubstr("haus"), Not(HasSubstr("%s")))) << "a term is the glossary's";
+}
+
+TEST(EngineOfAModelThatCopies, PutsProtectedWordsWhereTheirNumbersAre) {
+  TokenizerOptions bytes = testing::tiny_tokenizer_options();
+  bytes.byte_fallback = true;
+  bytes.vocab_size = 330;
+  const Tokenizer tokenizer = testing::tiny_tokenizer(bytes);
+  const auto copy = [](const Ids& source, const Ids& prefix) {
+    return testing::Distribution{{prefix.size() < source.size() ? source[prefix.size()] : special_ids::kEnd, 1.0}};
+  };
+  const int64_t words = tokenizer.target().size() - special_ids::kCount;
+  const TranslationEngine engine({std::make_shared<testing::TableModel>(copy, words), {}, {}}, tokenizer, one_by_one);
+  const std::vector<std::string> texts{"the {0} house is near %s.", "the red house."};
+  std::vector<std::string> told;
+  size_t done = 0;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t text, const std::string& so_far) {
+    if (text == 0) told.push_back(so_far);
+  };
+  hooks.on_progress = [&](size_t count, size_t) { done = count; };
+  const std::vector<Translation> found = engine.translate(texts, {}, hooks);
+  EXPECT_EQ(found.at(0).hypotheses.at(0).text, texts[0]);
+  EXPECT_EQ(found.at(1).hypotheses.at(0).text, texts[1]);
+  EXPECT_THAT(found.at(0).source_tokens, Not(Contains("{")));
+  EXPECT_THAT(told, ElementsAre(texts[0])) << "the numbers are not shown";
+  EXPECT_EQ(done, 2);
+  TranslationOptions options;
+  options.glossary = {{"711", "red"}};
+  EXPECT_EQ(engine.translate({texts[0]}, options).at(0).hypotheses.at(0).text, texts[0])
+      << "711 is no word of the text";
 }
 
 TEST_F(Engine, ReadsTextWithoutTheInvisibleCharactersThatTheVocabularyLacks) {
