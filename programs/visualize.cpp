@@ -115,7 +115,8 @@ int main(int argc, char** argv) {
   app.add_option("--max-sentences", explorer.max_sentences, "maximum number of sentences")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--max-tokens", explorer.max_tokens, "maximum length of a sentence; the page grows with its square")
+  app.add_option("--max-tokens", explorer.max_tokens,
+                 "maximum length of a sentence or of a translation in --target; the page grows with its square")
       ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--map-tokens", explorer.map_tokens, "number of tokens on the map of embeddings")

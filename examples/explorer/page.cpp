@@ -126,7 +126,7 @@ void translate(Encoded& sentence, const LoadedModel& model, const Transformer& n
   SearchRequest request{sentence.source, languages_of(model, options).target};
   request.forced_tokens = static_cast<int64_t>(request.prefix.size());
   SearchContext context;
-  context.most_tokens = most_own_tokens(model, options) + request.forced_tokens;
+  context.most_tokens = most_tokens(model.options);
   context.excluded = model.tokenizer.target().line_breaks();
   const auto found = beam_search(step_model, {request}, search, {}, context);
   sentence.target = found.front().front().ids;

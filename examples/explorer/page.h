@@ -24,7 +24,8 @@ struct ExplorerOptions {
   std::string title = "transmute";  ///< heads the page
   SearchOptions search{};           ///< for sentences without a target
   int64_t max_sentences = 32;       ///< more are an error: each adds to the page
-  /// Likewise of a sentence or a given translation; the page grows with the square. The model's own end there.
+  /// Likewise of a sentence or a given translation; the page grows with the square. The model's own translations are
+  /// shown whole, up to SearchOptions::max_extra_length tokens longer than their sentences.
   int64_t max_tokens = 128;
   int64_t map_tokens = 400;   ///< on the map of the embeddings: the sentences' own, then the vocabulary's frequent ones
   int64_t num_neighbors = 8;  ///< listed for each of them

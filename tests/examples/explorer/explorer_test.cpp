@@ -65,13 +65,14 @@ TEST(Explorer, SaysHowProbableEachTargetTokenIs) {
   }
 }
 
-TEST(Explorer, ShowsTheTranslatorsTranslationWhereNoTargetIsGiven) {
+TEST(Explorer, ShowsTheTranslatorsWholeTranslationWhereNoTargetIsGiven) {
   const LoadedModel model = tiny_model();
   const TemporaryFolder folder;
   save_model_folder(folder.path(), model.config, model.tokenizer, model.weights);
   const std::string source = "the green bridge is closed.";
   ExplorerOptions options;
   options.search.max_extra_length = 6;
+  options.max_tokens = static_cast<int64_t>(model.tokenizer.source().encode(source).size());
   TranslationOptions translation;
   translation.guard = Guard::off;  // the explorer searches once
   translation.search.max_extra_length = 6;
@@ -80,6 +81,7 @@ TEST(Explorer, ShowsTheTranslatorsTranslationWhereNoTargetIsGiven) {
   EXPECT_EQ(sentence["target_text"], Translator(folder.path()).translate(source, translation));
   Ids target = sentence["target_in_ids"].get<Ids>();
   target.erase(target.begin());
+  EXPECT_GT(static_cast<int64_t>(target.size()), options.max_tokens);
   const AttentionTrace trace = trace_attention(modules_of(model), model.tokenizer.source().encode(source), target);
   EXPECT_EQ(sentence["target_text"], model.tokenizer.target().decode(target));
   EXPECT_EQ(sentence["probabilities"].get<std::vector<double>>(), trace.probabilities);
