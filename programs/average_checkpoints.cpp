@@ -6,6 +6,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/formats/model_config.h>
 #include <transmute/formats/model_output.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/module_weights.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -74,9 +75,12 @@ void check_is_model_folder(const std::string& path) {
                              "model, first make a model folder with convert --to folder");
 }
 
-int average(const std::vector<std::string>& models, const std::string& output) {
+int average(std::vector<std::string> models, const std::string& output) {
   std::vector<transmute::NamedInput> inputs;
-  for (const std::string& model : models) inputs.push_back({"a model to average", model});
+  for (std::string& model : models) {
+    model = transmute::model_path(model);
+    inputs.push_back({"a model to average", model});
+  }
   transmute::check_output_is_no_input(output, inputs);
   transmute::check_folder_is_in_no_input(output, inputs);
   transmute::check_may_replace_model(output);

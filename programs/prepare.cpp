@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/progress.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/preparation/preparation.h>
 #include <transmute/preparation/report.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -102,6 +103,9 @@ void check_outputs(const Arguments& arguments) {
   add_all("--target", arguments.target);
   add_all("--pairs", arguments.pairs);
   add_all("--exclude", arguments.exclude);
+  if (!arguments.model.empty())
+    others.insert(others.end(), {{"--model", transmute::model_path(arguments.model)},
+                                 {"--reverse-model", transmute::model_path(arguments.reverse_model)}});
   const std::vector<transmute::NamedInput> outputs{{"--output", arguments.output},
                                                    {"--output-source", arguments.output_source},
                                                    {"--output-target", arguments.output_target},

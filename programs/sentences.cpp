@@ -35,6 +35,7 @@ transmute::SentenceSplitter splitter_of(const Arguments& arguments) {
 
 int split(const Arguments& arguments) {
   constexpr size_t kLinesAtOnce = 4096;
+  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", transmute::model_path(arguments.model)}});
   const transmute::SentenceSplitter splitter = splitter_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
   transmute::Output output(arguments.streams.output);

@@ -9,6 +9,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/threads.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/libtorch/plain_errors.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -112,12 +113,13 @@ void check_profile(const Arguments& arguments, const transmute::Experiment& expe
   if (std::filesystem::path(arguments.setup.trainer.profile).extension() == ".gz")
     throw std::invalid_argument("--profile: the trace is not compressed; give it a name without .gz");
   const transmute::PairOfFiles &train = arguments.setup.text.train, &valid = arguments.setup.text.valid;
-  std::vector<transmute::NamedInput> inputs{{"--config", arguments.setup.config},
-                                            {"--source", train.source},
-                                            {train.is_plain() ? "--text" : "--target", train.target},
-                                            {"--valid-source", valid.source},
-                                            {train.is_plain() ? "--valid-text" : "--valid-target", valid.target},
-                                            {"training.initialize_from", experiment.config.training.initialize_from}};
+  std::vector<transmute::NamedInput> inputs{
+      {"--config", arguments.setup.config},
+      {"--source", train.source},
+      {train.is_plain() ? "--text" : "--target", train.target},
+      {"--valid-source", valid.source},
+      {train.is_plain() ? "--valid-text" : "--valid-target", valid.target},
+      {"training.initialize_from", transmute::model_path(experiment.config.training.initialize_from)}};
   for (const std::string& file : experiment.schema.files()) inputs.push_back({"base", file});
   const transmute::DataOptions& data = experiment.config.data;
   for (const transmute::NamedFiles& of_key : data.files())

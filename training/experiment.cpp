@@ -7,6 +7,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/common/shell_word.h>
 #include <transmute/common/text_file.h>
+#include <transmute/formats/model_store.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/initial_model.h>
@@ -88,7 +89,7 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   experiment.schema.read_file(path_in(run_folder, kConfigFile));
   experiment.chosen = experiment.config.training;
   // A resumed run must name the same initial model.
-  experiment.config.training.initialize_from = absolute(setup.initial_model);
+  experiment.config.training.initialize_from = absolute(model_path(setup.initial_model));
   if (setup.minutes > 0) experiment.config.training.max_minutes = setup.minutes;
 }
 
@@ -111,7 +112,8 @@ TrainingConfig chosen_config(const ExperimentSetup& setup, const TextSize& size,
 void configure(const ExperimentSetup& setup, const AutomaticText& text, const TextSize& size, Experiment& experiment) {
   experiment.size = size;
   experiment.config = chosen_config(setup, experiment.size);
-  if (!setup.initial_model.empty()) begin_with(experiment.config, experiment.size, absolute(setup.initial_model));
+  if (!setup.initial_model.empty())
+    begin_with(experiment.config, experiment.size, absolute(model_path(setup.initial_model)));
   experiment.chosen = experiment.config.training;
   DataOptions& data = experiment.config.data;
   if (text.train.is_plain()) {

@@ -100,23 +100,34 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatTheStoreNames) {
   std::filesystem::create_directories(store);
   std::filesystem::copy(model(), stored);
   const auto refusal_of = [&](const std::string& name, const std::vector<std::string>& flags) {
-    std::vector<std::string> words{"env", "XDG_DATA_HOME=" + folder.path(), program(name), "-m", "stored"};
+    std::vector<std::string> words{"env", "XDG_DATA_HOME=" + folder.path(), program(name)};
     words.insert(words.end(), flags.begin(), flags.end());
     const Outcome outcome = run_program_with(words);
     EXPECT_EQ(outcome.exit_code, 2) << outcome.errors;
     return outcome.errors;
   };
-  EXPECT_THAT(refusal_of("convert", {"--to", "folder", "--precision", "int8", "-o", stored}),
+  EXPECT_THAT(refusal_of("convert", {"-m", "stored", "--to", "folder", "--precision", "int8", "-o", stored}),
               HasSubstr("--output is the folder of --model, which would be lost"));
-  EXPECT_THAT(refusal_of("convert", {"--to", "folder", "-o", stored + "/small"}),
+  EXPECT_THAT(refusal_of("convert", {"-m", "stored", "--to", "folder", "-o", stored + "/small"}),
               HasSubstr("--output would be within the folder of --model"));
-  EXPECT_THAT(refusal_of("export_torchscript", {"--triton", stored}), HasSubstr("--triton is the folder of --model"));
-  for (const char* name : {"export_torchscript", "translate", "embed", "visualize"})
-    EXPECT_THAT(refusal_of(name, {"-o", stored + "/weights.safetensors"}),
+  EXPECT_THAT(refusal_of("export_torchscript", {"-m", "stored", "--triton", stored}),
+              HasSubstr("--triton is the folder of --model"));
+  EXPECT_THAT(refusal_of("average_checkpoints", {"stored", model(), "-o", stored}),
+              HasSubstr("--output is the folder of a model to average"));
+  const std::string weights = stored + "/weights.safetensors";
+  for (const char* name : {"export_torchscript", "translate", "embed", "visualize", "sentences"})
+    EXPECT_THAT(refusal_of(name, {"-m", "stored", "-o", weights}),
                 HasSubstr("--output is a file in the folder of --model"))
         << name;
+  EXPECT_THAT(refusal_of("prepare", {"--pairs", "a.tsv", "--model", model(), "--reverse-model", "stored", "--counts",
+                                     stored + "/config.yaml"}),
+              HasSubstr("--counts is a file in the folder of --reverse-model"));
+  const std::string config = folder / "config.yaml";
+  write_text(config, "training: {initialize_from: stored}\ndata: {train_source: [a], train_target: [b]}\n");
+  EXPECT_THAT(refusal_of("train", {"-c", config, "--profile", weights}),
+              HasSubstr("--profile is a file in the folder of training.initialize_from"));
   EXPECT_EQ(names_in(stored), names_in(model()));
-  EXPECT_EQ(read_text(stored + "/weights.safetensors"), read_text(model() + "/weights.safetensors"));
+  EXPECT_EQ(read_text(weights), read_text(model() + "/weights.safetensors"));
 }
 
 TEST_F(CommandLine, NoFolderIsWrittenIntoTheModelThatIsRead) {

@@ -145,24 +145,22 @@ TEST_F(FirstSteps, AVocabularyForManyCharactersIsChosenLargeEnough) {
 
 TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
   ASSERT_EQ(train("first").exit_code, 0);
-  std::vector<std::string> words{program("train"),
-                                 "--source",
-                                 folder_ / "data/train.en",
-                                 "--target",
-                                 folder_ / "data/train.de",
-                                 "--run-folder",
-                                 folder_ / "second",
-                                 "--minutes",
-                                 "0.05"};
+  const std::string stored = folder_ / "transmute/models/stored";
+  std::filesystem::create_directories(folder_ / "transmute/models");
+  std::filesystem::create_symlink(folder_ / "first/model", stored);
+  std::vector<std::string> words{
+      "env",      "XDG_DATA_HOME=" + folder_.path(), program("train"), "--source",         folder_ / "data/train.en",
+      "--target", folder_ / "data/train.de",         "--run-folder",   folder_ / "second", "--minutes",
+      "0.05"};
   const std::vector<std::string> from_scratch = words;
   words.insert(words.end(), {"--initialize-from", ""});
   const auto fine_tune = [&](const std::string& model) {
     words.back() = model;
     return run_program_with(words);
   };
-  const Outcome outcome = fine_tune(folder_ / "first/model");
+  const Outcome outcome = fine_tune("stored");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, HasSubstr("the run begins with the weights of " + (folder_ / "first/model")));
+  EXPECT_THAT(outcome.errors, HasSubstr("the run begins with the weights of " + stored));
   EXPECT_EQ(in_run("second", "tokenizer.model"), in_run("first", "tokenizer.model"));
   // A tenth of 0.36 / d_model of the model, not of the shape that 300 pairs get.
   EXPECT_THAT(in_run("second", "config.yaml"), AllOf(HasSubstr("d_model: 32"), HasSubstr("learning_rate: 0.001125")));
