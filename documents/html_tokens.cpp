@@ -332,6 +332,7 @@ class TokenReader {
 }  // namespace
 
 bool lists(std::string_view words, const std::string& name) {
+  if (name.find(' ') != std::string::npos) return false;
   for (size_t at = words.find(name); at != kNowhere; at = words.find(name, at + 1)) {
     const size_t end = at + name.size();
     if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;

@@ -109,7 +109,7 @@ TEST(YamlFile, TextThatWouldBeAnotherValueIsQuoted) {
     EXPECT_EQ(file->with({value}), "a: '" + value + "'\n");
     EXPECT_THAT(opened("a.yml", "a: " + value + "\n")->texts(), IsEmpty()) << value;
   }
-  for (const std::string text : {"0x1G", ".info", "3 e 5", "2025 - 3", "<b>"})
+  for (const std::string text : {"0x1G", ".info", "3 e 5", "2025 - 3", "<b>", "Yes no", "y n"})
     EXPECT_EQ(file->with({text}), "a: " + text + "\n");
 }
 
