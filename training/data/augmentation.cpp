@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
 #include <transmute/text/letter_case.h>
+#include <transmute/tokenizer/actual_options.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 
@@ -81,6 +82,17 @@ Texts changed(const Texts& texts, Augmentation augmentation, uint64_t key) {
   return {with_typos(texts.first, key), texts.second};
 }
 
+std::string with_replaced(std::string text, const std::string& old, const std::string& by) {
+  for (size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += by.size()) text.replace(at, old.size(), by);
+  return text;
+}
+
+// Stands for a symbol while the text around it changes: of plane 16, whose characters texts lack.
+std::string stand_in(size_t symbol) {
+  std::string character;
+  return icu::UnicodeString(static_cast<UChar32>(0x100000 + symbol)).toUTF8String(character);
+}
+
 }  // namespace
 
 std::vector<Augmentation> augmentations_of(const std::vector<std::string>& names) {
@@ -100,7 +112,13 @@ std::vector<Augmentation> augmentations_of(const std::vector<std::string>& names
 }
 
 Augmenter::Augmenter(Tokenizer tokenizer, std::vector<Augmentation> augmentations)
-    : tokenizer_(std::move(tokenizer)), augmentations_(std::move(augmentations)) {}
+    : tokenizer_(std::move(tokenizer)),
+      augmentations_(std::move(augmentations)),
+      symbols_(actual_options(tokenizer_, {}).user_defined_symbols) {
+  // Where two begin alike, the longer one is meant.
+  std::stable_sort(symbols_.begin(), symbols_.end(),
+                   [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+}
 
 std::optional<Augmenter::Pair> Augmenter::augment(const Ids& source, const Ids& target, uint64_t key) const {
   const auto drawn = static_cast<size_t>(uniform(key) / kAugmentedShare);
@@ -108,7 +126,14 @@ std::optional<Augmenter::Pair> Augmenter::augment(const Ids& source, const Ids& 
   const Augmentation augmentation = kNames.at(drawn).second;
   if (std::find(augmentations_.begin(), augmentations_.end(), augmentation) == augmentations_.end()) return {};
   const Texts texts{tokenizer_.source().decode(source), tokenizer_.target().decode(target)};
-  const Texts now = changed(texts, augmentation, key);
+  Texts now = texts;
+  for (size_t i = 0; i < symbols_.size(); ++i)
+    for (std::string* text : {&now.first, &now.second})
+      *text = with_replaced(std::move(*text), symbols_[i], stand_in(i));
+  now = changed(now, augmentation, key);
+  for (size_t i = 0; i < symbols_.size(); ++i)
+    for (std::string* text : {&now.first, &now.second})
+      *text = with_replaced(std::move(*text), stand_in(i), symbols_[i]);
   if (now == texts) return {};
   Pair pair{source, target};
   if (now.first != texts.first) {

@@ -42,6 +42,7 @@ class Augmenter {
  private:
   Tokenizer tokenizer_;
   std::vector<Augmentation> augmentations_;
+  std::vector<std::string> symbols_;  // user-defined ones, which stay as they are
 };
 
 /// The text with a mistyped letter in one word of ten, and in one at least if a word has four letters: two neighbors

@@ -16,9 +16,12 @@
 namespace transmute {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::message_of;
+using ::testing::StartsWith;
 
 // With bytes, so that capitals have tokens.
 Tokenizer tokenizer_with_bytes() {
@@ -119,6 +122,27 @@ TEST_F(Augmented, SourcesKeepTheTagOfTheirTargetLanguage) {
   for (uint64_t key = 0; !pair && key < kDraws; ++key) pair = augmenter.augment(source, target, mix(key));
   ASSERT_TRUE(pair);
   EXPECT_EQ(pair->source, tokenizer.source().encode(">>de<< the red house is near"));
+}
+
+TEST_F(Augmented, UserDefinedSymbolsStay) {
+  TokenizerOptions options = testing::tiny_tokenizer_options();
+  options.vocab_size = 340;
+  options.byte_fallback = true;
+  options.user_defined_symbols = {"the_place", "_end."};
+  const Tokenizer tokenizer = testing::tiny_tokenizer(options);
+  const Augmenter augmenter(tokenizer, augmentations_of({"upper", "title", "punctuation", "typos"}));
+  const Ids source = tokenizer.source().encode("the_place is near the red house._end.");
+  const Ids target = tokenizer.target().encode("the_place ist nah._end.");
+  int count = 0;
+  for (uint64_t key = 0; key < kDraws; ++key) {
+    const auto pair = augmenter.augment(source, target, mix(key));
+    if (!pair) continue;
+    ++count;
+    const std::string text = tokenizer.source().decode(pair->source);
+    EXPECT_THAT(text, AllOf(StartsWith("the_place "), EndsWith("_end.")));
+    EXPECT_THAT(tokenizer.target().decode(pair->target), AllOf(StartsWith("the_place "), EndsWith("_end.")));
+  }
+  EXPECT_GT(count, 0.12 * kDraws);  // all but those of punctuation, which nothing follows
 }
 
 TEST(Typos, AreAFunctionOfTextAndKey) {
