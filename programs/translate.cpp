@@ -268,7 +268,9 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
       ->check(transmute::one_of({"text", "json"}))
       ->capture_default_str();
   const auto n_best =
-      app.add_option("--n-best", arguments.num_best, "print the N best translations (in Moses' format, unless json)")
+      app.add_option(
+             "--n-best", arguments.num_best,
+             "print the N best translations (in Moses' format, unless json); if --beam-size is not given, raises it")
           ->check(transmute::whole_between(1, transmute::kMaxHypotheses));
   const auto alternatives = app.add_option("--alternatives", arguments.alternatives,
                                            "instead of searching, take the N most probable next tokens after "
@@ -279,8 +281,7 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
   const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
                                   "minimum Bayes risk decoding: of the N best translations (with --sample, of N "
                                   "samples), print the one most similar to all of them, weighted by their "
-                                  "probabilities; if --beam-size is not given, "
-                                  "raises it")
+                                  "probabilities; if --beam-size is not given, raises it")
                        ->check(transmute::whole_between(2, transmute::kMaxCandidates))
                        ->excludes(alternatives);
   app.add_option("--mbr-utility", arguments.mbr_utility, "similarity measure of --mbr")

@@ -38,8 +38,7 @@ void SearchFlags::add_to(CLI::App& app) {
     return app.add_option(name, value, text)->group(kGroup);
   };
   beam_size_ = add("-b,--beam-size", search_.beam_size,
-                   "number of hypotheses kept; 1: greedy search; default: the model's, else 4; if not given, --n-best "
-                   "raises it")
+                   "number of hypotheses kept; 1: greedy search; default: the model's, else 4")
                    ->check(whole_between(1, kMaxHypotheses));
   length_alpha_ =
       add("--length-alpha", search_.length_alpha, "exponent of the length penalty; default: the model's, else 0.6")
