@@ -12,7 +12,7 @@ inline namespace v0 {
 /// GPUs, activations, keys and values have this type too. Training keeps weights, optimizer state and sums in float32.
 enum class Precision {
   float32,   ///< the trained weights
-  bfloat16,  ///< half the memory for weights; fast on GPUs and on CPUs with AVX512-BF16 or AMX
+  bfloat16,  ///< half the memory for weights; fast on GPUs and on the CPUs that docs/translating.md names
   int8,      ///< a quarter of the memory; weights are scaled per output, activations per token; CPUs only
   half       ///< half the memory for weights, more precise than bfloat16 but with a smaller range; GPUs only
 };

@@ -150,10 +150,10 @@ void add_precision_flag(CLI::App& app, std::string& precision) {
   precision = kAsStored;
   app.add_option(
          "--precision", precision,
-         "number format of matrix products: float32; bfloat16 (half of the weights' memory; fast on GPUs and with "
-         "AVX512-BF16, BFDOT or AMX); int8 (a quarter of it; CPUs only, fast with AVX2, VNNI, AMX or SDOT); half (GPUs "
-         "only); stored: the format in which the model is stored (see convert --precision) if the device is fast at "
-         "it, else float32")
+         "number format of matrix products: float32; bfloat16 (half of the weights' memory; fast on GPUs and with AMX, "
+         "BFDOT or, except on Intel's CPUs since Sapphire Rapids, AVX512-BF16); int8 (a quarter of it; CPUs only, fast "
+         "with AVX2, VNNI, AMX or SDOT); half (GPUs only); stored: the format in which the model is stored (see "
+         "convert --precision) if the device is fast at it, else float32")
       ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
       ->capture_default_str();
 }
