@@ -84,6 +84,8 @@ transmute::PairCosts open_models(const Arguments& arguments) {
   options.threads = arguments.threads;
   const auto open = [&](const std::string& path) {
     auto model = std::make_shared<const transmute::Translator>(path, options);
+    if (model->tokenizer().source().languages() == transmute::LanguagePieces::both_sides)
+      throw std::invalid_argument(path + " has many languages; --model and --reverse-model take models of one pair");
     model->score_batch({}, {});  // whether it can be done at all, before a line is read
     return model;
   };

@@ -101,6 +101,8 @@ TEST_F(CommandLine, ModelsOfManyLanguagesAreToldTheLanguages) {
   EXPECT_THAT(refusal("embed", {"-m", many}, 2, text), HasSubstr("name the source language (--source-language)"));
   EXPECT_EQ(run("embed", {"-m", many, "--source-language", "eng_Latn"}, text).exit_code, 0);
   EXPECT_THAT(refusal("visualize", {"-m", many, "-o", "-"}, 2, text), HasSubstr("--target-language"));
+  EXPECT_THAT(refusal("prepare", {"--pairs", "a.tsv", "--model", many, "--reverse-model", many}),
+              HasSubstr("take models of one pair"));
   EXPECT_THAT(
       run("visualize", {"-m", many, "-o", "-", "--source-language", "eng_Latn", "--target-language", "deu_Latn"}, text)
           .output,
