@@ -61,9 +61,14 @@ fail_with_log() { # fail_with_log <what> <log>
   fail "$1 failed: $2"
 }
 for file in "$config" "$source" "$target"; do [[ -f $file ]] || fail "$file: no such file"; done
-for model in "${models[@]}" ${reverse:+"$reverse"}; do [[ -e $model ]] || fail "$model: no such model"; done
-for ((i = 0; i < given_models; ++i)); do models[i]=$(realpath "${models[i]}"); done
-[[ -z $reverse ]] || reverse=$(realpath "$reverse")
+path_of() { # path_of <model>, which may be the name of a downloaded one
+  local stored=${XDG_DATA_HOME:-${HOME:-}/.local/share}/transmute/models/$1
+  if [[ -e $1 ]]; then realpath "$1"; elif [[ $1 != */* && -d $stored ]]; then realpath "$stored"; else
+    fail "$1: no such model"
+  fi
+}
+for ((i = 0; i < given_models; ++i)); do models[i]=$(path_of "${models[i]}"); done
+[[ -z $reverse ]] || reverse=$(path_of "$reverse")
 [[ -z $rerank || -n $reverse ]] || fail "--rerank needs a --reverse-model"
 [[ -x $programs/train ]] || fail "$programs/train: no such program; build first, or name --programs"
 source=$(realpath "$source")

@@ -111,9 +111,11 @@ END
 head -n 40 demo/train.en >few.en
 head -n 40 demo/train.de >few.de
 sed 's/.*/0-0/' few.en >few.align
+mkdir -p store/transmute/models
+ln -s "$PWD/run/model" store/transmute/models/reverse
 distill() {
-  "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output distilled --teachers 2 \
-    --programs "$programs" --threads 1 --reverse-model run/model --tune training.max_steps=2 "$@" 2>&1
+  XDG_DATA_HOME=$PWD/store "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output distilled --teachers 2 \
+    --programs "$programs" --threads 1 --reverse-model reverse --tune training.max_steps=2 "$@" 2>&1
 }
 # At a line that cannot be translated, translate ends after it has written those before.
 mkdir half
