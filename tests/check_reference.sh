@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fails where docs/configuration.md is not what `train --describe-config` prints, or docs/programs.md not what the
-# programs print with --help.
+# programs print with --help, or where that names a flag that the program has not.
 # usage: tests/check_reference.sh FOLDER-OF-PROGRAMS [--fix]
 set -euo pipefail
 programs=$(cd "$1" && pwd)
@@ -11,14 +11,33 @@ cd "$(dirname "$0")/.."
 begin='<!-- generated; to update: tests/check_reference.sh FOLDER-OF-PROGRAMS --fix -->'
 end='<!-- end of the generated part -->'
 
+names="prepare train backtranslate get models translate serve generate score evaluate export_torchscript convert
+  average_checkpoints visualize embed make_shortlist sentences trees make_demo_corpus"
+
 reference_of_programs() {
   local program
-  for program in prepare train backtranslate get models translate serve generate score evaluate export_torchscript convert \
-    average_checkpoints visualize embed make_shortlist sentences trees make_demo_corpus; do
+  for program in $names; do
     printf '## %s\n\n' "$program"
     "$programs/$program" --help-records | awk -f cmake/help/markdown.awk
     echo
   done
+}
+
+# The flags in the texts of a program that are neither its own nor follow the name of another program.
+unknown_flags() { # unknown_flags <program>
+  "$programs/$1" --help-records | awk -v names="$names" -v program="$1" '
+    BEGIN { FS = "\t"; split(names, list, /[ \n]+/); for (i in list) other[list[i]] }
+    $1 == "option" { own[$3]; text = text " " $9 }
+    END {
+      count = split(text, words, " ")
+      for (i = 2; i <= count; ++i)
+        if (match(words[i], /^[("`]*--[a-z][a-z0-9-]*/)) {
+          flag = substr(words[i], RSTART, RLENGTH)
+          sub(/^[("`]*/, "", flag)
+          sub(/^[("`]*/, "", words[i - 1])  # `translate --flag`
+          if (!(flag in own) && !(words[i - 1] in other)) print program " --help names " flag ", which it has not"
+        }
+    }'
 }
 
 status=0
@@ -39,6 +58,8 @@ check() { # check <page> <text> [--fix]
 check docs/configuration.md "$("$programs/train" --describe-config)" "${2:-}"
 if [[ -x $programs/serve && -x $programs/get ]]; then
   check docs/programs.md "$(reference_of_programs)" "${2:-}"
+  unknown=$(for program in $names; do unknown_flags "$program"; done)
+  [[ -z $unknown ]] || { echo "$unknown"; status=1; }
 else
   echo "docs/programs.md was not checked: serve or get was not built, for lack of a library (see third_party/README.md)"
 fi
