@@ -22,10 +22,10 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 std::vector<std::string> all_programs() {
-  std::vector<std::string> names{"average_checkpoints", "convert",        "embed",   "evaluate",
-                                 "export_torchscript",  "generate",       "score",   "sentences",
-                                 "make_demo_corpus",    "make_shortlist", "prepare", "translate",
-                                 "visualize",           "train",          "trees",   "models"};
+  std::vector<std::string> names{
+      "average_checkpoints", "backtranslate",  "convert",  "embed",   "evaluate", "export_torchscript", "generate",
+      "make_demo_corpus",    "make_shortlist", "models",   "prepare", "score",    "sentences",          "train",
+      "translate",           "trees",          "visualize"};
 #ifdef TRANSMUTE_HAS_GET
   names.emplace_back("get");
 #endif
@@ -37,7 +37,8 @@ std::vector<std::string> all_programs() {
 
 // All others load nothing of it.
 const std::set<std::string>& programs_with_libtorch() {
-  static const std::set<std::string> names{"average_checkpoints", "export_torchscript", "train", "visualize"};
+  static const std::set<std::string> names{"average_checkpoints", "backtranslate", "export_torchscript", "train",
+                                           "visualize"};
   return names;
 }
 
