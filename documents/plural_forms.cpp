@@ -14,8 +14,6 @@ inline namespace v0 {
 
 namespace {
 
-constexpr size_t kMostForms = 10;
-
 // The value of an expression of C for n = 1, with the operators that gettext's manual allows.
 class PluralExpression {
  public:
@@ -118,7 +116,7 @@ PluralForms::PluralForms(const std::string& header) {
     if (!count || !plural) return;
     const int64_t forms = PluralExpression(*count).value();
     const int64_t singular = PluralExpression(*plural).value();
-    if (forms < 1 || forms > static_cast<int64_t>(kMostForms) || singular < 0 || singular >= forms) return;
+    if (forms < 1 || forms > static_cast<int64_t>(kMost) || singular < 0 || singular >= forms) return;
     count_ = static_cast<size_t>(forms);
     singular_ = static_cast<size_t>(singular);
   } catch (const std::invalid_argument&) {  // such as nplurals=INTEGER, in a template

@@ -107,7 +107,8 @@ class PoFile : public SpanFile {
     };
     if (!entry.has_plural) return written("msgstr", entry.id, singular);
     std::string fields;
-    const size_t forms = plural_forms_.count() > 0 ? plural_forms_.count() : entry.translations.size();
+    const size_t forms =
+        plural_forms_.count() > 0 ? plural_forms_.count() : std::min(entry.translations.size(), PluralForms::kMost);
     for (size_t form = 0; form < forms; ++form) {
       const bool is_singular = forms > 1 && form == plural_forms_.singular();
       const std::string keyword = fmt::format("msgstr[{}]", form);

@@ -51,6 +51,11 @@ TEST(PoFile, FillsAllPluralForms) {
       opened("pl.po", std::string(kHeader) + "msgid \"a file\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\n");
   EXPECT_THAT(with(*file, {{"a file", "plik"}, {"%d files", "%d pliki"}}),
               HasSubstr("msgstr[0] \"plik\"\nmsgstr[1] \"%d pliki\"\nmsgstr[2] \"%d pliki\"\n"));
+  std::string many = "msgid \"a\"\nmsgid_plural \"b\"\n";
+  for (int i = 0; i < 5000; ++i) many += "msgstr[9] \"\"\n";
+  const std::string translated = opened("no_header.po", many)->with({"c", "d"});
+  EXPECT_THAT(translated, HasSubstr("msgstr[8] \"c\"\nmsgstr[9] \"c\"\n"));
+  EXPECT_LT(translated.size(), 300U);
 }
 
 TEST(PoFile, EachCaseOfAPluralOfIcuIsATextOfItsOwn) {
