@@ -46,16 +46,19 @@ bool TextMarkup::has_letters() const {
   });
 }
 
-// One that no tag among the words begins with.
+// Returns the shortest name of this kind that no tag among the words begins with.
 std::string TextMarkup::tag_name() const {
-  std::string name = "x";
-  const auto is_used = [&](const Piece& piece) {
-    return piece.kind == Kind::words &&
-           (piece.bytes.find('<' + name) != std::string::npos || piece.bytes.find("</" + name) != std::string::npos ||
-            piece.bytes.find("<br " + name) != std::string::npos);
-  };
-  while (std::any_of(pieces_.begin(), pieces_.end(), is_used)) name += 'x';
-  return name;
+  size_t longest = 0;  // name of a tag among the words
+  for (const Piece& piece : pieces_) {
+    if (piece.kind != Kind::words) continue;
+    const std::string_view words = piece.bytes;
+    for (const std::string_view beginning : {"<x", "</x", "<br x"})
+      for (size_t at = words.find(beginning); at != std::string_view::npos; at = words.find(beginning, at + 1)) {
+        const size_t name = at + beginning.size() - 1;
+        longest = std::max(longest, std::min(words.find_first_not_of('x', name), words.size()) - name);
+      }
+  }
+  return std::string(longest + 1, 'x');
 }
 
 // The tag of a piece that is not words. That of a line break tells by its element that one ends there.

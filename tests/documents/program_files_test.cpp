@@ -48,6 +48,7 @@ TEST(Message, SelectionsWithinOthersAreExpandedAndUnclearOnesAreNot) {
 
 TEST(Message, ReferencesAndApostrophesOfArgumentsStay) {
   EXPECT_THAT(Message("See $t(more), @:link.to and $NAME$.").texts(), ElementsAre("See <x0/>, <x1/> and <x2/>."));
+  EXPECT_THAT(Message("See <x>, </xx1>, $NAME$").texts(), ElementsAre("See <x>, </xx1>, <xxx0/>"));
   const Message java("It''s {0}", MessageSyntax::java);
   EXPECT_THAT(java.texts(), ElementsAre("It's {0}"));
   EXPECT_EQ(java.with({"L'un {0}"}), "L''un {0}");
