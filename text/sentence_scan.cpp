@@ -26,7 +26,7 @@ constexpr UChar32 kBurmeseComma = 0x104A;
 constexpr UChar32 kKhmerStop = 0x17D4, kKhmerLastStop = 0x17D5;
 constexpr UChar32 kWideStop = 0xFF0E;
 constexpr UChar32 kNone = 0;
-constexpr std::u32string_view kSpacedClosers = U"»›”)]";
+constexpr std::u32string_view kSpacedClosers = U"»›«‹”)]";
 constexpr size_t kMostEnclosedBytes = 600;  // bytes of a quotation that stays within its sentence
 
 // "Hauptstr": compounds whose last part is abbreviated.
@@ -138,7 +138,7 @@ SentenceScan::Mark SentenceScan::mark_at(size_t byte) {
   return mark;
 }
 
-// The end of the closing characters there. In French, guillemets have spaces within: "« Venez ! »".
+// The end of the closing characters there. Guillemets may have spaces within: "« Venez ! »", "» Komm! «".
 size_t SentenceScan::end_of_closers(size_t byte) {
   while (true) {
     while (byte < text_.size() && is_closer(at(byte))) byte = step(byte);
@@ -387,7 +387,7 @@ bool SentenceScan::is_enclosed(size_t byte) {
 
 // Quotations and brackets with a sentence around them. A long one is cut all the same.
 void SentenceScan::find_enclosed() {
-  static const std::array<std::pair<char32_t, std::u32string_view>, 14> kPairs{{{U'(', U")"},
+  static const std::array<std::pair<char32_t, std::u32string_view>, 15> kPairs{{{U'(', U")"},
                                                                                 {U'[', U"]"},
                                                                                 {U'{', U"}"},
                                                                                 {U'«', U"»"},
@@ -400,6 +400,7 @@ void SentenceScan::find_enclosed() {
                                                                                 {U'《', U"》"},
                                                                                 {U'（', U"）"},
                                                                                 {U'‹', U"›"},
+                                                                                {U'›', U"‹"},
                                                                                 {U'【', U"】"}}};
   constexpr size_t kMostOpen = 16;
   enclosed_.emplace();
@@ -412,7 +413,8 @@ void SentenceScan::find_enclosed() {
     if (closed != open.rend()) {
       const Span span{closed->first, byte};
       open.erase(closed.base() - 1, open.end());
-      if (is_space(before(byte)) && is_one_of(c, kSpacedClosers)) closers_after_space_.push_back(byte);
+      const bool may_close = is_one_of(c, kSpacedClosers) && (!is_one_of(c, U"«‹") || may_be_german());
+      if (may_close && is_space(before(byte))) closers_after_space_.push_back(byte);
       if (byte - span.first > kMostEnclosedBytes || !encloses(byte)) continue;
       while (!enclosed_->empty() && enclosed_->back().first > span.first) enclosed_->pop_back();
       enclosed_->push_back(span);

@@ -87,6 +87,8 @@ TEST(Sentences, EndAfterAClosingMarkWithASpaceBeforeIt) {
   expect_apart("fr", {"« Je pars.", "Adieu ! »", "Il partit.", "( Oui ! )", "“ Fin. ”"});
   expect_apart("ru", {"Он сказал: « Идите сюда ! »", "Потом он ушёл."});
   expect_apart("de", {"»Komm!«", "Er ging.", "»Geh!«"});
+  expect_apart("de", {"Er rief: » Komm! «", "› Wir gehen.", "Jetzt! ‹", "» Nein! « rief sie.", "» Gut. «"});
+  expect_apart("fr", {"« Oui ! »", "Non ! » dit-elle.", "« Bien."}, false);
   EXPECT_THAT(sentences("en", "It is! ) Then."), ElementsAre("It is!", ") Then.")) << "the bracket closes nothing";
 }
 
