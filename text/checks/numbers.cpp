@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 namespace transmute {
 inline namespace v0 {
@@ -274,6 +275,11 @@ bool are_same_time(int64_t a, int64_t b) {
          (earlier < 100 && earlier % 10 == 0 && later >= 1000 && later < 2100 && (later - earlier) % 100 == 0);
 }
 
+// True for the vowels and tones of Thai that follow a consonant, so that no word begins with them.
+bool is_thai_sign(UChar32 c) {
+  return (c >= 0xE30 && c <= 0xE3A) || (c >= 0xE45 && c <= 0xE4E);
+}
+
 // The words of a text in lower case, without what is between them: a number may be several words.
 struct Letters {
   icu::UnicodeString text;
@@ -286,12 +292,13 @@ Letters letters_of(icu::UnicodeString text) {
   bool begins_word = true;
   for (int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1)) {
     const UChar32 c = text.char32At(i);
-    if (u_isalpha(c) != 0) {
+    const bool is_letter = u_isalpha(c) != 0 || is_thai_sign(c);
+    if (is_letter) {
       letters.text.append(c);
       letters.begins_word.resize(static_cast<size_t>(letters.text.length()), false);
       letters.begins_word[static_cast<size_t>(letters.text.length() - U16_LENGTH(c))] = begins_word;
     }
-    begins_word = u_isalpha(c) == 0;
+    begins_word = !is_letter;
   }
   letters.begins_word.push_back(true);
   return letters;
@@ -304,7 +311,8 @@ Letters letters_of(std::string_view text) {
 bool has_spaces_between_words(UChar32 c) {
   UErrorCode error = U_ZERO_ERROR;
   const UScriptCode script = uscript_getScript(c, &error);
-  return script != USCRIPT_HAN && script != USCRIPT_HIRAGANA && script != USCRIPT_KATAKANA && script != USCRIPT_HANGUL;
+  return script != USCRIPT_HAN && script != USCRIPT_HIRAGANA && script != USCRIPT_KATAKANA &&
+         script != USCRIPT_HANGUL && script != USCRIPT_THAI;
 }
 
 bool has_word_beginning_with(const Letters& letters, const icu::UnicodeString& beginning) {
@@ -319,6 +327,7 @@ bool has_number(const Letters& letters, const icu::UnicodeString& number) {
   const bool is_anywhere = !has_spaces_between_words(number.char32At(0));
   for (int32_t at = letters.text.indexOf(number); at >= 0; at = letters.text.indexOf(number, at + 1)) {
     const auto begin = static_cast<size_t>(at), end = static_cast<size_t>(at + number.length());
+    if (is_thai_sign(letters.text.char32At(at + number.length()))) continue;  // 3 is the beginning of "can"
     if (is_anywhere || (letters.begins_word[begin] && (number.length() > kShort || letters.begins_word[end])))
       return true;
   }
@@ -329,19 +338,25 @@ bool has_number(const Letters& letters, const icu::UnicodeString& number) {
 struct Speller {
   const char* language;
   bool inflects = false;  // there are more forms than ICU knows, which differ in their last letters
+  // A text without any of these letters is in another language; empty: may be in this one.
+  std::u16string_view letters{};
   std::unique_ptr<icu::RuleBasedNumberFormat> format{};  // made when it is needed, as it takes 0.5 MB
   std::mutex mutex{};  // guards the format: ICU does not promise that threads may share one
 };
 
-std::array<Speller, 42>& spellers() {
-  // Lithuanian is left out: its word for 2 is the German "du".
-  static std::array<Speller, 42> all{
-      {{"en"},       {"de"},       {"fr"},       {"fr_BE"},    {"fr_CH"},    {"es"},       {"it"},
-       {"pt"},       {"nl"},       {"sv"},       {"da"},       {"tr"},       {"zh"},       {"ja"},
-       {"ko"},       {"ar"},       {"hi"},       {"bg"},       {"ca"},       {"et"},       {"fa"},
-       {"he"},       {"hr"},       {"hy"},       {"id"},       {"is"},       {"ka"},       {"mk"},
-       {"nb"},       {"sk"},       {"sl"},       {"sr"},       {"vi"},       {"pl", true}, {"cs", true},
-       {"ru", true}, {"uk", true}, {"ro", true}, {"hu", true}, {"fi", true}, {"el", true}, {"lv", true}}};
+std::array<Speller, 44>& spellers() {
+  // The Lithuanian word for 2 is the German "du".
+  static std::array<Speller, 44> all{{{"en"},       {"de"},       {"fr"},       {"fr_BE"},
+                                      {"fr_CH"},    {"es"},       {"it"},       {"pt"},
+                                      {"nl"},       {"sv"},       {"da"},       {"tr"},
+                                      {"zh"},       {"ja"},       {"ko"},       {"ar"},
+                                      {"hi"},       {"bg"},       {"ca"},       {"et"},
+                                      {"fa"},       {"he"},       {"hr"},       {"hy"},
+                                      {"id"},       {"is"},       {"ka"},       {"mk"},
+                                      {"nb"},       {"sk"},       {"sl"},       {"sr"},
+                                      {"vi"},       {"pl", true}, {"cs", true}, {"ru", true},
+                                      {"uk", true}, {"ro", true}, {"hu", true}, {"fi", true},
+                                      {"el", true}, {"lv", true}, {"th"},       {"lt", true, u"ėįų"}}};
   return all;
 }
 
@@ -393,7 +408,9 @@ bool has_other_word(int64_t value, const Letters& letters) {
 
 bool is_spelled_out(int64_t value, const Letters& letters) {
   if (has_other_word(value, letters)) return true;
+  const std::u16string_view text(letters.text.getBuffer(), static_cast<size_t>(letters.text.length()));
   for (Speller& speller : spellers()) {
+    if (!speller.letters.empty() && text.find_first_of(speller.letters) == std::u16string_view::npos) continue;
     const std::lock_guard<std::mutex> lock(speller.mutex);
     const icu::RuleBasedNumberFormat* const format = format_of(speller);
     for (int32_t set = 0; format != nullptr && set < format->getNumberOfRuleSetNames(); ++set) {

@@ -90,6 +90,12 @@ TEST(Numbers, MayBeWords) {
   for (const char* five : {"năm người đàn ông", "lima orang", "пет мъже", "pet muškaraca", "päť mužov", "pet moških",
                            "пет људи", "viis meest", "cinc homes", "fem menn", "ხუთი კაცი", "پنج مرد", "חמישה גברים"})
     EXPECT_EQ(faults("5 men", five), Faults{}) << five;
+  EXPECT_EQ(faults("5 men", "ผู้ชายห้าคน"), Faults{});
+  EXPECT_EQ(faults("21 men", "ผู้ชายยี่สิบเอ็ดคน"), Faults{});
+  EXPECT_EQ(faults("3 men and 4 dogs", "เราสามารถ"), (Faults{"3>", "4>"}))
+      << "the word for \"can\" begins as that for 3";
+  EXPECT_EQ(faults("2 men", "Jie matė du vyrus."), Faults{});
+  EXPECT_EQ(faults("2 men", "Hast du Männer gesehen?"), Faults{"2>"});
   EXPECT_EQ(faults("5 men", "bốn người đàn ông"), Faults{"5>"}) << "four";
   EXPECT_EQ(faults("5 men", "שלושה גברים"), Faults{"5>"}) << "three";
 }
@@ -106,6 +112,7 @@ TEST(Numbers, MayBeInflectedWords) {
   EXPECT_EQ(faults("95 Franken", "nonante-cinq francs"), Faults{});
   EXPECT_EQ(faults("in 7 houses", "seitsemässä talossa"), Faults{});
   EXPECT_EQ(faults("for 5 men", "pieciem vīriem"), Faults{});
+  EXPECT_EQ(faults("for 5 men", "penkiems vyrams, kurių nėra"), Faults{});
 }
 
 TEST(Numbers, OfAClockMayBeSaidInOtherWays) {
