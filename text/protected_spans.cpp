@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -379,7 +380,7 @@ class SpanFinder {
     switch (text_[at]) {
       case '%':
         if (const size_t length = percent_length(text_, at, free_); length > 0)
-          return found(length, ProtectedKind::placeholder);
+          return found(is_percentage(at, length) ? 0 : length, ProtectedKind::placeholder);
         return found(sigil_length(text_, at), ProtectedKind::placeholder);
       case '$':
       case '#':
@@ -399,6 +400,20 @@ class SpanFinder {
     }
   }
 
+  // True for "%50", as Turkish and Basque write it. Qt's %10 comes with %1, and the %20 of an address within a word.
+  bool is_percentage(size_t at, size_t length) {
+    constexpr size_t kLength = 3;
+    if (length != kLength || end_of(text_, at + 1, kDigits) != at + kLength ||
+        is_of_word(character_at(text_, at + kLength)))
+      return false;
+    if (!has_first_argument_) {
+      size_t first = text_.find("%1");
+      while (first != std::string::npos && is_one_of(text_, first + 2, kDigits)) first = text_.find("%1", first + 2);
+      has_first_argument_ = first != std::string::npos || text_.find("%L1") != std::string::npos;
+    }
+    return !*has_first_argument_;
+  }
+
   // True if an address or a path may begin here: after white space, a mark that begins none itself, or a character of a
   // script without spaces.
   bool begins_token(size_t at) const {
@@ -412,8 +427,9 @@ class SpanFinder {
 
   const std::string& text_;
   std::vector<ProtectedSpan> spans_;
-  size_t free_ = 0;       // after the last span
-  size_t token_end_ = 0;  // of the token at hand
+  std::optional<bool> has_first_argument_;  // whether %1 is in the text
+  size_t free_ = 0;                         // after the last span
+  size_t token_end_ = 0;                    // of the token at hand
 };
 
 // Tells where letters may be capitals only because of their place, as far as ASCII marks the ends of sentences: in
