@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -29,10 +30,24 @@ struct Cue {
   std::string voice;  // cues of different ones have no sentence in common
 };
 
-// A stretch of the file that is translated as one text: cues, or a line of one.
+// A line of a cue in the file, without the dash of a speaker.
+struct CueLine {
+  size_t begin, end, dash;  // bytes of the dash, which is before `begin`
+  CueText text{};
+  std::optional<std::pair<size_t, size_t>> source{};  // the group and its cue that are translated for this line
+};
+
+// Bytes of the file that have another text in the translation.
+struct Edit {
+  size_t begin, end;
+  std::string text;
+};
+
+// A stretch of the file that is translated as one text: cues, or lines of them.
 struct CueGroup {
   std::vector<Cue> cues;
   std::vector<CueText> words;
+  std::vector<CueLine> repeats{};  // lines that show the words of one of the cues again
 };
 
 bool stands_first(std::string_view text, std::string_view beginning) {
@@ -83,7 +98,7 @@ class Subtitles : public DocumentFile {
  public:
   Subtitles(std::string content, const std::vector<Cue>& cues, const SubtitleSyntax& syntax)
       : content_(std::move(content)), syntax_(syntax) {
-    for (const Cue& cue : cues) add(cue);
+    add(cues);
     for (const CueGroup& group : groups_) {
       texts_.push_back(joined_cues(group.words));
     }
@@ -92,21 +107,92 @@ class Subtitles : public DocumentFile {
   TextFormat text_format() const override { return TextFormat::html; }
 
   std::string with(const std::vector<std::string>& translations) const override {
-    std::string result;
-    size_t at = 0;
+    std::vector<Edit> edits;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const CueGroup& group = groups_[i];
       if (with_references_decoded(translations[i]) == with_references_decoded(texts_[i])) continue;
       const std::vector<std::string> parts = divide_among_cues(translations[i], group.words, shares_of(group), syntax_);
-      for (size_t cue = 0; cue < parts.size(); ++cue) {
-        result += content_.substr(at, group.cues[cue].begin - at) + parts[cue];
-        at = group.cues[cue].end;
+      for (size_t cue = 0; cue < parts.size(); ++cue)
+        edits.push_back({group.cues[cue].begin, group.cues[cue].end, parts[cue]});
+      for (const CueLine& line : group.repeats) {
+        const CueText& source = group.words[line.source->second];
+        const std::string& part = parts[line.source->second];
+        const size_t size = part.size() - source.before.size() - source.after.size();
+        edits.push_back(
+            {line.begin, line.end, line.text.before + part.substr(source.before.size(), size) + line.text.after});
       }
+    }
+    std::sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+    std::string result;
+    size_t at = 0;
+    for (const Edit& edit : edits) {
+      result += content_.substr(at, edit.begin - at) + edit.text;
+      at = edit.end;
     }
     return result + content_.substr(at);
   }
 
  private:
+  // Rolling captions, such as those that YouTube makes, begin a cue with the last lines of the cue before. Each line of
+  // theirs is translated once.
+  void add(const std::vector<Cue>& cues) {
+    std::vector<CueLine> before, lines, next = cues.empty() ? before : lines_of(cues.front());
+    size_t repeated = 0;  // number of the lines that the cue before has, too
+    for (size_t i = 0; i < cues.size(); ++i) {
+      lines = std::move(next);
+      next = i + 1 < cues.size() ? lines_of(cues[i + 1]) : std::vector<CueLine>();
+      const size_t repeated_next = common_lines(lines, next);
+      if (repeated + repeated_next == 0) add(cues[i]);
+      for (size_t line = 0; line < lines.size() && repeated + repeated_next > 0; ++line) {
+        if (line < repeated) lines[line].source = before[before.size() - repeated + line].source;
+        if (lines[line].source)
+          groups_[lines[line].source->first].repeats.push_back(lines[line]);
+        else
+          add_line(cues[i], lines[line]);
+      }
+      before = std::move(lines);
+      repeated = repeated_next;
+    }
+  }
+
+  void add_line(Cue cue, CueLine& line) {
+    cue.begin = line.begin - line.dash;
+    cue.end = line.end;
+    add(cue);
+    if (groups_.empty() || groups_.back().cues.back().end != line.end) return;  // it has no letters
+    groups_.back().words.back().most_lines = 1;
+    constexpr size_t kMostBytes = 2000;  // a longer one might be tags, and make short repeats as long
+    if (cue.end - cue.begin <= kMostBytes) line.source = {groups_.size() - 1, groups_.back().cues.size() - 1};
+  }
+
+  // The lines that have words. SubStation Alpha has no rolling captions, but may have a line in several layers.
+  std::vector<CueLine> lines_of(const Cue& cue) const {
+    const std::string_view line_break = syntax_.line_break, text = std::string_view(content_).substr(0, cue.end);
+    std::vector<CueLine> lines;
+    for (size_t at = cue.begin, next = at; at < cue.end && !syntax_.has_overrides; at = next + line_break.size()) {
+      next = std::min(text.find(line_break, at), cue.end);
+      const std::string line = content_.substr(at, next - at);
+      const size_t first = leading_tags(line, syntax_);
+      const size_t dash = begins_with_dash(std::string_view(line).substr(first)) ? words_begin(line, first) : 0;
+      CueLine found{at + dash, next, dash, read_cue_text(line.substr(dash), syntax_)};
+      if (!found.text.words.empty()) lines.push_back(std::move(found));
+    }
+    return lines;
+  }
+
+  // The number of lines with which one cue ends and the next begins.
+  static size_t common_lines(const std::vector<CueLine>& before, const std::vector<CueLine>& after) {
+    constexpr size_t kMostLines = 4;  // that are shown at a time
+    if (std::max(before.size(), after.size()) > kMostLines) return 0;
+    size_t count = std::min(before.size(), after.size());
+    const auto are_common = [&] {
+      return std::equal(before.end() - static_cast<std::ptrdiff_t>(count), before.end(), after.begin(),
+                        [](const CueLine& a, const CueLine& b) { return a.text.words == b.text.words; });
+    };
+    while (count > 0 && !are_common()) --count;
+    return count;
+  }
+
   void add(const Cue& cue) {
     const std::vector<Cue> lines = lines_of_voices(cue);
     for (const Cue& line : lines) {

@@ -25,7 +25,7 @@ inline namespace v0 {
 
 namespace {
 
-constexpr size_t kLineCharacters = 42, kUsualLines = 2;  // what viewers can read
+constexpr size_t kLineCharacters = 42;  // what viewers can read
 
 bool is_cue_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -262,7 +262,7 @@ std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<Cu
   const std::vector<std::optional<size_t>> aligned = aligned_ends(plain, cues);
   return best_cuts(line_ends(text), cues.size(), [&](size_t cue, size_t begin, size_t end) {
     const auto own = static_cast<double>(width(text, begin, end));
-    const auto room = static_cast<double>(room_of_line(cues[cue]) * std::max(cues[cue].lines, kUsualLines));
+    const auto room = static_cast<double>(room_of_line(cues[cue]) * cues[cue].most_lines);
     constexpr double kFromShare = 10, kFromAligned = 5;  // characters that cost 1
     double cost = squared((own - all * shares[cue]) / kFromShare) + squared(std::max(0.0, own - room));
     bool is_aligned = false;
@@ -297,7 +297,6 @@ std::vector<size_t> even_lines(const std::string& text, const std::vector<size_t
 // The ends of the lines of one cue, whose text is from `begin` to before `end`.
 std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_t end, const CueText& cue) {
   const size_t all = width(text, begin, end), room = room_of_line(cue);
-  const size_t most = std::max(cue.lines, kUsualLines);
   const size_t words_end = without_spaces(text, begin, end);
   size_t words_begin = begin;
   while (words_begin < words_end && is_cue_space(text[words_begin])) ++words_begin;
@@ -306,7 +305,7 @@ std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_
     if (place > words_begin && place < words_end) places.push_back(place);
   places.push_back(end);
   // An empty line would end a cue: a word that is too long for one line is not divided.
-  const size_t lines = std::min({most, (all + room - 1) / std::max<size_t>(room, 1), places.size() - 1});
+  const size_t lines = std::min({cue.most_lines, (all + room - 1) / std::max<size_t>(room, 1), places.size() - 1});
   if (lines <= 1) return {end};
   constexpr size_t kMostSearched = 500;  // characters; the search takes more than their square
   if (all > kMostSearched) return even_lines(text, places, lines);
@@ -375,7 +374,7 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
   find_partners(pieces);
   const auto [first, last] = within_tags(pieces);
   CueText cue;
-  size_t line = 0;
+  size_t lines = 1, line = 0;
   for (size_t i = 0; i < pieces.size(); ++i) {
     const CuePiece& piece = pieces[i];
     if (i < first || i >= last) {
@@ -383,6 +382,7 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
       continue;
     }
     if (piece.kind == CuePiece::Kind::words) {
+      cue.words += piece.text;
       cue.html += syntax.has_references ? piece.text : html_escaped(piece.text);
       line += characters_in(piece.text);
       cue.longest_line = std::max(cue.longest_line, line);
@@ -390,7 +390,7 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
       const std::string next = i + 1 < last ? pieces[i + 1].text : "";
       if (cue.html.empty() || next.empty()) cue.html += ' ';
       if (!is_cue_space(cue.html.back())) cue.html += space_between(cue.html, next);
-      if (line > 0) ++cue.lines;
+      if (line > 0) cue.most_lines = std::max(cue.most_lines, ++lines);
       line = 0;
     } else if (piece.partner != std::string::npos && piece.partner < i) {
       cue.html += "</b>";

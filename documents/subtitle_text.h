@@ -21,7 +21,8 @@ struct CueText {
   std::string html;                       ///< the words on one line; tags are <b N> and <img N>
   std::vector<std::string> opening_tags;  ///< by N
   std::vector<std::string> closing_tags;  ///< the end of <b N>; empty for <img N>
-  size_t lines = 1;                       ///< number of lines that the words take
+  std::string words;                      ///< without tags
+  size_t most_lines = 2;                  ///< of the translation: two, or as many as the words take
   size_t longest_line = 0;                ///< characters of the longest line
 };
 

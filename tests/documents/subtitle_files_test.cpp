@@ -187,6 +187,32 @@ TEST(WebVtt, LinesOfSpacesAndTimesOfWordsAreNoText) {
   EXPECT_EQ(file->with(file->texts()), film);
 }
 
+TEST(Subtitles, LinesThatRollUpAreTranslatedOnce) {
+  const std::string at = "\n00:00:00.160 --> 00:00:02.310 align:start\n";
+  const auto rolling = opened("a.vtt", "WEBVTT\n" + at + " \nthe<00:00:00.480><c> man</c>\n" + at + "the man\n \n" +
+                                           at + "the man\nsaw<00:00:02.560><c> her</c>\n" + at + "saw her\n \n" + at +
+                                           "saw her\n[Applause]\n");
+  ASSERT_THAT(rolling->texts(), ElementsAre("the<b 0> man</b> <img 2>saw<b 1> her</b>", "[Applause]"));
+  EXPECT_EQ(rolling->with({"der<b 0> Mann</b> <img 2>sah<b 1> sie</b>", "[Beifall]"}),
+            "WEBVTT\n" + at + " \nder<c> Mann</c>\n" + at + "der<c> Mann</c>\n \n" + at +
+                "der<c> Mann</c>\nsah<c> sie</c>\n" + at + "sah<c> sie</c>\n \n" + at + "sah<c> sie</c>\n[Beifall]\n");
+  const std::string srt_at = "1\n00:00:01,000 --> 00:00:03,000\n";
+  const auto television = opened(
+      "a.srt", srt_at + ">> One.\n<i>Two.</i>\n\n" + srt_at + ">> Two.\nThree\n\n" + srt_at + "Two.\nThree\nmen.\n");
+  ASSERT_THAT(television->texts(), ElementsAre("One.", "Two.", "Three <img 0>men."));
+  EXPECT_EQ(television->with({"Eins.", "Zwei.", "Drei <img 0>Mann."}),
+            srt_at + ">> Eins.\n<i>Zwei.</i>\n\n" + srt_at + ">> Zwei.\nDrei\n\n" + srt_at + "Zwei.\nDrei\nMann.\n");
+  const std::string hearts = "WEBVTT\n" + at + "I <3 you.\n" + at + "I <3 cats.\n";
+  EXPECT_THAT(opened("a.vtt", hearts)->texts(), ElementsAre("I <3 you.", "I <3 cats."));
+  const std::string line = "A dog is about to go to his red house.", cue = srt_at + line + '\n';
+  EXPECT_EQ(opened("a.srt", cue + '\n' + cue + "A cat.\n")->with({line + " Again.", "Eine Katze."}),
+            srt_at + line + " Again.\n\n" + srt_at + line + " Again.\nEine Katze.\n");
+  std::string longest = "A";
+  while (longest.size() < 3000) longest += " dog and a";
+  const auto twice = opened("a.srt", srt_at + longest + "\n\n" + srt_at + longest + "\nman.\n");
+  EXPECT_THAT(twice->texts(), ElementsAre(longest, longest, "man."));
+}
+
 TEST(SubStationAlpha, DialogueIsTranslatedAndDrawingsAndSongsStay) {
   const std::string script =
       "[Script Info]\nTitle: a\n[V4+ Styles]\nFormat: Name\nStyle: Default\n[Events]\n"
