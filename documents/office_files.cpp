@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -121,7 +122,7 @@ class PackedDocument : public DocumentParts {
   std::vector<Part> parts_;
 };
 
-bool has_ending(const std::string& text, std::string_view ending) {
+bool has_ending(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
 }
 
@@ -189,9 +190,10 @@ class NamedTexts {
  public:
   // Adds those that the XML of a member has.
   void add(std::string_view xml) {
+    enum class Kind { formula, text, pattern };
     struct Place {
       std::string_view element, attribute;  // no attribute: the element's text
-      bool is_formula = true;
+      Kind kind = Kind::formula;
     };
     constexpr Place kPlaces[] = {{"f", ""},
                                  {"formula", ""},
@@ -200,45 +202,61 @@ class NamedTexts {
                                  {"definedName", ""},
                                  {"calculatedColumnFormula", ""},
                                  {"totalsRowFormula", ""},
-                                 {"tableColumn", "name", false},
-                                 {"cacheField", "name", false},
-                                 {"filter", "val", false},
-                                 {"customFilter", "val", false},
+                                 {"tableColumn", "name", Kind::text},
+                                 {"cacheField", "name", Kind::text},
+                                 {"filter", "val", Kind::text},
+                                 {"customFilter", "val", Kind::pattern},
                                  // OpenDocument:
                                  {"table-cell", "formula"},
                                  {"content-validation", "condition"},
                                  {"condition", "value"},
                                  {"map", "condition"},
                                  {"named-expression", "expression"},
-                                 {"filter-condition", "value", false},
-                                 {"filter-set-item", "value", false}};
+                                 {"filter-condition", "value", Kind::pattern},
+                                 {"filter-set-item", "value", Kind::text}};
     for_each_tag(xml, [&](std::string_view name, std::string_view tag) {
-      for (const auto& [element, attribute, is_formula] : kPlaces) {
+      for (const auto& [element, attribute, kind] : kPlaces) {
         if (element != name) continue;
         const std::string_view content =
             attribute.empty() ? tag.substr(std::min(tag.find('>'), tag.size() - 1) + 1) : xml_attribute(tag, attribute);
         const std::string text = with_references_decoded(content);
-        is_formula ? add_literals(text) : add_text(text);
+        kind == Kind::formula ? add_literals(text) : add_text(text, kind == Kind::pattern);
       }
     });
   }
 
-  // Their keys for XmlRules.
-  std::shared_ptr<const std::set<std::string>> keys() {
-    return std::make_shared<const std::set<std::string>>(std::move(keys_));
-  }
+  // The texts that stay, for XmlRules.
+  std::shared_ptr<const KeptTexts> texts() { return std::make_shared<const KeptTexts>(std::move(texts_)); }
 
  private:
-  void add_text(std::string_view text) { keys_.insert(comparison_key(with_excel_escapes_decoded(text))); }
+  void add_text(std::string_view text, bool may_be_pattern = false) {
+    const std::string decoded = with_excel_escapes_decoded(text);
+    texts_.add(decoded);
+    if (may_be_pattern && decoded.find('*') != std::string::npos) texts_.add_pattern(decoded);
+  }
+
+  // True for the name of a function whose criteria may have wildcards.
+  static bool has_criteria(std::string_view function) {
+    constexpr std::string_view kEndings[] = {"COUNTIF",    "COUNTIFS", "SUMIF",  "SUMIFS", "AVERAGEIF",
+                                             "AVERAGEIFS", "MAXIFS",   "MINIFS", "LOOKUP", "MATCH"};
+    return std::any_of(std::begin(kEndings), std::end(kEndings),
+                       [&](std::string_view ending) { return has_ending(function, ending); });
+  }
 
   // A formula that is nothing but a literal is the list of a drop-down menu.
   void add_literals(std::string_view formula) {
-    constexpr std::string_view kQuotes = "\"'";  // the latter are around names of sheets
-    for (size_t at = formula.find_first_of(kQuotes); at < formula.size(); at = formula.find_first_of(kQuotes, at)) {
-      const size_t end = closing_quote(formula, at);
-      if (end != std::string_view::npos && formula[at] == '"') {
+    constexpr std::string_view kMarks = "\"'()";  // names of sheets are in single quotes
+    size_t depth = 0;                             // open parentheses since that of a function with criteria
+    for (size_t at = formula.find_first_of(kMarks); at < formula.size(); at = formula.find_first_of(kMarks, at)) {
+      const char mark = formula[at];
+      if (mark == '(' && (depth > 0 || has_criteria(formula.substr(0, at)))) ++depth;
+      if (mark == ')' && depth > 0) --depth;
+      const size_t end = mark == '(' || mark == ')' ? at : closing_quote(formula, at);
+      if (end != std::string_view::npos && mark == '"') {
         const std::string literal = undoubled(formula.substr(at + 1, end - at - 1), '"');
-        add_text(literal);
+        add_text(literal, depth > 0);
+        const std::string_view before = formula.substr(0, at);
+        if (has_ending(before, "SEARCH(") || has_ending(before, "FIND(")) texts_.add_pattern('*' + literal + '*');
         if (at == 0 && end + 1 == formula.size()) add_list(literal);
       }
       at = end == std::string_view::npos ? at + 1 : end + 1;
@@ -260,7 +278,7 @@ class NamedTexts {
     }
   }
 
-  std::set<std::string> keys_;
+  KeptTexts texts_;
 };
 
 // A cell whose content is a number, a date or a result keeps what it shows.
@@ -302,7 +320,7 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
     for (const char* beginning :
          {"xl/worksheets/sheet", "xl/tables/", "xl/pivotCache/pivotCacheDef", "xl/workbook.xml"})
       if (begins_with(file->members()[member].name, beginning)) named.add(file->read(member));
-  const auto kept_texts = named.keys();
+  const auto kept_texts = named.texts();
   std::vector<OfficePart> parts = office_parts();
   std::map<const OfficePart*, std::shared_ptr<const XmlRules>> rules;
   for (OfficePart& part : parts) {
@@ -327,7 +345,7 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
   NamedTexts named;
   named.add(file->read("content.xml"));
   const auto rules = std::make_shared<XmlRules>();
-  rules->kept_texts = named.keys();
+  rules->kept_texts = named.texts();
   rules->paragraphs = "p h";
   rules->wrappers = "span a meta";
   rules->borders = "line-break tab";

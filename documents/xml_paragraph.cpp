@@ -559,7 +559,7 @@ XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<s
   std::string plain;
   for (const Item& item : reader.items()) plain += item.text;
   const auto& kept = source.rules.kept_texts;
-  if (!has_letters(plain) || (kept && kept->count(comparison_key(with_references_decoded(plain))) > 0)) {
+  if (!has_letters(plain) || (kept && kept->contain(with_references_decoded(plain)))) {
     paragraph.parts.emplace_back().kept = {"", "", begin, end};
   } else {
     paragraph.parts = TextMaker(reader.items(), reader.formats(), texts).parts();

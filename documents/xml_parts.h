@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/documents/xml_text.h>
+
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,7 @@ struct XmlRules {
   bool keeps_lines = false;        ///< a line end within text is one to the reader too, and so is _x000D_
   bool has_string_values = false;  ///< cells may have their text in an attribute, too
   bool (*skips)(std::string_view name, std::string_view tag) = nullptr;  ///< true for further elements to skip
-  /// The comparison_key() of each paragraph that stays, because others refer to its text; null: none.
-  std::shared_ptr<const std::set<std::string>> kept_texts{};
+  std::shared_ptr<const KeptTexts> kept_texts{};                         ///< texts of paragraphs that stay; null: none
 };
 
 /// An inline tag of a text, or an element that is kept: `before`, the bytes from `begin` to before `end`, and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/xml_text.h>
 
+#include <transmute/common/text_file.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/html_references.h>
 #include <unicode/bytestream.h>
@@ -10,6 +11,34 @@
 
 namespace transmute {
 inline namespace v0 {
+
+namespace {
+
+std::string comparison_key(std::string text) {
+  const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
+  text.erase(0, text.find_first_not_of("<>="));
+  std::string key;
+  icu::StringByteSink<std::string> sink(&key);
+  UErrorCode error = U_ZERO_ERROR;
+  icu::CaseMap::utf8Fold(0, text, sink, nullptr, error);
+  return key;
+}
+
+// True if the pattern, in which * stands for any characters, is that of the text.
+bool matches(std::string_view pattern, std::string_view text) {
+  size_t star = pattern.find('*');
+  if (star == std::string_view::npos || text.substr(0, star) != pattern.substr(0, star)) return false;
+  for (size_t at = 0; star != std::string_view::npos; star = pattern.find('*')) {
+    at = text.find(pattern.substr(0, star));
+    if (at == std::string_view::npos) return false;
+    text.remove_prefix(at + star);
+    pattern.remove_prefix(star + 1);
+  }
+  return text.size() >= pattern.size() && text.substr(text.size() - pattern.size()) == pattern;
+}
+
+}  // namespace
 
 bool is_xml_text(const XmlToken& token) {
   return token.kind == XmlToken::Kind::text || token.kind == XmlToken::Kind::cdata;
@@ -59,15 +88,23 @@ std::string excel_escaped(std::string_view text) {
   return escaped;
 }
 
-std::string comparison_key(std::string text) {
-  const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-  text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
-  text.erase(0, text.find_first_not_of("<>="));
-  std::string key;
-  icu::StringByteSink<std::string> sink(&key);
-  UErrorCode error = U_ZERO_ERROR;
-  icu::CaseMap::utf8Fold(0, text, sink, nullptr, error);
-  return key;
+void KeptTexts::add(std::string_view text) {
+  texts_.insert(comparison_key(std::string(text)));
+}
+
+void KeptTexts::add_pattern(std::string_view pattern) {
+  constexpr size_t kMostPatterns = 100;  // each is compared with each text
+  const std::string key = comparison_key(std::string(pattern));
+  const size_t size = characters_in(key), given = size - static_cast<size_t>(std::count(key.begin(), key.end(), '*'));
+  const size_t least = !key.empty() && key.front() == '*' && key.back() == '*' ? 4 : 3;  // "and" is in many words
+  if (given >= least && size <= kMostCharacters && patterns_.size() < kMostPatterns) patterns_.insert(key);
+}
+
+bool KeptTexts::contain(const std::string& text) const {
+  const std::string key = comparison_key(text);
+  return texts_.count(key) > 0 || (characters_in(key) <= kMostCharacters &&
+                                   std::any_of(patterns_.begin(), patterns_.end(),
+                                               [&](const std::string& pattern) { return matches(pattern, key); }));
 }
 
 std::string xml_escaped(std::string_view text) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,9 +30,20 @@ std::string with_excel_escapes_decoded(std::string_view text);
 /// The text as Excel writes it, if what looks like an escape is none: _x005F_x000D_ for _x000D_.
 std::string excel_escaped(std::string_view text);
 
-/// The text without white space, capitals and the operator of a criterion such as "<>Monday". It is the same for texts
-/// that formulas take for the same.
-std::string comparison_key(std::string text);
+/// Texts that stay because other places refer to them. White space, capitals and the operator of a criterion such as
+/// "<>Monday" make no difference, as in formulas.
+class KeptTexts {
+ public:
+  void add(std::string_view text);
+  /// Adds all short texts of a pattern in which * stands for any characters, unless so little is given that most texts
+  /// would be among them.
+  void add_pattern(std::string_view pattern);
+  bool contain(const std::string& text) const;
+
+ private:
+  static constexpr size_t kMostCharacters = 40;  // of a short text; a longer one is prose
+  std::set<std::string> texts_, patterns_;
+};
 
 /// The text as XML writes it between tags.
 std::string xml_escaped(std::string_view text);

@@ -185,6 +185,19 @@ TEST(ExcelFile, CellsThatFormulasAndFiltersNameStay) {
                                          "Sunday", "SUMIF", "Monday morning"}))
                   ->texts(),
               ElementsAre("It", "Sunday", "SUMIF", "Monday morning"));
+  const std::string late = "It was late on a Monday when the man and his dog came back to the red house.";
+  EXPECT_THAT(
+      opened("a.xlsx", workbook("<f>COUNTIF(A:A,\"&lt;&gt;Mon*\")</f><f>IF(ISNUMBER(SEARCH(\"late\",A1)),\"1*\","
+                                "SEARCH(\"and\",A1))</f><f>IF(MATCH(IF(B1,\"Tue*\"),A:A),\"* name\")</f>"
+                                "<customFilter val=\"*red*dog\"/><filter val=\"Price*\"/><tableColumn name=\"Sum *\"/>",
+                                {"monday night", "too Late", "Red or big dog", "tuesday", "a dog, red", "soon, Mon",
+                                 late, "the name", "brand", "Price*", "prices", "Sum *", "sums"}))
+          ->texts(),
+      ElementsAre("a dog, red", "soon, Mon", late, "the name", "brand", "prices", "sums"));
+  EXPECT_THAT(opened("a.xlsx", workbook("<f>COUNTIF(A:A,\"日*\")</f><f>COUNTIF(A:A,\"Суб*\")</f>",
+                                        {"日本", "суббота, дома, в лесу и на реке"}))
+                  ->texts(),
+              ElementsAre("日本"));
 }
 
 TEST(ExcelFile, DamagedFormulasTakeLinearTime) {
