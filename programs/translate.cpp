@@ -184,7 +184,9 @@ std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Argu
 
 // The texts of the command line, at once, or the lines of the input.
 transmute::BlockSource source_of(const Arguments& arguments) {
-  if (arguments.texts.empty()) return arguments.streams.open();
+  if (arguments.texts.empty())
+    return arguments.streams.open(
+        [&](std::string_view beginning) { arguments.document.check_is_text(arguments.streams.input, beginning); });
   return [left = arguments.texts](size_t) mutable { return std::exchange(left, {}); };
 }
 

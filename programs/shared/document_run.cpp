@@ -44,21 +44,13 @@ class DocumentProgress {
   bool shown_;
 };
 
-// Refuses a document of another program, of which no lines can be translated. RTF is valid UTF-8, so only
-// its beginning tells.
-void check_is_text(const std::string& input) {
-  const std::string path = input == "-" ? "/dev/stdin" : input;
+// The first bytes of a file; of a pipe none, because they would be lost.
+std::string beginning_of(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return;  // a pipe can be read once only
-  std::string begin(5, '\0');
-  std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  const bool is_rtf = begin == "{\\rtf";
-  if (begin == "%PDF-")
-    throw std::runtime_error(input_name(input) + ": PDF is not read; translate the document that it was made from");
-  if (is_rtf || begin.compare(0, 4, "\xD0\xCF\x11\xE0") == 0)
-    throw std::runtime_error(
-        fmt::format("{}: is in {}; convert it with LibreOffice: 'soffice --convert-to docx FILE', or to xlsx or pptx",
-                    input_name(input), is_rtf ? "RTF" : "the format of Office 97"));
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
+  std::string beginning(5, '\0');
+  std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  return beginning;
 }
 
 }  // namespace
@@ -84,12 +76,28 @@ void DocumentFlags::check(const CLI::App& app) {
     if (app.get_option(flag)->count() > 0) flag_of_lines = flag;
 }
 
+// RTF and PDF are valid UTF-8, so only their beginnings tell.
+void DocumentFlags::check_is_text(const std::string& input, std::string_view beginning) const {
+  if (format != kByName) return;
+  const auto begins = [&](std::string_view mark) { return beginning.substr(0, mark.size()) == mark; };
+  if (begins("%PDF-"))
+    throw std::runtime_error(input_name(input) + ": PDF is not read; translate the document that it was made from");
+  if (begins("{\\rtf") || begins("\xD0\xCF\x11\xE0"))
+    throw std::runtime_error(
+        fmt::format("{}: is in {}; convert it with LibreOffice: 'soffice --convert-to docx FILE', or to xlsx or pptx",
+                    input_name(input), begins("{") ? "RTF" : "the format of Office 97"));
+  if (is_standard_stream(input) && begins("PK\3\4"))  // a named archive of one text is unpacked
+    throw std::runtime_error(input_name(input) +
+                             ": is a zip archive, as docx, odt and others are; name the file with --input, or say what "
+                             "it is with --document-format");
+}
+
 DocumentRun::DocumentRun(const DocumentFlags& flags, const StreamFlags& streams)
     : input_(is_standard_stream(streams.input) ? "-" : streams.input), output_(streams.output) {
   const DocumentFormat* const format = find_format(flags);
   if (format == nullptr) {
     if (flags.retranslate) throw std::invalid_argument("--retranslate is for catalogs, such as de.po");
-    if (flags.format == kByName) check_is_text(input_);
+    flags.check_is_text(input_, beginning_of(input_ == "-" ? "/dev/stdin" : input_));
     return;
   }
   if (!flags.flag_of_lines.empty())

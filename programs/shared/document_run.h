@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace transmute {
 
@@ -23,6 +24,11 @@ struct DocumentFlags {
   CLI::Option* add_to(CLI::App& app);
   /// Notices flags that are for lines.
   void check(const CLI::App& app);
+  /// Refuses the beginning of a document of another program, of which no lines can be translated, unless `format` is
+  /// given.
+  /// @param input as --input names it
+  /// @throws std::runtime_error
+  void check_is_text(const std::string& input, std::string_view beginning) const;
 
   std::string flag_of_lines{};  ///< one that is given; empty without one
 };

@@ -27,7 +27,7 @@ namespace {
 // after the other; what follows them is ignored, as by gzip.
 class ArrivingBytes : public ByteReader {
  public:
-  explicit ArrivingBytes(int descriptor) : descriptor_(descriptor) {}
+  ArrivingBytes(int descriptor, BeginningCheck check) : descriptor_(descriptor), check_(std::move(check)) {}
   ~ArrivingBytes() override {
     if (is_gzipped_) inflateEnd(&stream_);
   }
@@ -36,10 +36,9 @@ class ArrivingBytes : public ByteReader {
 
   size_t read(void* to, size_t count) override {
     if (!error_.empty()) return 0;
-    const bool is_first = !std::exchange(is_begun_, true);
-    if (is_first) begin();
+    if (!std::exchange(is_begun_, true)) begin();
     if (is_gzipped_) return unpack(to, count);
-    if (block_.empty() && !is_first) receive();  // a terminal's end has been read once; it would wait for another
+    if (block_.empty()) receive();
     const size_t size = std::min(count, block_.size());
     std::memcpy(to, block_.data(), size);
     block_.erase(0, size);
@@ -52,6 +51,7 @@ class ArrivingBytes : public ByteReader {
 
   // Appends to the block; false at the end and after a failure.
   bool receive() {
+    if (is_ended_) return false;  // a terminal would wait for another end
     const size_t before = block_.size();
     block_.resize(before + kBlockBytes);
     ssize_t count = -1;
@@ -60,13 +60,15 @@ class ArrivingBytes : public ByteReader {
     } while (count < 0 && errno == EINTR);
     if (count < 0) error_ = std::strerror(errno);
     block_.resize(before + static_cast<size_t>(std::max<ssize_t>(count, 0)));
-    return count > 0;
+    is_ended_ = count <= 0;
+    return !is_ended_;
   }
 
   void begin() {
-    receive();
-    while (block_ == kGzipMark.substr(0, 1) && receive()) {  // the next byte tells
+    constexpr size_t kBeginningBytes = 5;
+    while (block_.size() < kBeginningBytes && block_.find('\n') == std::string::npos && receive()) {
     }
+    if (check_) check_(block_);
     if (block_.compare(0, kGzipMark.size(), kGzipMark) != 0) return;
     constexpr int kGzipFormat = 16 + MAX_WBITS;
     if (inflateInit2(&stream_, kGzipFormat) != Z_OK) throw std::runtime_error("zlib cannot be started");
@@ -108,9 +110,10 @@ class ArrivingBytes : public ByteReader {
   }
 
   int descriptor_;
+  BeginningCheck check_;
   std::string block_;
   z_stream stream_{};
-  bool is_begun_ = false, is_gzipped_ = false;
+  bool is_begun_ = false, is_ended_ = false, is_gzipped_ = false;
   bool is_complete_ = false;  // the gzip member has ended
 };
 
@@ -181,14 +184,15 @@ bool is_within(const std::string& file, const std::string& folder) {
 
 }  // namespace
 
-BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules) {
-  return blocks_of(std::make_unique<ArrivingBytes>(descriptor), descriptor, name, rules);
+BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules,
+                           const BeginningCheck& check) {
+  return blocks_of(std::make_unique<ArrivingBytes>(descriptor, check), descriptor, name, rules);
 }
 
-BlockSource open_input(const std::string& path, const LineRules& rules) {
+BlockSource open_input(const std::string& path, const LineRules& rules, const BeginningCheck& check) {
   if (!is_standard_stream(path)) return blocks_of(std::make_unique<ByteSource>(path), -1, path, rules);
   if (isatty(STDIN_FILENO) != 0) note("reading lines from the terminal; Ctrl-D on an empty line ends them");
-  return arriving_lines(STDIN_FILENO, input_name(path), rules);
+  return arriving_lines(STDIN_FILENO, input_name(path), rules, check);
 }
 
 std::string input_name(const std::string& path) {

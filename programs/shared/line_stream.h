@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace transmute {
@@ -21,17 +22,22 @@ class BadLine : public std::runtime_error {
 /// Gives at least one line and at most `most`; none at the end.
 using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 
+/// Gets the first bytes of standard input, 5 or all of the first line, and throws std::runtime_error if no text begins
+/// so.
+using BeginningCheck = std::function<void(std::string_view beginning)>;
+
 /// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
 /// gets it answered, a file comes in large blocks. A block has at least one line, and what else arrives without a pause
 /// of more than 10 ms. A gzipped text is recognized by its first bytes. Lines are as LineReader's; those before a bad
 /// one are handed out first, and the next call then throws BadLine.
 /// @param name what messages call it
-BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules = {});
+BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules = {},
+                           const BeginningCheck& check = {});
 
 /// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
 /// before a bad one are handed out first; the next call then throws BadLine. Says on standard error where lines come
 /// from a terminal, and once where a line has zero bytes.
-BlockSource open_input(const std::string& path, const LineRules& rules = {});
+BlockSource open_input(const std::string& path, const LineRules& rules = {}, const BeginningCheck& check = {});
 
 /// The name of that path's input in messages.
 std::string input_name(const std::string& path);

@@ -19,9 +19,9 @@ CLI::Option* StreamFlags::add_to(CLI::App& app) {
   return flag;
 }
 
-BlockSource StreamFlags::open() const {
+BlockSource StreamFlags::open(const BeginningCheck& check) const {
   check_output_is_no_input(output, {{"--input", input}});
-  return open_input(input, lines.rules());
+  return open_input(input, lines.rules(), check);
 }
 
 void BufferFlag::add_to(CLI::App& app) {

@@ -28,7 +28,7 @@ struct StreamFlags {
 
   /// @returns --input, so that a program can say with which other flags it does not go.
   CLI::Option* add_to(CLI::App& app);
-  BlockSource open() const;
+  BlockSource open(const BeginningCheck& check = {}) const;
 };
 
 /// The lines that a program reads ahead for filling its batches: --buffer-lines.

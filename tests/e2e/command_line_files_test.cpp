@@ -62,7 +62,11 @@ TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
     write_text(input, begin);
     EXPECT_THAT(refusal("translate", flags, 1), HasSubstr(message));
     EXPECT_FALSE(std::filesystem::exists(output));
+    const Outcome piped = shell("cat " + input + " | " + program("translate") + " -m " + model() + " -o " + output);
+    EXPECT_THAT(piped.errors, HasSubstr(message.substr(2)));
+    EXPECT_FALSE(std::filesystem::exists(output));
   }
+  EXPECT_THAT(translate("PK\3\4").errors, HasSubstr("standard input: is a zip archive"));
   write_text(input, "{\\rtf1 red}\n");
   const Outcome as_lines = run("translate", {"-m", model(), "-i", input, "--document-format", "lines"});
   EXPECT_EQ(as_lines.exit_code, 0) << as_lines.errors;
