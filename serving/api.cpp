@@ -232,9 +232,40 @@ void Api::admit(const CallPointer& call, const std::string& api_key) {
   }
 }
 
+// Opening a file, or splitting a large text, takes up to seconds, in which the network's thread must serve the others.
+void Api::run_aside(const CallPointer& call, std::function<void()> work) {
+  const auto job = [this, call, work = std::move(work)] {
+    try {
+      try {
+        if (call->is_abandoned()) throw Cancelled();
+        if (call->age() > options_.request_seconds) refuse_for_queue();  // it only waited
+        work();
+      } catch (...) {
+        fail_with(*call, std::current_exception());
+      }
+    } catch (const std::bad_alloc&) {
+      // If the call is destroyed unanswered, the server answers with status 500.
+    }
+  };
+  if (!batcher_.run(job, call->request().body.size())) refuse_for_queue();
+}
+
+// A small text is split within milliseconds; several of them shall share a batch.
+void Api::run_aside_if_large(const CallPointer& call, std::function<void()> work) {
+  constexpr size_t kLargeBody = 8 * 1024;
+  call->request().body.size() < kLargeBody ? work() : run_aside(call, std::move(work));
+}
+
+void Api::refuse_for_queue() {
+  metrics_.count_rejection("queue");
+  throw ApiError(503, "too many texts wait to be translated; try again later");
+}
+
 void Api::translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer) {
   admit(call, request.api_key);
-  begin(call, std::make_shared<ApiRequest>(std::move(request)), make_answer);
+  run_aside_if_large(call, [this, call, request = std::make_shared<ApiRequest>(std::move(request)), make_answer] {
+    begin(call, request, make_answer);
+  });
 }
 
 // A request that could never be let in must not be told to try again.
@@ -279,9 +310,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
     answer(*call, *request, *result, make_answer);
   };
   task.on_failed = [call](const std::exception_ptr& error) { fail_with(*call, error); };
-  if (start_task(std::move(task), batcher_)) return;
-  metrics_.count_rejection("queue");
-  throw ApiError(503, "too many texts wait to be translated; try again later");
+  if (!start_task(std::move(task), batcher_)) refuse_for_queue();
 }
 
 void Api::answer(Call& call, const ApiRequest& request, const ApiResult& result, const MakeAnswer& make_answer) {
@@ -317,15 +346,17 @@ void Api::fail_with(Call& call, const std::exception_ptr& error) {
 
 void Api::detect(const CallPointer& call) {
   const std::string text = parameter(call->request(), "q");
-  check_key(keys_.current()->are_needed() ? parameter(call->request(), "api_key") : "", call->request());
+  admit(call, keys_.current()->are_needed() ? parameter(call->request(), "api_key") : "");
   if (text.empty()) throw ApiError(400, "Invalid request: missing q parameter");
   ApiRequest request;
   request.texts = {text};
   check_texts(request, options_.limits);
-  Json answer = Json::array();
-  for (const DetectedLanguage& language : detect_language(text, languages_to_detect(*models_.current())))
-    answer.push_back(json_of(language));
-  call->answer(answer);
+  run_aside_if_large(call, [this, call, text] {
+    Json answer = Json::array();
+    for (const DetectedLanguage& language : detect_language(text, languages_to_detect(*models_.current())))
+      answer.push_back(json_of(language));
+    call->answer(answer);
+  });
 }
 
 void Api::languages(const CallPointer& call) {
@@ -370,6 +401,8 @@ void Api::metrics(const CallPointer& call) {
   add("transmute_queue_segments", "gauge", "Segments that wait to be translated.", state.waiting_segments);
   add("transmute_queue_bytes", "gauge", "Bytes of text that wait to be translated.", state.waiting_bytes);
   add("transmute_running_segments", "gauge", "Segments that are being translated.", state.running_segments);
+  add("transmute_queue_requests", "gauge", "Files and large texts that wait to be split into segments.",
+      state.waiting_jobs);
   if (statistics_) {
     const HttpStatistics http = statistics_();
     add("transmute_connections", "gauge", "Open connections.", http.connections);

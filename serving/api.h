@@ -56,6 +56,9 @@ class Api {
 
   void route(const CallPointer& call);
   void admit(const CallPointer& call, const std::string& api_key);
+  void run_aside(const CallPointer& call, std::function<void()> work);
+  void run_aside_if_large(const CallPointer& call, std::function<void()> work);
+  [[noreturn]] void refuse_for_queue();
   void translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer);
   void translate_file(const CallPointer& call);
   void translate_document(const CallPointer& call);

@@ -126,31 +126,15 @@ void Api::translate_document(const CallPointer& call) {
   begin_file(call, [](const StoredFile& file) { return response_of(file); });
 }
 
-// A large file takes seconds to open, in which the network's thread must serve the others.
 void Api::begin_file(const CallPointer& call, const AnswerWithFile& answer_with) {
   const auto file = std::make_shared<FormFile>();
   const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), *file));
   admit(call, request->api_key);
-  batcher_.run([this, call, request, file, answer_with] {
-    try {
-      try {
-        begin_opened(call, request, *file, answer_with);
-      } catch (...) {
-        fail_with(*call, std::current_exception());
-      }
-    } catch (const std::bad_alloc&) {
-      // If the call is destroyed unanswered, the server answers with status 500.
-    }
-  });
+  run_aside(call, [this, call, request, file, answer_with] { begin_opened(call, request, *file, answer_with); });
 }
 
 void Api::begin_opened(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, FormFile& file,
                        const AnswerWithFile& answer_with) {
-  if (call->is_abandoned()) throw Cancelled();
-  if (call->age() > options_.request_seconds) {  // it only waited for a thread
-    metrics_.count_rejection("queue");
-    throw ApiError(503, "too many texts wait to be translated; try again later");
-  }
   const std::string name = file.name;
   const std::shared_ptr<const DocumentParts> document = open_file(file, *request, options_.limits);
   complete_file_request(*request, options_.limits);

@@ -13,6 +13,8 @@ inline namespace v0 {
 
 namespace {
 
+constexpr int kMostOvertaking = 3;  // jobs that may overtake the oldest one
+
 bool is_unwanted(const Segment& segment) {
   return segment.is_unwanted && segment.is_unwanted();
 }
@@ -56,7 +58,7 @@ class BatchSize {
 Batcher::Batcher(const BatcherOptions& options, std::function<void(size_t)> on_batch)
     : options_(options), on_batch_(std::move(on_batch)) {
   try {
-    start_threads(threads_, options.workers, [this](int) { work(); });
+    start_threads(threads_, 1 + options.workers, [this](int thread) { thread == 0 ? run_jobs() : work(); });
   } catch (...) {
     stop();
     throw;
@@ -75,6 +77,7 @@ void Batcher::stop() {
     left.swap(waiting_);
   }
   wake_.notify_all();
+  wake_for_job_.notify_all();
   for (const Segment& segment : left) cancel(segment);
   for (auto& thread : threads_) thread.join();
 }
@@ -112,12 +115,37 @@ void Batcher::continue_with(Segment segment) {
   cancel(segment);
 }
 
-void Batcher::run(std::function<void()> job) {
+bool Batcher::run(std::function<void()> job, size_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    jobs_.push_back(std::move(job));
+    const bool has_room =
+        jobs_.empty() || (jobs_.size() < options_.max_jobs && job_bytes_ + bytes <= options_.max_job_bytes);
+    if (!has_room) return false;
+    jobs_.emplace_back(std::move(job), bytes);
+    job_bytes_ += bytes;
   }
-  wake_.notify_one();
+  wake_for_job_.notify_one();
+  return true;
+}
+
+void Batcher::run_jobs() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    wake_for_job_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    {
+      const auto is_smaller = [](const auto& a, const auto& b) { return a.second < b.second; };
+      const auto next =
+          overtaking_jobs_ < kMostOvertaking ? std::min_element(jobs_.begin(), jobs_.end(), is_smaller) : jobs_.begin();
+      overtaking_jobs_ = next == jobs_.begin() ? 0 : overtaking_jobs_ + 1;
+      const auto [job, bytes] = std::move(*next);
+      jobs_.erase(next);
+      job_bytes_ -= bytes;
+      lock.unlock();
+      job();
+    }
+    lock.lock();
+  }
 }
 
 void Batcher::push(Segment segment) {
@@ -129,23 +157,18 @@ void Batcher::push(Segment segment) {
 
 BatcherState Batcher::state() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return state_;
+  BatcherState state = state_;
+  state.waiting_jobs = jobs_.size();
+  return state;
 }
 
 void Batcher::work() {
-  bool was_job = false;
   while (true) {
     std::vector<Segment> batch;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      const auto may_run_job = [&] { return !jobs_.empty() && !is_running_job_; };
-      wake_.wait(lock, [&] { return stop_ || may_run_job() || !waiting_.empty(); });
+      wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
       if (stop_) return;
-      was_job = may_run_job() && (!was_job || waiting_.empty());
-      if (was_job) {
-        run_job(lock);
-        continue;
-      }
       try {
         batch = take_batch();
       } catch (const std::bad_alloc&) {  // others may give some back
@@ -159,19 +182,6 @@ void Batcher::work() {
     const std::lock_guard<std::mutex> lock(mutex_);
     state_.running_segments -= size;
   }
-}
-
-void Batcher::run_job(std::unique_lock<std::mutex>& lock) {
-  {
-    const std::function<void()> job = std::move(jobs_.front());
-    jobs_.pop_front();
-    is_running_job_ = true;
-    lock.unlock();
-    job();
-  }
-  lock.lock();
-  is_running_job_ = false;
-  wake_.notify_one();  // another thread may be free for the next
 }
 
 // The oldest segment and those that go with it; as many as leave the other workers their share. The others keep their

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -45,11 +46,13 @@ struct BatcherOptions {
   int64_t batch_size = 64;             ///< segments in each
   size_t max_segments = 4096;          ///< segments that wait at once
   size_t max_bytes = 4 * 1024 * 1024;  ///< bytes of the texts that wait
+  size_t max_jobs = 256;               ///< jobs that wait at once
+  size_t max_job_bytes = 64 << 20;     ///< bytes of the requests of these jobs
 };
 
 /// Figures for monitoring.
 struct BatcherState {
-  size_t waiting_segments = 0, waiting_bytes = 0, running_segments = 0;
+  size_t waiting_segments = 0, waiting_bytes = 0, running_segments = 0, waiting_jobs = 0;
 };
 
 /// Merges the segments of all requests into batches: a free worker takes the oldest waiting segment and others with the
@@ -64,13 +67,17 @@ class Batcher {
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  /// Returns false if there is no room. Takes all segments or none, also when it throws std::bad_alloc.
+  /// Takes the segments of a request. Returns false if there is no room. Takes all segments or none, also when it
+  /// throws std::bad_alloc.
   bool submit(std::vector<Segment> segments);
   /// Takes the segment even if there is no room: it is a further step of a request that was accepted before.
   void continue_with(Segment segment);
-  /// Runs the job on one of the threads, one job at a time; a single thread takes a job and a batch in turn. The job
-  /// must not throw. Jobs that have not begun when the batcher ends are dropped.
-  void run(std::function<void()> job);
+  /// Runs the job, which prepares segments, on a thread that is for jobs alone, one job at a time: the smallest one
+  /// that waits, or the oldest one after three have overtaken it. Returns false if there is no room; a request of any
+  /// size has room where no job waits. The job must not throw. Jobs that have not begun when the batcher ends are
+  /// dropped.
+  /// @param bytes size of the request that the job holds
+  bool run(std::function<void()> job, size_t bytes);
 
   BatcherState state() const;
   const BatcherOptions& options() const { return options_; }
@@ -78,7 +85,7 @@ class Batcher {
  private:
   void stop();
   void work();
-  void run_job(std::unique_lock<std::mutex>& lock);
+  void run_jobs();
   std::vector<Segment> take_batch();
   void translate(std::vector<Segment> batch);
   std::vector<Translation> translate_together(const std::vector<Segment>& batch);
@@ -88,9 +95,10 @@ class Batcher {
   const BatcherOptions options_;
   const std::function<void(size_t)> on_batch_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> jobs_;
-  bool is_running_job_ = false;
+  std::condition_variable wake_, wake_for_job_;
+  std::deque<std::pair<std::function<void()>, size_t>> jobs_;  // with their bytes
+  size_t job_bytes_ = 0;
+  int overtaking_jobs_ = 0;  // jobs that have overtaken the oldest one
   std::deque<Segment> waiting_;
   BatcherState state_;
   std::atomic<bool> stop_{false};

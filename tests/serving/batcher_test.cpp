@@ -185,9 +185,9 @@ TEST_F(ABatcher, SearchesOnItsOwnThreads) {
 
 TEST_F(ABatcher, TranslatesWhileJobsWaitForEachOther) {
   std::promise<void> release, second_ran;
-  Batcher batcher({2});
-  batcher.run([released = release.get_future().share()] { released.wait(); });
-  batcher.run([&] { second_ran.set_value(); });
+  Batcher batcher({1});
+  EXPECT_TRUE(batcher.run([released = release.get_future().share()] { released.wait(); }, 1));
+  EXPECT_TRUE(batcher.run([&] { second_ran.set_value(); }, 1));
   std::vector<Segment> one;
   one.push_back(segment("river"));
   ASSERT_TRUE(batcher.submit(std::move(one)));
@@ -198,27 +198,31 @@ TEST_F(ABatcher, TranslatesWhileJobsWaitForEachOther) {
   second.get();
 }
 
-TEST_F(ABatcher, TakesJobsAndBatchesInTurnOnOneThread) {
-  std::vector<std::string> order;
-  std::promise<void> release, last_ran;
-  Batcher batcher({1, 1}, [&](size_t) { order.emplace_back("batch"); });
-  batcher.run([&, released = release.get_future().share()] {
-    released.wait();
-    order.emplace_back("job");
-  });
-  batcher.run([&] { order.emplace_back("job"); });
-  batcher.run([&] {
-    order.emplace_back("job");
-    last_ran.set_value();
-  });
-  std::vector<Segment> segments;
-  for (const char* text : {"river", "the red house"}) segments.push_back(segment(text));
-  ASSERT_TRUE(batcher.submit(std::move(segments)));
+TEST_F(ABatcher, LetsInNoMoreJobsThanItHasRoomForAndSmallOnesFirst) {
+  std::promise<void> began, release, ended;
+  std::vector<size_t> order;
+  BatcherOptions options;
+  options.max_jobs = 6;
+  options.max_job_bytes = 20;
+  Batcher batcher(options);
+  ASSERT_TRUE(batcher.run(
+      [&, released = release.get_future().share()] {
+        began.set_value();
+        released.wait();
+      },
+      20));
+  began.get_future().wait();
+  const auto run = [&](size_t bytes) { return batcher.run([&order, bytes] { order.push_back(bytes); }, bytes); };
+  EXPECT_TRUE(run(9));
+  EXPECT_FALSE(run(12)) << "21 bytes are more than 20";
+  for (const size_t bytes : {3, 1, 1, 1, 1}) EXPECT_TRUE(run(bytes));
+  EXPECT_FALSE(run(0)) << "seven jobs are more than six";
+  EXPECT_EQ(batcher.state().waiting_jobs, 6U);
   release.set_value();
-  EXPECT_EQ(result(0), alone("river"));
-  EXPECT_EQ(result(1), alone("the red house"));
-  last_ran.get_future().wait();
-  EXPECT_THAT(order, ElementsAre("job", "batch", "job", "batch", "job"));
+  while (batcher.state().waiting_jobs > 0) std::this_thread::yield();
+  EXPECT_TRUE(batcher.run([&] { ended.set_value(); }, 100)) << "nothing waits";
+  ended.get_future().wait();
+  EXPECT_THAT(order, ElementsAre(1, 1, 1, 9, 1, 3));
 }
 
 TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {

@@ -109,8 +109,9 @@ TEST_F(Serve, CountsForPrometheus) {
   EXPECT_EQ(answer.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
   for (const char* part :
        {"transmute_requests_total{route=\"/translate\",status=\"200\"} ", "transmute_request_seconds_bucket{",
-        "transmute_batch_segments_count ", "transmute_queue_segments ", "transmute_running_segments ",
-        "transmute_tokens_total{side=\"target\"} ", "transmute_connections ", "transmute_model_info{model=\"en-de\","})
+        "transmute_batch_segments_count ", "transmute_queue_segments ", "transmute_queue_requests ",
+        "transmute_running_segments ", "transmute_tokens_total{side=\"target\"} ", "transmute_connections ",
+        "transmute_model_info{model=\"en-de\","})
     EXPECT_THAT(answer.body, HasSubstr(part));
   EXPECT_THAT(answer.body, Not(HasSubstr("/nowhere"))) << "a client must not make up labels";
 }

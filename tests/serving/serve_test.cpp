@@ -56,6 +56,7 @@ TEST_F(Serve, TranslatesAsLibreTranslateDoes) {
   page += "</p>";
   const Json large = post("/translate", {{"q", page}, {"source", "auto"}, {"target", "en"}, {"format", "html"}});
   EXPECT_EQ(large["translatedText"], page) << "nothing is translated, whatever its size";
+  EXPECT_EQ(post("/detect", {{"q", page}})[0]["language"], "en");
 }
 
 TEST_F(Serve, LeavesATextThatIsInTheTargetLanguageAsItIs) {
