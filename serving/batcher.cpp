@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <new>
 #include <utility>
 
@@ -13,7 +14,13 @@ inline namespace v0 {
 
 namespace {
 
-constexpr int kMostOvertaking = 3;  // jobs that may overtake the oldest one
+constexpr int kMostOvertaking = 3;  // jobs, or batches, that may overtake the oldest job or segment
+
+// Requests of the same magnitude do not overtake each other.
+int magnitude_of_request(const Segment& segment) {
+  constexpr size_t kAlwaysSmall = 512;
+  return std::ilogb(static_cast<double>(std::max(kAlwaysSmall, segment.request_bytes)));
+}
 
 bool is_unwanted(const Segment& segment) {
   return segment.is_unwanted && segment.is_unwanted();
@@ -28,14 +35,14 @@ void cancel(const Segment& segment) {
   }
 }
 
-// Chooses the segments that share a batch with the oldest one, so that the batch is about one search: the translator
+// Chooses the segments that share a batch with the first one, so that the batch is about one search: the translator
 // divides a larger one into several searches, and returns only after the last.
 class BatchSize {
  public:
-  explicit BatchSize(const Segment& oldest)
-      : most_bytes_(kBytesPerToken * static_cast<size_t>(oldest.options->translation.batch_tokens)),
-        most_of_one_(std::max(kAlwaysShort, 2 * length(oldest))) {}
-  /// Counts the segment if it is not much longer than the oldest, and the batch stays small enough.
+  explicit BatchSize(const Segment& first)
+      : most_bytes_(kBytesPerToken * static_cast<size_t>(first.options->translation.batch_tokens)),
+        most_of_one_(std::max(kAlwaysShort, 2 * length(first))) {}
+  /// Counts the segment if it is not much longer than the first, and the batch stays small enough.
   bool take(const Segment& segment) {
     const size_t longest = std::max(longest_, length(segment));
     const bool fits = longest <= most_of_one_ && (segments_ + 1) * longest <= most_bytes_;
@@ -184,31 +191,55 @@ void Batcher::work() {
   }
 }
 
-// The oldest segment and those that go with it; as many as leave the other workers their share. The others keep their
-// order, so that each becomes the oldest.
-std::vector<Segment> Batcher::take_batch() {
-  const auto goes_along = [model = waiting_.front().model.get(),
-                           options = waiting_.front().options](const Segment& segment) {
-    return segment.model.get() == model && (segment.options == options || segment.options->key == options->key);
+// The waiting segments in the order in which the next batch takes them.
+std::vector<Segment*> Batcher::in_order() {
+  std::vector<Segment*> order;
+  order.reserve(waiting_.size());
+  for (Segment& segment : waiting_) order.push_back(&segment);
+  if (overtaking_batches_ < kMostOvertaking)
+    std::stable_sort(order.begin(), order.end(), [](const Segment* a, const Segment* b) {
+      return magnitude_of_request(*a) < magnitude_of_request(*b);
+    });
+  return order;
+}
+
+// The first segment and those that go with it; as many as leave the other workers their share.
+std::vector<Segment*> Batcher::first_of(const std::vector<Segment*>& order) const {
+  const auto goes_along = [first = order.front()](const Segment* segment) {
+    return segment->model == first->model &&
+           (segment->options == first->options || segment->options->key == first->options->key);
   };
-  const auto alike = static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(), goes_along));
+  const auto alike = static_cast<size_t>(std::count_if(order.begin(), order.end(), goes_along));
   const auto workers = static_cast<size_t>(options_.workers);
   const size_t wanted = std::min(static_cast<size_t>(options_.batch_size), (alike + workers - 1) / workers);
-  std::vector<Segment> batch;
-  batch.reserve(wanted);  // what could fail, before any segment has left the queue
-  BatchSize size(waiting_.front());
-  auto kept = waiting_.begin();
-  for (Segment& segment : waiting_) {
-    if (batch.size() < wanted && goes_along(segment) && size.take(segment)) {
-      --state_.waiting_segments;
-      state_.waiting_bytes -= segment.text.size();
-      batch.push_back(std::move(segment));
-    } else {
-      if (&*kept != &segment) *kept = std::move(segment);
-      ++kept;
-    }
+  std::vector<Segment*> chosen;
+  BatchSize size(*order.front());
+  for (Segment* const segment : order) {
+    if (chosen.size() == wanted) break;
+    if (goes_along(segment) && size.take(*segment)) chosen.push_back(segment);
   }
-  waiting_.erase(kept, waiting_.end());
+  return chosen;
+}
+
+// Segments that nobody wants any more leave the queue at once, as a batch of their own: they only take up room.
+std::vector<Segment> Batcher::take_batch() {
+  const std::vector<Segment*> order = in_order();
+  std::vector<Segment> batch;
+  batch.reserve(order.size());  // what could fail, before any segment has left the queue
+  const auto take = [&](Segment* segment) {
+    --state_.waiting_segments;
+    state_.waiting_bytes -= segment->text.size();
+    batch.push_back(std::move(*segment));
+    segment->model = nullptr;  // marks it as taken
+  };
+  for (Segment* const segment : order)
+    if (is_unwanted(*segment)) take(segment);
+  if (batch.empty()) {
+    for (Segment* const segment : first_of(order)) take(segment);
+    overtaking_batches_ = waiting_.front().model ? overtaking_batches_ + 1 : 0;
+  }
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), [](const Segment& one) { return !one.model; }),
+                 waiting_.end());
   return batch;
 }
 

@@ -35,9 +35,12 @@ struct Segment {
   std::string text;
   std::string prefix{};                                      ///< beginning of the translation
   std::function<void(const std::string& so_far)> on_text{};  ///< see TranslationHooks
-  std::function<bool()> is_unwanted{};  ///< true once nobody waits any more; `failed` then gets Cancelled
+  /// True once nobody waits any more; `failed` then gets Cancelled. Called while the queue is locked: must be quick,
+  /// and must not call the batcher.
+  std::function<bool()> is_unwanted{};
   std::function<void(Translation)> done;
   std::function<void(std::exception_ptr)> failed;
+  size_t request_bytes = 0;  ///< size of the texts of its request: small requests overtake large ones
 };
 
 /// Limits of the queue and of the batches.
@@ -55,9 +58,11 @@ struct BatcherState {
   size_t waiting_segments = 0, waiting_bytes = 0, running_segments = 0, waiting_jobs = 0;
 };
 
-/// Merges the segments of all requests into batches: a free worker takes the oldest waiting segment and others with the
+/// Merges the segments of all requests into batches: a free worker takes the first waiting segment and others with the
 /// same model and options that are not much longer, up to about one search. Batches therefore grow with the load. A
-/// lone request starts at once, and a short segment that is the oldest does not wait for long ones.
+/// lone request starts at once, and a short segment that is the first does not wait for long ones. Small requests
+/// overtake large ones; those of about the same size are translated in the order of their arrival. The batch after
+/// three that have overtaken the oldest segment takes that one, so that large requests end.
 class Batcher {
  public:
   /// `on_batch` gets the size of every batch, on any thread.
@@ -91,6 +96,8 @@ class Batcher {
   std::vector<Translation> translate_together(const std::vector<Segment>& batch);
   void hand_out(const std::vector<Segment>& batch, std::vector<Translation> translations);
   void push(Segment segment);
+  std::vector<Segment*> in_order();
+  std::vector<Segment*> first_of(const std::vector<Segment*>& order) const;
 
   const BatcherOptions options_;
   const std::function<void(size_t)> on_batch_;
@@ -100,6 +107,7 @@ class Batcher {
   size_t job_bytes_ = 0;
   int overtaking_jobs_ = 0;  // jobs that have overtaken the oldest one
   std::deque<Segment> waiting_;
+  int overtaking_batches_ = 0;  // batches since one had the oldest segment
   BatcherState state_;
   std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;

@@ -47,6 +47,7 @@ class Task : public std::enable_shared_from_this<Task> {
       so_far_.emplace_back(document.segments().size());
       is_done_.emplace_back(document.segments().size());
       left_ += document.segments().size();
+      for (const std::string& text : document.segments()) bytes_ += text.size();
     }
     unfinished_.resize(request_.documents.size());
     told_.resize(request_.documents.size());
@@ -108,6 +109,7 @@ class Task : public std::enable_shared_from_this<Task> {
     segment.model = route.models[hop].model;
     segment.options = is_last ? route.options : route.earlier_options;
     segment.text = text;
+    segment.request_bytes = bytes_;
     if (is_last && !request_.prefixes.empty()) segment.prefix = request_.prefixes[place.document];
     segment.is_unwanted = [self = shared_from_this()] { return self->is_unwanted(); };
     if (is_last && request_.on_text)
@@ -192,6 +194,7 @@ class Task : public std::enable_shared_from_this<Task> {
   std::vector<size_t> unfinished_;  // for each document, its first segment that is not done
   std::vector<std::string> told_;   // what on_text was told of each document
   size_t left_ = 0;                 // segments without a translation
+  size_t bytes_ = 0;                // size of all segments of the request
   std::atomic<bool> failed_{false};
 };
 

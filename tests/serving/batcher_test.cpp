@@ -26,7 +26,6 @@ namespace transmute::testing {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 // The limit of the batcher's thread, where a function that it calls sets it.
 thread_local std::optional<NoMemory> no_memory;
@@ -183,6 +182,32 @@ TEST_F(ABatcher, SearchesOnItsOwnThreads) {
   release();
 }
 
+TEST_F(ABatcher, LetsSmallRequestsOvertakeALargeOneThreeTimes) {
+  std::string order;
+  Batcher batcher({1, 1});
+  std::vector<Segment> segments;
+  segments.push_back(blocking_segment());
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  wait_until_running();
+  const auto submit = [&](char name, size_t texts, size_t bytes) {
+    segments.clear();
+    for (size_t i = 0; i < texts; ++i) {
+      segments.push_back(segment("river"));
+      segments.back().request_bytes = bytes;
+      segments.back().done = [&order, name, done = segments.back().done](Translation translation) {
+        order += name;
+        done(std::move(translation));
+      };
+    }
+    ASSERT_TRUE(batcher.submit(std::move(segments)));
+  };
+  submit('A', 3, 1024);
+  for (const char name : {'b', 'c', 'd', 'e', 'f', 'g', 'h'}) submit(name, 1, 5);
+  release();
+  for (size_t i = 1; i < futures_.size(); ++i) result(i);
+  EXPECT_EQ(order, "bcdAefgAhA");
+}
+
 TEST_F(ABatcher, TranslatesWhileJobsWaitForEachOther) {
   std::promise<void> release, second_ran;
   Batcher batcher({1});
@@ -316,7 +341,7 @@ TEST_F(ABatcher, LeavesASentenceThatNobodyWantsAndFinishesTheOthers) {
   std::vector<Segment> both;
   both.push_back(segment("the old train is here."));
   both.back().is_unwanted = [&] {
-    if (++asked == 3) gone = true;  // in the middle of the search
+    if (++asked == 4) gone = true;  // in the middle of the search
     return gone.load();
   };
   both.push_back(segment("the red house is near."));
@@ -324,18 +349,24 @@ TEST_F(ABatcher, LeavesASentenceThatNobodyWantsAndFinishesTheOthers) {
   release();
   EXPECT_THROW(futures_[1]->future.get(), Cancelled);
   EXPECT_EQ(result(2), alone("the red house is near."));
-  EXPECT_LT(asked, 8) << "the search continued for a sentence that was left";
+  EXPECT_LT(asked, 9) << "the search continued for a sentence that was left";
 }
 
-TEST_F(ABatcher, DoesNotEvenBeginWhatWasGivenUpInTheQueue) {
-  std::vector<size_t> sizes;
-  Batcher batcher({1, 64, 100, 10'000}, [&](size_t size) { sizes.push_back(size); });
-  std::vector<Segment> one;
-  one.push_back(segment("the red house"));
-  one.back().is_unwanted = [] { return true; };
-  ASSERT_TRUE(batcher.submit(std::move(one)));
-  EXPECT_THROW(futures_[0]->future.get(), Cancelled);
-  EXPECT_THAT(sizes, IsEmpty());
+TEST_F(ABatcher, LeavesWhatWasGivenUpInTheQueueBeforeTheNextBatch) {
+  std::vector<size_t> waiting;
+  Batcher batcher({1, 1}, [&](size_t) { waiting.push_back(batcher.state().waiting_segments); });
+  std::vector<Segment> segments;
+  segments.push_back(blocking_segment());
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  wait_until_running();
+  segments.clear();
+  for (const char* text : {"river", "the red house", "the old train"}) segments.push_back(segment(text));
+  segments[1].is_unwanted = segments[2].is_unwanted = [] { return true; };
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  release();
+  EXPECT_EQ(result(1), alone("river"));
+  for (const size_t unwanted : {2, 3}) EXPECT_THROW(futures_[unwanted]->future.get(), Cancelled);
+  EXPECT_THAT(waiting, ElementsAre(0, 0)) << "at the beginning of both batches";
 }
 
 TEST_F(ABatcher, OneTextThatFailsDoesNotFailItsNeighbors) {
