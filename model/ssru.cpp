@@ -16,10 +16,7 @@ SsruImpl::SsruImpl(int64_t d_model, double gain)
 }
 
 torch::Tensor SsruImpl::forward(const torch::Tensor& x, const torch::Tensor& before) {
-  // Networks in float64 have second derivatives, and joined_linear has none.
-  const torch::Tensor projected = x.scalar_type() == torch::kDouble
-                                      ? torch::linear(x, torch::cat({input->weight, forget->weight}))
-                                      : kernels::joined_linear(x, input->weight, forget->weight);  // [B,T,2D]
+  const torch::Tensor projected = kernels::joined_linear(x, input->weight, forget->weight);  // [B,T,2D]
   return kernels::recurrence(projected, forget->bias, before);
 }
 

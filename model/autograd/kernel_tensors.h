@@ -55,7 +55,8 @@ inline void check_same_device(std::initializer_list<torch::Tensor> tensors) {
 /// @throws c10::Error under create_graph
 inline void check_first_derivative() {
   TORCH_CHECK(!torch::GradMode::is_enabled(),
-              "the fused operations have no second derivative (create_graph); use a network in float64");
+              "fused operations and recomputed layers have no second derivative (create_graph); use a network in "
+              "float64 that keeps its activations");
 }
 
 /// F::apply, without the graph's node where none is recorded: a step of decoding would make dozens of them for nothing.

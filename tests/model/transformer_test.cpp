@@ -152,6 +152,25 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
   }
 }
 
+TEST(Transformer, HasASecondDerivativeInFloat64) {
+  const torch::Tensor source = testing::ids_tensor({{4, 2}}), target = testing::ids_tensor({{1, 5}});
+  for (const auto& [name, options] : small_variants()) {
+    SCOPED_TRACE(name);
+    Transformer model = random_transformer(shrunk(options, 1), torch::kDouble);
+    const auto squared_gradient = [&, m = model]() mutable {
+      const torch::AutoGradMode with_gradients(true);
+      const torch::Tensor loss = m->loss(source, target, target, {0.1, 1}).tokens;
+      torch::Tensor sum = torch::zeros({}, torch::kDouble);
+      for (const torch::Tensor& gradient :
+           torch::autograd::grad({loss}, m->parameters(), {}, {}, /*create_graph=*/true))
+        sum = sum + gradient.square().sum();
+      return sum;
+    };
+    const std::string leaf = "decoder.layers.0.feed_forward.outer.weight";
+    testing::expect_gradients_match(squared_gradient, {{leaf, model->named_parameters()[leaf]}});
+  }
+}
+
 TEST(Transformer, HasTheSameGradientsWhereLayersAreRecomputed) {
   for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
     for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
