@@ -125,16 +125,16 @@ DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const
   return result;
 }
 
-DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, const DecoderLayerCache& cache,
-                                                    const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
-                                                    ReturnWeights return_weights) {
+DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, int64_t positions,
+                                                    const DecoderLayerCache& cache, const torch::Tensor& self_mask,
+                                                    const torch::Tensor& memory_mask, ReturnWeights return_weights) {
   StepResult result{{}, cache, {}};
   torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
-    const bool many_positions = self_mask.defined() && self_mask.size(2) > 1;
-    const torch::Tensor rows = many_positions ? input : input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
+    // [B·N,1,D] of N hypotheses, or [B,T,D].
+    const torch::Tensor rows = input.reshape({-1, positions, input.size(2)});
     if (ssru) {
       const torch::Tensor cells = ssru(rows, cache.cells);
-      if (cells.size(1) > 0) result.cache.cells = cells.select(1, -1);
+      result.cache.cells = cells.select(1, -1);
       return torch::relu(cells).view_as(input);
     }
     const QueryKeyValue heads = self_attention->project(rows, cache.projection);
@@ -173,6 +173,11 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
                     "guided attention: there is no decoder layer ", guided->layer,
                     " (counted from 0); the decoder has ", layers);
   TORCH_CHECK_VALUE(guided == nullptr || memory.defined(), "a decoder-only network has no attention to guide");
+  if (guided != nullptr) {
+    const std::vector<int64_t> expected{x.size(0), x.size(1), memory.size(1)};
+    TORCH_CHECK_VALUE(guided->wanted.sizes() == expected, "guided attention must be [B,T,S], here ",
+                      torch::IntArrayRef(expected), ", not ", guided->wanted.sizes());
+  }
   const torch::Tensor self_mask = causal_mask(x.size(1), x.device());
   DecoderOutput result{x, {}, {}, {}};
   for (int64_t i = 0; i < layers; ++i) {
@@ -192,7 +197,7 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
     result.states = layer_result.output;
     if (return_weights == ReturnWeights::no) continue;
     if (layer_result.self_weights.defined()) result.self_weights.push_back(layer_result.self_weights);
-    result.cross_weights.push_back(layer_result.cross_weights);
+    if (layer_result.cross_weights.defined()) result.cross_weights.push_back(layer_result.cross_weights);
   }
   if (norm_) result.states = norm_(result.states);
   return result;
@@ -216,27 +221,28 @@ DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache,
   torch::Tensor self_mask;  // a cache that grows has nothing to hide
   if (cache.position.defined())
     self_mask = written_mask(cache.layers.front().self.tokens().key.size(2), cache.position);
-  return go_on(x, 1, self_mask, cache, return_weights);
+  return decode_positions(x, 1, self_mask, cache, return_weights);
 }
 
 DecoderStep DecoderImpl::extend(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
+  TORCH_CHECK_VALUE(x.size(1) > 0, "extend needs at least one position, not x ", x.sizes());
   const int64_t hypotheses = hypotheses_in(cache);
   TORCH_CHECK_VALUE(hypotheses == 0 || hypotheses == x.size(0), "many positions at once are for one hypothesis per ",
                     "sentence, not ", hypotheses, " of ", x.size(0), " sentences");
-  return go_on(x, x.size(1), causal_mask(x.size(1), x.device(), cache.length), cache, return_weights);
+  return decode_positions(x, x.size(1), causal_mask(x.size(1), x.device(), cache.length), cache, return_weights);
 }
 
-DecoderStep DecoderImpl::go_on(const torch::Tensor& x, int64_t positions, const torch::Tensor& self_mask,
-                               const DecoderCache& cache, ReturnWeights return_weights) {
+DecoderStep DecoderImpl::decode_positions(const torch::Tensor& x, int64_t positions, const torch::Tensor& self_mask,
+                                          const DecoderCache& cache, ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(cache.layers.size() == layers_.size(), "the decoder has ", layers_.size(),
                     " layers, but the cache ", cache.layers.size());
   DecoderStep result{x, {{}, cache.source_mask, cache.length + positions}, {}};
   for (size_t i = 0; i < layers_.size(); ++i) {
     DecoderLayerImpl::StepResult layer =
-        layers_[i]->step(result.states, cache.layers[i], self_mask, cache.source_mask, return_weights);
+        layers_[i]->step(result.states, positions, cache.layers[i], self_mask, cache.source_mask, return_weights);
     result.states = layer.output;
     result.cache.layers.push_back(std::move(layer.cache));
-    if (return_weights == ReturnWeights::yes) result.cross_weights.push_back(layer.cross_weights);
+    if (layer.cross_weights.defined()) result.cross_weights.push_back(layer.cross_weights);
   }
   if (norm_) result.states = norm_(result.states);
   return result;

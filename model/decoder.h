@@ -21,16 +21,18 @@ inline namespace v0 {
 /// The desired attention of one cross-attention head to the source (Garg et al., "Jointly Learning to Align and
 /// Translate with Transformer Models", 2019).
 struct GuidedAttention {
-  torch::Tensor wanted;  ///< [B,T,S]: rows sum to 1, or to 0 if a position has no target
-  int64_t layer = 0;     ///< counted from 0
-  int64_t head = 0;      ///< counted from 0
+  /// [B,T,S]: rows sum to 1, or to 0 if a position has no target. With TransformerOptions::source_begin, S counts the
+  /// begin token for Decoder, and not for Transformer, whose caller does not know of it.
+  torch::Tensor wanted;
+  int64_t layer = 0;  ///< counted from 0
+  int64_t head = 0;   ///< counted from 0
 };
 
 /// The decoder's output for all positions of a target.
 struct DecoderOutput {
   torch::Tensor states;                      ///< [B,T,D]
   std::vector<torch::Tensor> self_weights;   ///< weights of each layer with self-attention, [B,H,T,T], if requested
-  std::vector<torch::Tensor> cross_weights;  ///< weights of each layer, [B,H,T,S], if requested
+  std::vector<torch::Tensor> cross_weights;  ///< weights of each layer with cross-attention, [B,H,T,S], if requested
   torch::Tensor guidance;  ///< the guided head's cross-entropy, summed over the rows; undefined without one
 };
 
@@ -89,9 +91,10 @@ struct DecoderCache {
 
 /// The result of one decoding step.
 struct DecoderStep {
-  torch::Tensor states;                      ///< [B,N,D], or of T positions [B,T,D]
-  DecoderCache cache;                        ///< includes the new tokens
-  std::vector<torch::Tensor> cross_weights;  ///< weights of each layer, [B,H,N,S] or [B,H,T,S], if requested
+  torch::Tensor states;  ///< [B,N,D], or of T positions [B,T,D]
+  DecoderCache cache;    ///< includes the new tokens
+  /// Weights of each layer with cross-attention, [B,H,N,S] or [B,H,T,S], if requested.
+  std::vector<torch::Tensor> cross_weights;
 };
 
 /// Masked self-attention or an SSRU, attention to the encoder's output and the feed-forward network, each in a
@@ -120,10 +123,12 @@ class TRANSMUTE_API DecoderLayerImpl : public torch::nn::Module {
     DecoderLayerCache cache;      ///< includes the new tokens
     torch::Tensor cross_weights;  ///< [B,H,N,S] or [B,H,T,S]
   };
-  /// Adds one token to each of N hypotheses per sentence (x [B,N,D], self_mask undefined, or [1,1,1,C] where the cache
-  /// is in place), or T tokens to one hypothesis per sentence (x [B,T,D], self_mask [1,1,T,t+T]).
-  StepResult step(const torch::Tensor& x, const DecoderLayerCache& cache, const torch::Tensor& self_mask,
-                  const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no);
+  /// With `positions` 1, adds one token to each of N hypotheses per sentence (x [B,N,D], self_mask undefined, or
+  /// [1,1,1,C] where the cache is in place); otherwise `positions`, T tokens, to one hypothesis per sentence (x
+  /// [B,T,D], self_mask [1,1,T,t+T]).
+  StepResult step(const torch::Tensor& x, int64_t positions, const DecoderLayerCache& cache,
+                  const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
+                  ReturnWeights return_weights = ReturnWeights::no);
 
   MultiHeadAttention self_attention{nullptr};   ///< the first sub-layer; null with an SSRU
   Ssru ssru{nullptr};                           ///< the first sub-layer; null with self-attention
@@ -155,13 +160,13 @@ class TRANSMUTE_API DecoderImpl : public torch::nn::Module {
   DecoderStep step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights = ReturnWeights::no);
 
   /// The next T positions of one hypothesis per sentence at once. x: [B,T,D].
-  /// @throws c10::ValueError if the cache has several hypotheses per sentence, or another number of layers.
+  /// @throws c10::ValueError if T is 0, or the cache has several hypotheses per sentence, or another number of layers.
   DecoderStep extend(const torch::Tensor& x, const DecoderCache& cache,
                      ReturnWeights return_weights = ReturnWeights::no);
 
  private:
-  DecoderStep go_on(const torch::Tensor& x, int64_t positions, const torch::Tensor& self_mask,
-                    const DecoderCache& cache, ReturnWeights return_weights);
+  DecoderStep decode_positions(const torch::Tensor& x, int64_t positions, const torch::Tensor& self_mask,
+                               const DecoderCache& cache, ReturnWeights return_weights);
 
   std::vector<DecoderLayer> layers_;
   LayerNorm norm_{nullptr};

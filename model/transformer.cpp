@@ -77,25 +77,24 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
 
 // ids: [B,L], position_vectors: broadcastable to [B,L,D]; result: [B,L,D].
 torch::Tensor TransformerImpl::embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
-                                     const torch::Tensor& position_vectors, LayerNorm& norm, bool has_gaps) {
+                                     const torch::Tensor& position_vectors, LayerNorm& norm, Gaps gaps) {
   const double dropout = is_training() ? options.dropout : 0.0;
   kernels::EmbedOptions embed_options;
   embed_options.scale = embedding_scale(options);
   embed_options.dropout = norm ? 0.0 : dropout;
   // The output projection's gradient of a tied matrix is dense: rows are added onto it.
   embed_options.sparse_gradient = table->weight.is_same(output_weight());
-  embed_options.has_gaps = has_gaps;
+  embed_options.has_gaps = gaps == Gaps::possible;
   const torch::Tensor sums = kernels::embed(table->weight, ids, position_vectors, embed_options);
   return norm ? kernels::dropout(norm(sums), dropout, is_training()) : sums;
 }
 
-torch::Tensor TransformerImpl::embed_source(const torch::Tensor& ids, bool has_gaps) {
-  return embed(source_embedding_, ids, source_positions_(0, ids.size(1)), source_embedding_norm_, has_gaps);
+torch::Tensor TransformerImpl::embed_source(const torch::Tensor& ids, Gaps gaps) {
+  return embed(source_embedding_, ids, source_positions_(0, ids.size(1)), source_embedding_norm_, gaps);
 }
 
-torch::Tensor TransformerImpl::embed_target(const torch::Tensor& ids, int64_t first_position, bool has_gaps) {
-  return embed(target_embedding_, ids, target_positions_(first_position, ids.size(1)), target_embedding_norm_,
-               has_gaps);
+torch::Tensor TransformerImpl::embed_target(const torch::Tensor& ids, int64_t first_position, Gaps gaps) {
+  return embed(target_embedding_, ids, target_positions_(first_position, ids.size(1)), target_embedding_norm_, gaps);
 }
 
 // The ids that the encoder reads. source: [B,S]; result: [B,S], or [B,S+1] with the begin token.
@@ -113,16 +112,16 @@ const torch::Tensor& TransformerImpl::output_weight() const {
   return output_ ? output_->weight : target_embedding_->weight;
 }
 
+void TransformerImpl::check_source(const torch::Tensor& source) const {
+  check_ids(source, "source");
+  TORCH_CHECK_VALUE(encoder || source.size(1) == 0,
+                    "a decoder-only network has no encoder: its source must be empty, [B,0], not ", source.sizes());
+}
+
 EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights return_weights,
                                       Activations activations) {
-  check_ids(source, "source");
-  if (!encoder) {
-    TORCH_CHECK_VALUE(source.size(1) == 0,
-                      "a decoder-only network has no encoder: its source must be empty, [B,0], "
-                      "not ",
-                      source.sizes());
-    return {};
-  }
+  check_source(source);
+  if (!encoder) return {};
   const torch::Tensor ids = with_begin(source), mask = source_mask(ids);
   EncoderOutput encoded = encoder(embed_source(ids), mask, return_weights, activations);
   return {encoded.memory, mask, std::move(encoded.self_weights)};
@@ -150,6 +149,9 @@ torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
 TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,
                                    const torch::Tensor& target_out, const LossOptions& loss_options,
                                    const GuidedAttention* guided) {
+  check_ids(target_out, "target_out");
+  TORCH_CHECK_VALUE(target_out.sizes() == target_in.sizes(), "target_out must have the shape of target_in, ",
+                    target_in.sizes(), ", not ", target_out.sizes());
   const ConsistencyOptions& consistency = loss_options.consistency;
   const kernels::CrossEntropyOptions cross_entropy{loss_options.label_smoothing, options.padding_id,
                                                    loss_options.factor};
@@ -179,18 +181,17 @@ TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Ten
 // The states of both passes of a batch, [2B,T,D]: as one batch, whose halves have masks of their own.
 DecoderOutput TransformerImpl::two_passes(const torch::Tensor& source, const torch::Tensor& target_in,
                                           const LossOptions& loss_options) {
-  check_ids(source, "source");
+  check_source(source);
   check_ids(target_in, "target_in");
-  const bool has_gaps = loss_options.consistency.kind == Consistency::simcut;
+  const Gaps gaps = loss_options.consistency.kind == Consistency::simcut ? Gaps::possible : Gaps::none;
   const auto both = [&](const torch::Tensor& ids) { return twice(ids, loss_options.consistency, options.padding_id); };
   EncodedSource encoded;
   if (encoder) {
     encoded.mask = source_mask(with_begin(source)).repeat({2, 1, 1, 1});
     const torch::Tensor ids = with_begin(both(source));
-    encoded.memory =
-        encoder(embed_source(ids, has_gaps), encoded.mask, ReturnWeights::no, loss_options.activations).memory;
+    encoded.memory = encoder(embed_source(ids, gaps), encoded.mask, ReturnWeights::no, loss_options.activations).memory;
   }
-  return decoder(embed_target(both(target_in), 0, has_gaps), encoded.memory, encoded.mask, ReturnWeights::no, nullptr,
+  return decoder(embed_target(both(target_in), 0, gaps), encoded.memory, encoded.mask, ReturnWeights::no, nullptr,
                  loss_options.activations);
 }
 

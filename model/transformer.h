@@ -78,7 +78,8 @@ class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
 
   /// The training loss with teacher forcing for the expected tokens target_out, [B,T] (section 5.4). Avoids
   /// materializing the logits [B,T,V] if kernels::projected_cross_entropy can.
-  /// @throws c10::ValueError if `guided` is combined with a consistency loss, or the weight of that is not positive.
+  /// @throws c10::ValueError if target_in and target_out have different shapes, `guided` is combined with a consistency
+  /// loss, or the weight of that is not positive.
   TrainingLoss loss(const torch::Tensor& source, const torch::Tensor& target_in, const torch::Tensor& target_out,
                     const LossOptions& options, const GuidedAttention* guided = nullptr);
 
@@ -98,10 +99,13 @@ class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
   Decoder decoder{nullptr};          ///< the decoder stack
 
  private:
-  torch::Tensor embed_source(const torch::Tensor& ids, bool has_gaps = false);
-  torch::Tensor embed_target(const torch::Tensor& ids, int64_t first_position, bool has_gaps = false);
+  enum class Gaps { none, possible };  // ids are tokens, or may be kernels::kNoToken as well
+
+  void check_source(const torch::Tensor& source) const;
+  torch::Tensor embed_source(const torch::Tensor& ids, Gaps gaps = Gaps::none);
+  torch::Tensor embed_target(const torch::Tensor& ids, int64_t first_position, Gaps gaps = Gaps::none);
   torch::Tensor embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
-                      const torch::Tensor& position_vectors, LayerNorm& norm, bool has_gaps = false);
+                      const torch::Tensor& position_vectors, LayerNorm& norm, Gaps gaps = Gaps::none);
   torch::Tensor with_begin(const torch::Tensor& source) const;
   torch::Tensor source_mask(const torch::Tensor& source) const;
   DecoderOutput two_passes(const torch::Tensor& source, const torch::Tensor& target_in,

@@ -62,6 +62,8 @@ TransformerOptions validated(TransformerOptions o) {
                       o.source_vocab_size, o.target_vocab_size));
   require(!o.source_begin || (o.begin_id >= 0 && o.begin_id < o.source_vocab_size),
           fmt::format("begin_id {} is outside the source vocabulary of {} pieces", o.begin_id, o.source_vocab_size));
+  require(o.source_end || (o.end_id >= 0 && o.end_id < o.source_vocab_size),
+          fmt::format("end_id {} is outside the source vocabulary of {} pieces", o.end_id, o.source_vocab_size));
   require(o.norm_epsilon > 0 && std::isfinite(o.norm_epsilon),
           fmt::format("model.norm_epsilon must be positive and finite, not {}", o.norm_epsilon));
   require(o.d_k >= 0 && o.d_v >= 0, "model.d_k and model.d_v must not be negative (0 means d_model / num_heads)");

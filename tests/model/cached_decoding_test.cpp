@@ -173,6 +173,17 @@ TEST(CachedDecoding, BranchesAtAnyLength) {
   }
 }
 
+TEST(CachedDecoding, RefusesManyPositionsOfSeveralHypothesesAndNoPosition) {
+  for (const auto& [name, options] : small_variants()) {
+    SCOPED_TRACE(name);
+    Transformer model = random_transformer(options, torch::kFloat);
+    const DecoderCache start = model->start_decoding(model->encode(testing::ids_tensor({{4, 9, 1}})));
+    EXPECT_THROW(model->extend(torch::zeros({1, 0}, torch::kLong), start), c10::ValueError);
+    const DecoderCache two = model->step(testing::ids_tensor({{1, 2}}), start).cache;
+    EXPECT_THROW(model->extend(testing::ids_tensor({{1, 2}}), two), c10::ValueError);
+  }
+}
+
 TEST(CachedDecoding, RefusesTheCacheOfAnotherDepth) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
   DecoderCache cache = model->start_decoding(model->encode(testing::ids_tensor({{4, 9, 1}})));

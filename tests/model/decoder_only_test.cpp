@@ -70,6 +70,7 @@ TEST(DecoderOnly, EqualsDoublePrecisionLoops) {
       Transformer model = random_transformer(options, dtype);
       const torch::Tensor logits = logits_of(model, ids);
       ASSERT_EQ(logits.sizes(), torch::IntArrayRef({2, 4, kPieces}));
+      EXPECT_TRUE(model->decode(ids, model->encode(no_source(2)), ReturnWeights::yes).cross_weights.empty());
       for (int64_t b = 0; b < 2; ++b)
         expect_near(logits[b], reference::language_model(options, testing::weights_of(*model), testing::ids_of(ids[b])),
                     dtype == torch::kFloat ? kFloatTolerance : double_tolerance_of(options));
@@ -183,6 +184,7 @@ TEST(DecoderOnly, DecodesStepByStepWhatAllPositionsAtOnceSay) {
         const auto texts = static_cast<int64_t>(ids.size()) / kHypotheses;
         const DecoderStep result =
             model->step(torch::tensor(ids).view({texts, kHypotheses}), cache, ReturnWeights::yes);
+        EXPECT_TRUE(result.cross_weights.empty());
         expect_near(model->project(result.states).flatten(0, 1),
                     logits_of(model, testing::ids_tensor(histories)).select(1, -1),
                     dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
@@ -207,6 +209,12 @@ TEST(DecoderOnly, RefusesASourceAndAGuidedHead) {
   const torch::Tensor ids = testing::ids_tensor({{1, 2}});
   EXPECT_THAT(testing::message_of<c10::Error>([&] { model(ids, ids); }),
               ::testing::HasSubstr("its source must be empty, [B,0]"));
+  model->train();
+  for (const Consistency kind : {Consistency::r_drop, Consistency::simcut})
+    EXPECT_THAT(testing::message_of<c10::ValueError>([&] {
+                  model->loss(ids, ids, ids, {0.1, 1, Activations::kept, {kind, 5, 0.1}});
+                }),
+                ::testing::HasSubstr("its source must be empty, [B,0]"));
   const GuidedAttention guided{torch::zeros({1, 2, 2}), 0, 0};
   EXPECT_THAT(testing::message_of<c10::Error>([&] { model->loss(no_source(1), ids, ids, {}, &guided); }),
               ::testing::HasSubstr("no attention to guide"));

@@ -220,6 +220,16 @@ TEST(Transformer, NamesTheHeadOrLayerToGuideThatIsNotThere) {
   }
 }
 
+TEST(Transformer, RefusesGuidedAttentionThatWouldBeBroadcast) {
+  Transformer model = random_transformer(small_options(), torch::kFloat);
+  const torch::Tensor source = testing::ids_tensor({{1, 2, 3}, {4, 5, 6}}), target = source.slice(1, 0, 2);
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{1, 2, 3}, {2, 1, 3}, {2, 2, 1}, {2, 3}}) {
+    const GuidedAttention guided{torch::zeros(sizes), 0, 0};
+    EXPECT_THAT(testing::message_of<c10::ValueError>([&] { model->loss(source, target, target, {}, &guided); }),
+                ::testing::HasSubstr("[2, 2, 3]"));
+  }
+}
+
 TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbors) {
   const std::vector<std::vector<int64_t>> sources = {{4, 9, 1}, {3, 3, 8, 5, 6, 7, 2}, {10, 11, 12, 1, 5}};
   const std::vector<std::vector<int64_t>> targets = {{1, 5, 6, 8, 9, 2}, {1, 2}, {1, 7, 7, 3}};
@@ -336,6 +346,14 @@ TEST(Transformer, RefusesIdsOfAnotherTypeOrShape) {
   const torch::Tensor good = testing::ids_tensor({{1, 2}});
   EXPECT_THROW(model(good.to(torch::kInt), good), c10::ValueError);
   EXPECT_THROW(model(good, good[0]), c10::ValueError);
+  for (const torch::Tensor& target_out : {good.to(torch::kInt), good.t().contiguous(), good.flatten()})
+    EXPECT_THROW(model->loss(good, good, target_out, {}), c10::ValueError);
+  for (const int64_t id : {int64_t{-1}, kVocabulary}) {
+    const torch::Tensor outside = testing::ids_tensor({{1, id}});
+    EXPECT_THROW(model(outside, good), c10::IndexError);
+    EXPECT_THROW(model(good, outside), c10::IndexError);
+    EXPECT_THROW(model->loss(good, good, outside, {}), c10::IndexError);
+  }
   TransformerOptions learned = small_options();
   learned.positional_encoding = PositionalEncodingKind::learned;
   EXPECT_THROW(Transformer(learned)->forward(testing::random_ids({1, 17}, kVocabulary, 1), good), c10::ValueError);

@@ -214,6 +214,17 @@ TEST(ValidatedOptions, NameTheOptionThatIsWrong) {
       {"model.dropout", [](TransformerOptions& o) { o.dropout = std::numeric_limits<double>::quiet_NaN(); }},
       {"model.attention_dropout", [](TransformerOptions& o) { o.attention_dropout = 1.5; }},
       {"model.activation_dropout", [](TransformerOptions& o) { o.activation_dropout = -1; }},
+      {"padding_id", [](TransformerOptions& o) { o.padding_id = -1; }},
+      {"begin_id",
+       [](TransformerOptions& o) {
+         o.source_begin = true;
+         o.begin_id = o.source_vocab_size;
+       }},
+      {"end_id",
+       [](TransformerOptions& o) {
+         o.source_end = false;
+         o.end_id = o.source_vocab_size;
+       }},
       {"model.norm_epsilon", [](TransformerOptions& o) { o.norm_epsilon = 0; }},
       {"model.norm_epsilon", [](TransformerOptions& o) { o.norm_epsilon = -1e-6; }},
       {"model.embedding_tying", [](TransformerOptions& o) { o.source_vocab_size = 36000; }},
