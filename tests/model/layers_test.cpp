@@ -108,12 +108,6 @@ TEST(LayerNorm, EqualsDoublePrecisionLoops) {
   EXPECT_TRUE(torch::allclose(norm(x)[0][2], norm->bias));
 }
 
-TEST(LayerNorm, StartsAsPlainNormalization) {
-  LayerNorm norm(7, 1e-6);
-  EXPECT_TRUE(norm->weight.eq(1).all().item<bool>());
-  EXPECT_TRUE(norm->bias.eq(0).all().item<bool>());
-}
-
 TEST(ResidualNorm, EqualsDoublePrecisionLoopsInEveryPosition) {
   const torch::Tensor x = random_tensor({2, 3, 6}, 1);
   for (const NormPosition position : kNormPositions)
