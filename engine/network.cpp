@@ -22,9 +22,6 @@ namespace {
 // Rows of the feed-forward network at a time: its inner states should stay in the cache.
 constexpr int64_t kFeedForwardRows = 256;
 
-// Rows of the table of sinusoids, which is no larger than most texts need: a config may name any number of positions.
-constexpr int64_t kMostTableRows = 4096;
-
 // Takes the parameters of a network by their names and packs them.
 class Packer {
  public:
@@ -141,7 +138,7 @@ std::vector<LinearNames> projections_of(const AttentionNames& attention) {
 Positions::Positions(const TransformerOptions& options, Array table)
     : d_model_(options.d_model), is_learned_(table.defined()), sinusoids_(options.sinusoids), table_(std::move(table)) {
   if (is_learned_) return;
-  const int64_t rows = std::min(options.max_positions, kMostTableRows);
+  const int64_t rows = sinusoid_rows(options);
   table_ = Array::of({rows, d_model_}, sinusoids_at(0, rows, d_model_, sinusoids_));
 }
 

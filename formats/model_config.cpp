@@ -105,7 +105,9 @@ void ModelConfig::declare(ConfigSchema& schema) {
       "smaller, the more so the deeper the network, as in DeepNet");
   schema.add("positional_encoding", &model.positional_encoding, kPositions,
              "sinusoidal: section 3.5; learned: Table 3, row E");
-  schema.add("max_positions", &model.max_positions, "maximum number of positions of a learned positional encoding",
+  schema.add("max_positions", &model.max_positions,
+             "maximum number of positions of a learned positional encoding; sinusoids have no limit; those beyond it "
+             "are computed at each use",
              kAtLeastOne);
   schema.add("position_layout", &model.sinusoids.layout, kLayouts,
              "order of the sinusoids: interleaved: sine and cosine of each frequency side by side, as in the paper; "

@@ -105,7 +105,7 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
                                               ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(key.size(-2) == value.size(-2), "attention needs one value per key, not ", value.size(-2),
                     " values for ", key.size(-2), " keys");
-  // On the CPU there are kernels, which multi-head attention calls, and this is what they are compared with.
+  // GPUs: LibTorch's fused attention. CPUs: MultiHeadAttention has already chosen its kernel.
   if (kHasFusedAttention && return_weights == ReturnWeights::no && !query.device().is_cpu() &&
       is_dot_product(score->options.function))
     return {fused_attention(query, key, value, mask, is_training() ? dropout : 0.0,

@@ -109,14 +109,14 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
   /// Initializes the parameters at random.
   explicit MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options);
 
-  /// query: [B,T,D], memory: [B,S,D] (the same tensor for self-attention); output: [B,T,D], weights:
+  /// query_input: [B,T,D], memory: [B,S,D] (the same tensor for self-attention); output: [B,T,D], weights:
   /// [B,H,T,S].
   /// @throws c10::ValueError if the shapes do not fit.
-  AttentionResult forward(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask = {},
+  AttentionResult forward(const torch::Tensor& query_input, const torch::Tensor& memory, const torch::Tensor& mask = {},
                           ReturnWeights return_weights = ReturnWeights::no);
 
-  /// The queries of `forward`, split by head. query: [B,T,D]; result: [B,H,T,K].
-  torch::Tensor project_query(const torch::Tensor& query);
+  /// The queries of `forward`, split by head. query_input: [B,T,D]; result: [B,H,T,K].
+  torch::Tensor project_query(const torch::Tensor& query_input);
 
   /// The part of `forward` that depends on the memory only, for decoding to cache. memory: [B,S,D].
   KeyValue project_memory(const torch::Tensor& memory);
@@ -127,14 +127,13 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
   /// project_query and project_memory of the same x, [B,T,D], in one product.
   QueryKeyValue project(const torch::Tensor& x, const JoinedProjection& projection) const;
 
-  /// The remaining part of `forward`. query: [B,H,T,K].
-  AttentionResult attend(const torch::Tensor& query, const KeyValue& memory, const torch::Tensor& mask = {},
+  /// The remaining part of `forward`. query_heads: [B,H,T,K].
+  AttentionResult attend(const torch::Tensor& query_heads, const KeyValue& memory, const torch::Tensor& mask = {},
                          ReturnWeights return_weights = ReturnWeights::no);
 
-  /// The logarithm of one head's attention weights, [B,T,S], in at least float32, for losses on attention. Does not
-  /// need a preceding `forward`.
+  /// The logarithm of one head's attention weights, [B,T,S], in at least float32, for losses on attention.
   /// @throws c10::ValueError if there is no such head.
-  torch::Tensor log_weights(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
+  torch::Tensor log_weights(const torch::Tensor& query_input, const torch::Tensor& memory, const torch::Tensor& mask,
                             int64_t head);
 
   const MultiHeadAttentionOptions options;  ///< as given to the constructor
@@ -146,8 +145,8 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
 
  private:
   torch::Tensor split_heads(const torch::Tensor& x) const;
-  bool fuses(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask) const;
-  torch::Tensor fused_heads(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask);
+  bool fuses(const torch::Tensor& query_input, const torch::Tensor& memory, const torch::Tensor& mask) const;
+  torch::Tensor fused_heads(const torch::Tensor& query_input, const torch::Tensor& memory, const torch::Tensor& mask);
 };
 TORCH_MODULE(MultiHeadAttention);
 

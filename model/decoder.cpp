@@ -14,12 +14,12 @@ torch::Tensor select_rows(const torch::Tensor& rows, const torch::Tensor& indice
   return rows.defined() && indices.defined() ? rows.index_select(0, indices) : rows;
 }
 
-// Keys and values side by side, [R,H,S,K+Kv], as what they are.
-KeyValue apart(const torch::Tensor& both, int64_t key_width) {
+// Keys and values side by side, [R,H,S,K+Kv], as views of each.
+KeyValue key_value_of(const torch::Tensor& both, int64_t key_width) {
   return {both.narrow(3, 0, key_width), both.narrow(3, key_width, both.size(3) - key_width)};
 }
 
-// Tokens for which room is made at once: little beside a sentence, and a long text is seldom copied.
+// The cache grows by this many tokens at a time.
 constexpr int64_t kRoom = 16;
 
 // The rows of the cache, B·N; 0 before the first token.
@@ -42,7 +42,7 @@ DecodedKeyValue DecodedKeyValue::in_place(const torch::Tensor& room, int64_t key
 }
 
 KeyValue DecodedKeyValue::tokens() const {
-  return buffer_.defined() ? apart(buffer_.narrow(2, 0, length_), key_width_) : KeyValue();
+  return buffer_.defined() ? key_value_of(buffer_.narrow(2, 0, length_), key_width_) : KeyValue();
 }
 
 DecodedKeyValue DecodedKeyValue::append(const KeyValue& more) const {
@@ -146,7 +146,7 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, int6
     states = cross_attention_norm(states, [&](const torch::Tensor& input) {
       AttentionResult attended =
           cross_attention->attend(cross_attention->project_query(input),
-                                  apart(cache.cross, cross_attention->options.d_k), memory_mask, return_weights);
+                                  key_value_of(cache.cross, cross_attention->options.d_k), memory_mask, return_weights);
       result.cross_weights = attended.weights;
       return attended.output;
     });
@@ -210,7 +210,7 @@ DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor
     if (layer->self_attention) own.projection = layer->self_attention->joined_projection();
     if (layer->cross_attention) {
       const KeyValue read = layer->cross_attention->project_memory(memory);
-      own.cross = torch::cat({read.key, read.value}, 3);
+      own.cross = torch::cat({read.key, read.value}, 3);  // one tensor, so that select() gathers rows once
     }
     cache.layers.push_back(std::move(own));
   }

@@ -74,7 +74,7 @@ struct DecoderLayerCache {
 };
 
 /// State of incremental decoding. It is a value: a step takes one cache and returns the next. What a cache has is never
-/// modified, so copies are cheap and remain valid.
+/// modified, so copies are cheap and remain valid; except in place, see `position`.
 struct DecoderCache {
   std::vector<DecoderLayerCache> layers;  ///< one per layer
   torch::Tensor source_mask;              ///< [B,1,1,S]; undefined in a decoder-only network

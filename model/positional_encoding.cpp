@@ -5,18 +5,10 @@
 #include <transmute/model/initialization.h>
 #include <transmute/network/sinusoids.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace transmute {
 inline namespace v0 {
-
-namespace {
-
-// Rows of the table of sinusoids, which is no larger than most texts need: a config may name any number of positions.
-constexpr int64_t kMostTableRows = 4096;
-
-}  // namespace
 
 torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model, const Sinusoids& sinusoids) {
   return torch::tensor(sinusoids_at(first, length, d_model, sinusoids), torch::kFloat).view({length, d_model});
@@ -28,7 +20,7 @@ PositionalEncodingImpl::PositionalEncodingImpl(const TransformerOptions& options
     table_ = register_parameter("weight", torch::empty({options.max_positions, d_model_}, torch::kFloat));
     draw_normal(table_, 1.0 / std::sqrt(static_cast<double>(d_model_)));
   } else {
-    const int64_t rows = std::min(options.max_positions, kMostTableRows);
+    const int64_t rows = sinusoid_rows(options);
     table_ = register_buffer("sinusoids",
                              other != nullptr ? other->table_ : sinusoidal_positions(0, rows, d_model_, sinusoids_));
   }

@@ -90,10 +90,10 @@ struct Recompute : torch::autograd::Function<Recompute> {
     kernels::check_first_derivative();
     const auto call = c10::static_intrusive_pointer_cast<Call>(context->saved_data["call"].toCapsule());
     const torch::autograd::variable_list saved = context->get_saved_variables();
-    const auto apart = [](const torch::Tensor& input) {
+    const auto detached = [](const torch::Tensor& input) {
       return input.defined() ? input.detach().requires_grad_(input.requires_grad()) : input;
     };
-    const torch::Tensor x = apart(saved[0]), memory = apart(saved[1]);
+    const torch::Tensor x = detached(saved[0]), memory = detached(saved[1]);
     const torch::AutoGradMode with_gradients(true);
     const torch::Tensor output = call->draws.replay([&] { return call->function(x, memory); });
     torch::autograd::backward({output}, {gradients[0]});

@@ -18,8 +18,8 @@ void check_ids(const torch::Tensor& ids, const char* name) {
                     ids.scalar_type(), " ", ids.sizes());
 }
 
-// A bias as one more input of the product, which is 1 everywhere: the loss then needs to know of no biases. The inputs
-// are filled up to a width that suits the product.
+// Appends the output bias as one more input that is always 1, so that the loss kernels need no bias. Zeros fill the
+// inputs up to a width that suits the product.
 struct StatesWithOne {
   torch::Tensor states;  // [N,D + more]
   torch::Tensor weight;  // [V,D + more]
@@ -82,7 +82,7 @@ torch::Tensor TransformerImpl::embed(const torch::nn::Embedding& table, const to
   kernels::EmbedOptions embed_options;
   embed_options.scale = embedding_scale(options);
   embed_options.dropout = norm ? 0.0 : dropout;
-  // The output projection's gradient of a tied matrix is dense: rows are added onto it.
+  // A tied table already has a dense gradient from the output projection; autograd adds sparse rows onto it.
   embed_options.sparse_gradient = table->weight.is_same(output_weight());
   embed_options.has_gaps = gaps == Gaps::possible;
   const torch::Tensor sums = kernels::embed(table->weight, ids, position_vectors, embed_options);

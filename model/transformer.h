@@ -26,7 +26,7 @@ struct EncodedSource {
 /// The training objective. With a consistency loss, its two parts are also given separately; otherwise they are
 /// undefined.
 struct TrainingLoss {
-  /// Label-smoothed cross-entropy (section 5.4), plus the consistency loss if there is one.
+  /// Label-smoothed cross-entropy (section 5.4), with R-Drop of both passes, plus the consistency loss if there is one.
   torch::Tensor tokens;
   torch::Tensor guidance;       ///< DecoderOutput::guidance times the factor; undefined without guided attention
   torch::Tensor cross_entropy;  ///< part of `tokens`, without gradient; with R-Drop, the mean of both passes
@@ -43,7 +43,8 @@ struct LossOptions {
 
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
 ///
-/// Embeddings are initialized from N(0, 1/d_model) and scaled by embedding_scale(), which gives them unit variance;
+/// Embeddings are initialized from N(0, 1/d_model) and scaled by embedding_scale(), which by default gives them unit
+/// variance;
 /// other matrices are drawn as TransformerOptions::initialization says, biases are 0 (the paper specifies only the
 /// embedding scale). Parameters are float32 and named as in `encoder.layers.0.self_attention.query.weight`; tied
 /// embeddings are one parameter, `embedding.weight`, else `source_embedding.weight`, `target_embedding.weight` and,

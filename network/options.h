@@ -119,7 +119,7 @@ struct TransformerOptions {
   Initialization initialization = Initialization::scaled;            ///< how the initial weights are scaled
   /// Sinusoids (section 3.5) or a learned table.
   PositionalEncodingKind positional_encoding = PositionalEncodingKind::sinusoidal;
-  int64_t max_positions = 1024;  ///< rows of a learned positional encoding; sinusoids have no limit
+  int64_t max_positions = 1024;  ///< limit of learned positions; sinusoids beyond it are computed, not looked up
   Sinusoids sinusoids;           ///< details of PositionalEncodingKind::sinusoidal
   EmbeddingTying embedding_tying = EmbeddingTying::all;  ///< which embedding matrices are shared
 

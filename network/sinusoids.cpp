@@ -54,5 +54,10 @@ std::vector<float> sinusoids_at(int64_t first, int64_t length, int64_t d_model, 
   return vectors;
 }
 
+int64_t sinusoid_rows(const TransformerOptions& options) {
+  constexpr int64_t kMostRows = 4096;
+  return std::min(options.max_positions, kMostRows);
+}
+
 }  // namespace v0
 }  // namespace transmute

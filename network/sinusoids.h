@@ -14,5 +14,9 @@ inline namespace v0 {
 /// bit for bit wherever the rows begin.
 std::vector<float> sinusoids_at(int64_t first, int64_t length, int64_t d_model, const Sinusoids& sinusoids = {});
 
+/// Rows of a table of sinusoids: max_positions, but no more than most texts need. The others are computed when they are
+/// used.
+int64_t sinusoid_rows(const TransformerOptions& options);
+
 }  // namespace v0
 }  // namespace transmute

@@ -10,8 +10,9 @@ namespace transmute {
 inline namespace v0 {
 namespace search {
 
-/// The candidates of a sentence, best first: the next token of its prefix, the end at its maximum length, what is
-/// drawn, the alternatives, or the best that is allowed. Not empty.
+/// The candidates of a sentence: the next token of its prefix, the end at its maximum length, what is drawn, the
+/// alternatives, or the best that is allowed. Best first in a search, otherwise in the order of their parents. Not
+/// empty.
 std::vector<Candidate> find_candidates(const SentenceSearch& sentence, NextScores& scores);
 
 }  // namespace search

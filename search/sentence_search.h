@@ -103,8 +103,8 @@ class SentenceSearch {
   /// The next token has to be the end.
   bool at_limit() const { return length_ >= max_length_; }
 
-  /// `candidates` come best first. `hypotheses`: those of each sentence in the last step. `attention`: their weights,
-  /// `source_width` numbers for each; null where there are none.
+  /// `candidates` are those of find_candidates(), in its order. `hypotheses`: those of each sentence in the last step.
+  /// `attention`: their weights, `source_width` numbers for each; null where there are none.
   void advance(const std::vector<Candidate>& candidates, int64_t hypotheses, const float* attention,
                int64_t source_width);
 

@@ -247,7 +247,7 @@ void Steps::skip(const PendingStep& step) {
   if (++skipped_ > most)
     throw std::runtime_error(
         what +
-        ". The weights are as they were before it. Go on from the last checkpoint with a lower "
+        ". The weights are as they were before it. Continue from the last checkpoint with a lower "
         "training.learning_rate_scale (or learning_rate), more training.warmup_steps, or training.clip_norm: 1; "
         "training.max_skipped_steps skips single bad batches");
   if (options_.report) options_.report(fmt::format("{}; skipped ({} of at most {} in a row)", what, skipped_, most));

@@ -49,7 +49,8 @@ class TRANSMUTE_API Trainer {
   /// Trains until the end set by the configuration, or until `stop_signal` (called once per step on every rank) returns
   /// a number other than 0. In that case it writes a checkpoint, from which a later run resumes.
   /// @returns 0 if the training is finished, otherwise the number that stopped it, on every rank
-  /// @throws std::runtime_error if the loss is not finite, a file cannot be written, or another rank is lost
+  /// @throws std::runtime_error if the loss is not finite in more than training.max_skipped_steps steps in a row, a
+  /// file cannot be written, or another rank is lost
   int run(const std::function<int()>& stop_signal = {});
 
   /// True if run() has finished with a model that translates the validation text no better than trivial translators,

@@ -18,9 +18,9 @@ struct HeadOptions {
   double dropout = 0;  ///< dropout of the weights; 0 outside training
 };
 
-/// True if the two functions below take it: a mask (bool, or undefined) that is the same for every head; on the CPU
-/// float32 or bfloat16; on GPUs bfloat16, sentences of up to 128 tokens and heads of 32 or 64. queries: [B,T,…],
-/// memory: [B,S,…].
+/// True if the two functions below have a fused kernel for it: a mask (bool, or undefined) that is the same for every
+/// head; on the CPU float32 or bfloat16; on GPUs bfloat16, sentences of up to 128 tokens and heads of 32 or 64.
+/// queries: [B,T,…], memory: [B,S,…].
 bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const torch::Tensor& mask,
                 const HeadOptions& options);
 
