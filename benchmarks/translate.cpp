@@ -248,8 +248,7 @@ void measure(const Arguments& arguments, const Subject& subject) {
     const Precision precision = transmute::precision_from_name(name);
     const auto start = Clock::now();
     const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
-    const transmute::InferenceModel model(subject.load(precision, pool.parallel_for()), precision,
-                                          transmute::kernels::best_simd(), pool.parallel_for(),
+    const transmute::InferenceModel model(subject.load(precision, pool.parallel_for()), precision, pool.parallel_for(),
                                           transmute::WeightUse::taken);
     const double seconds = seconds_since(start);
     const double cpu_time = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;

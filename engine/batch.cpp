@@ -317,7 +317,7 @@ class Batch : public DecodingBatch {
     const int64_t d_model = network_->options.d_model;
     for (int64_t row = first_row(part); row < end_row(part); ++row, projected += 2 * d_model, x += d_model) {
       float* cells = workspace_->cells.data() + row / positions_ * static_cast<int64_t>(cells_per_row());
-      recur(projected, d_model, cells + layer * d_model, x, network_->simd);
+      recur(projected, d_model, cells + layer * d_model, x);
     }
   }
 
@@ -333,11 +333,11 @@ class Batch : public DecodingBatch {
       const int64_t position = length_ + row % positions_;
       for (int64_t head = 0; head < o.num_heads; ++head) {
         const int64_t offset = (layer * o.num_heads + head) * n.head_size();
-        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[position].key + offset, n.simd);
-        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[position].value + offset, n.simd);
+        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[position].key + offset);
+        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[position].value + offset);
         const AttendScatteredArguments<Number> a{from + head * o.d_k,   tokens, position + 1, offset, offset,
                                                  context + head * o.d_v};
-        inference::attend_scattered(n.shape, a, weights, n.simd);
+        inference::attend_scattered(n.shape, a, weights);
         if (row + rows_per_sentence_ < end_row(part)) fetch_past(row + rows_per_sentence_, offset);
       }
     }
@@ -380,7 +380,7 @@ class Batch : public DecodingBatch {
         a.count = source.length;
         a.outputs = context + row * n.values_width() + head * o.d_v;
         a.output_stride = n.values_width();
-        inference::attend(n.shape, a, weights, n.simd);
+        inference::attend(n.shape, a, weights);
         if (b + 1 < part.end) {
           const SourceSpan& next = sentences_[b + 1].source;
           const int64_t head_keys = o.d_k * padded_keys(next.length);

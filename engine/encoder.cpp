@@ -86,7 +86,7 @@ void attend_to_source(const Network& n, Workspace& w, const SourceGroup& group, 
       a.count = span->length;
       a.outputs = context + row * n.values_width() + head * o.d_v;
       a.output_stride = n.values_width();
-      attend(n.shape, a, weights, n.simd);
+      attend(n.shape, a, weights);
     }
 }
 
@@ -123,8 +123,7 @@ void keep_keys_and_values(const Network& n, Workspace& w, const SourceGroup& gro
                        cache.cross_keys[i].data() + span->first_key + head * o.d_k * padded);
     }
     n.decoder[i].cross.value.apply(memory, rows, projected, {}, w.scratch);
-    convert(projected, rows * n.values_width(), cache.cross_values[i].data() + group.first_row() * n.values_width(),
-            n.simd);
+    convert(projected, rows * n.values_width(), cache.cross_values[i].data() + group.first_row() * n.values_width());
   }
 }
 

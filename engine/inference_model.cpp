@@ -10,11 +10,10 @@
 namespace transmute {
 inline namespace v0 {
 
-InferenceModel::InferenceModel(Weights weights, Precision precision, kernels::Simd simd,
-                               const ParallelFor& parallel_for, WeightUse use)
+InferenceModel::InferenceModel(Weights weights, Precision precision, const ParallelFor& parallel_for, WeightUse use)
     : workspaces_(std::make_shared<inference::Workspaces>()) {
   if (const std::string reason = slow_reason(weights.options()); !reason.empty()) throw std::invalid_argument(reason);
-  network_ = std::make_shared<const inference::Network>(std::move(weights), precision, simd, parallel_for, use);
+  network_ = std::make_shared<const inference::Network>(std::move(weights), precision, parallel_for, use);
 }
 
 InferenceModel::~InferenceModel() = default;

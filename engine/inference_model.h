@@ -3,7 +3,6 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/engine/weight_use.h>
-#include <transmute/kernels/simd/simd.h>
 #include <transmute/network/options.h>
 #include <transmute/network/precision.h>
 #include <transmute/network/weights.h>
@@ -33,8 +32,8 @@ class InferenceModel : public NetworkModel {
  public:
   /// Weights that are int8 already are packed as they are, if `precision` is int8. `parallel_for` runs the packing.
   /// @throws std::invalid_argument where slow_reason() is not empty.
-  InferenceModel(Weights weights, Precision precision, kernels::Simd simd = kernels::best_simd(),
-                 const ParallelFor& parallel_for = one_by_one, WeightUse use = WeightUse::copied);
+  InferenceModel(Weights weights, Precision precision, const ParallelFor& parallel_for = one_by_one,
+                 WeightUse use = WeightUse::copied);
   ~InferenceModel() override;
 
   /// Why a model with such options cannot be run here, so that it needs LibTorch's operations, which are several times

@@ -25,8 +25,7 @@ constexpr int64_t kFeedForwardRows = 256;
 // Takes the parameters of a network by their names and packs them.
 class Packer {
  public:
-  Packer(Weights& weights, Precision precision, kernels::Simd simd, WeightUse use)
-      : weights_(weights), precision_(precision), simd_(simd), use_(use) {}
+  Packer(Weights& weights, Precision precision, WeightUse use) : weights_(weights), precision_(precision), use_(use) {}
 
   /// The parameter in float32; a copy if the weights stay as they are.
   Array own(const std::string& name) const {
@@ -48,7 +47,7 @@ class Packer {
       has_bias |= !linear.bias.empty();
       outputs += weights_.shape(linear.weight).front();
     }
-    to = PackedLinear(outputs, weights_.shape(matrices.front()).back(), precision_, simd_);
+    to = PackedLinear(outputs, weights_.shape(matrices.front()).back(), precision_);
     jobs_.push_back([this, &to, names, matrices = std::move(matrices), has_bias] {
       std::vector<Array> parts;
       for (const LinearNames& linear : names)
@@ -124,7 +123,6 @@ class Packer {
 
   Weights& weights_;
   Precision precision_;
-  kernels::Simd simd_;
   WeightUse use_;
   std::vector<std::function<void()>> jobs_;
 };
@@ -156,14 +154,12 @@ void Positions::add(int64_t position, const float* x, float scale, float* y) con
   for (int64_t i = 0; i < d_model_; ++i) y[i] = vector[i] + scale * x[i];
 }
 
-Network::Network(Weights weights, Precision precision, kernels::Simd simd, const ParallelFor& parallel_for,
-                 WeightUse use)
+Network::Network(Weights weights, Precision precision, const ParallelFor& parallel_for, WeightUse use)
     : options(weights.options()),
       precision(precision),
-      simd(simd),
       shape{options.d_k, options.d_v, static_cast<float>(score_scale(options.score_function, options.d_k))},
       embedding_scale(static_cast<float>(transmute::embedding_scale(options))) {
-  Packer packer(weights, precision, simd, use);
+  Packer packer(weights, precision, use);
   const WeightNames names(options);
   const bool is_learned = options.positional_encoding == PositionalEncodingKind::learned;
   target_positions = Positions(options, is_learned ? packer.own(names.target_positions) : Array());
@@ -223,7 +219,7 @@ int64_t Network::decoder_layer_bytes() const {
 void Network::normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {
   const RowNorm rows_norm{norm.weight.floats(), norm.bias.floats(), options.d_model,
                           static_cast<float>(options.norm_epsilon)};
-  layer_norm(rows_norm, x, rows, y, simd);
+  layer_norm(rows_norm, x, rows, y);
 }
 
 void Network::normalize_embeddings(const Norm& norm, float* x, int64_t rows) const {
@@ -255,7 +251,7 @@ void Network::feed_forward(const FeedForwardLayer& layer, const float* input, fl
     float* part = x + row * options.d_model;
     const bool relu = options.activation == Activation::relu;
     layer.inner.apply(input + row * options.d_model, count, hidden, {nullptr, relu}, workspace.scratch);
-    if (!relu) activate(options.activation, count, options.d_ff, hidden, simd);
+    if (!relu) activate(options.activation, count, options.d_ff, hidden);
     scale_residual(layer.norm, part, count);
     layer.outer.apply(hidden, count, part, {part, false}, workspace.scratch);
   }

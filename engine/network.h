@@ -6,7 +6,6 @@
 #include <transmute/engine/workspace.h>
 #include <transmute/kernels/cpu/attention_kernels.h>
 #include <transmute/kernels/cpu/packed_linear.h>
-#include <transmute/kernels/simd/simd.h>
 #include <transmute/network/array.h>
 #include <transmute/network/options.h>
 #include <transmute/network/precision.h>
@@ -74,7 +73,7 @@ class Positions {
 /// The weights of a network packed for inference, and the steps that encoder and decoder share. May be shared by
 /// threads.
 struct Network {
-  Network(Weights weights, Precision precision, kernels::Simd simd, const ParallelFor& parallel_for, WeightUse use);
+  Network(Weights weights, Precision precision, const ParallelFor& parallel_for, WeightUse use);
 
   int64_t keys_width() const { return options.num_heads * options.d_k; }
   int64_t values_width() const { return options.num_heads * options.d_v; }
@@ -106,7 +105,6 @@ struct Network {
 
   TransformerOptions options;
   Precision precision;
-  kernels::Simd simd;
   AttentionHead shape;
   float embedding_scale;
   Array source_embedding, target_embedding;  // float32 [V,D]

@@ -28,7 +28,7 @@ std::shared_ptr<const NetworkModel> make_network_model(Weights weights, const De
   const std::string refusal = precision_error(precision, device, weights.options());
   if (!refusal.empty()) throw std::invalid_argument(refusal);
   if (device.is_cpu() && InferenceModel::slow_reason(weights.options()).empty())
-    return std::make_shared<InferenceModel>(std::move(weights), precision, kernels::best_simd(), parallel_for, use);
+    return std::make_shared<InferenceModel>(std::move(weights), precision, parallel_for, use);
   return device_backend_for(device.is_cpu() ? "a model with this score function" : "a GPU")
       .make({weights}, device, precision);
 }

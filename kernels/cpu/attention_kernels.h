@@ -83,13 +83,12 @@ extern template struct AttendKernels<float>;
 extern template struct AttendKernels<uint16_t>;
 
 template <class T>
-void attend(const AttentionHead& shape, const AttendArguments<T>& arguments, float* weights, kernels::Simd simd) {
-  kernels::kernels_for<AttendKernels<T>>(simd).attend(shape, arguments, weights);
+void attend(const AttentionHead& shape, const AttendArguments<T>& arguments, float* weights) {
+  kernels::active_kernels<AttendKernels<T>>().attend(shape, arguments, weights);
 }
 template <class T>
-void attend_scattered(const AttentionHead& shape, const AttendScatteredArguments<T>& arguments, float* weights,
-                      kernels::Simd simd) {
-  kernels::kernels_for<AttendKernels<T>>(simd).attend_scattered(shape, arguments, weights);
+void attend_scattered(const AttentionHead& shape, const AttendScatteredArguments<T>& arguments, float* weights) {
+  kernels::active_kernels<AttendKernels<T>>().attend_scattered(shape, arguments, weights);
 }
 
 }  // namespace inference

@@ -98,8 +98,8 @@ ProductOutput from_row(ProductOutput out, int64_t row) {
 
 }  // namespace
 
-PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, Precision precision, kernels::Simd simd)
-    : outputs_(outputs), inputs_(inputs), precision_(precision), simd_(simd) {
+PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, Precision precision)
+    : outputs_(outputs), inputs_(inputs), precision_(precision) {
   switch (precision) {
     case Precision::float32:
       float32_.mapped(padded_outputs() * inputs);
@@ -116,8 +116,8 @@ PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, Precision precision,
 }
 
 PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs,
-                           Precision precision, kernels::Simd simd)
-    : PackedLinear(count(weight), inputs, precision, simd) {
+                           Precision precision)
+    : PackedLinear(count(weight), inputs, precision) {
   pack(weight, bias);
 }
 

@@ -46,7 +46,7 @@ class PackedLinear {
  public:
   PackedLinear() = default;
   /// Room for weights, which pack() brings. Rooms that are made before any is filled come in huge pages.
-  PackedLinear(int64_t outputs, int64_t inputs, Precision precision, kernels::Simd simd = kernels::best_simd());
+  PackedLinear(int64_t outputs, int64_t inputs, Precision precision);
 
   /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
   void pack(const std::vector<Rows<float>>& weight, const float* bias);
@@ -56,8 +56,7 @@ class PackedLinear {
   void pack(Array panels, const float* scales, const float* bias);
 
   /// Both at once.
-  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, Precision precision,
-               kernels::Simd simd = kernels::best_simd());
+  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, Precision precision);
 
   /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
   /// the memory that `selection` has.
@@ -89,7 +88,7 @@ class PackedLinear {
   int64_t outputs_ = 0;
   int64_t inputs_ = 0;
   Precision precision_ = Precision::float32;
-  kernels::Simd simd_ = kernels::Simd::baseline;
+  kernels::Simd simd_ = kernels::active_simd();  // when the weights were packed
   AlignedBuffer<float> float32_;
   AlignedBuffer<uint16_t> bfloat16_;
   AlignedBuffer<int8_t> int8_;

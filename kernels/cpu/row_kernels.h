@@ -33,27 +33,27 @@ struct StepKernels {
 };
 
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each row of x [rows,width]; y may be x.
-inline void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float* y, kernels::Simd simd) {
-  kernels::kernels_for<StepKernels>(simd).layer_norm(norm, x, rows, y);
+inline void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float* y) {
+  kernels::active_kernels<StepKernels>().layer_norm(norm, x, rows, y);
 }
 
 /// The function at each element of x [rows,width], in place; for all but Activation::relu, which products apply.
-inline void activate(Activation activation, int64_t rows, int64_t width, float* x, kernels::Simd simd) {
-  kernels::kernels_for<StepKernels>(simd).activate[static_cast<int>(activation)](rows * width, x);
+inline void activate(Activation activation, int64_t rows, int64_t width, float* x) {
+  kernels::active_kernels<StepKernels>().activate[static_cast<int>(activation)](rows * width, x);
 }
 
 /// One step of an SSRU of `width`: f = sigmoid(gate), cell = f cell + (1 - f) input, x = x + relu(cell).
 /// input_and_gate: [2,width].
-inline void recur(const float* input_and_gate, int64_t width, float* cell, float* x, kernels::Simd simd) {
-  kernels::kernels_for<StepKernels>(simd).recur(input_and_gate, width, cell, x);
+inline void recur(const float* input_and_gate, int64_t width, float* cell, float* x) {
+  kernels::active_kernels<StepKernels>().recur(input_and_gate, width, cell, x);
 }
 
 /// to[i] = from[i] in the destination's numbers: float, or bfloat16 (uint16_t).
-inline void convert(const float* from, int64_t count, float* to, kernels::Simd) {
+inline void convert(const float* from, int64_t count, float* to) {
   std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
 }
-inline void convert(const float* from, int64_t count, uint16_t* to, kernels::Simd simd) {
-  kernels::kernels_for<StepKernels>(simd).round(from, count, to);
+inline void convert(const float* from, int64_t count, uint16_t* to) {
+  kernels::active_kernels<StepKernels>().round(from, count, to);
 }
 
 }  // namespace inference

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/engine/inference_model.h>
+#include <transmute/kernels/simd/simd.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/module_weights.h>
 #include <transmute/search/ensemble.h>
@@ -20,6 +21,7 @@ namespace transmute {
 namespace {
 
 using kernels::Simd;
+using kernels::SimdLimit;
 using ::testing::HasSubstr;
 using testing::message_of;
 using testing::NextTensors;
@@ -209,8 +211,7 @@ TEST(InferenceModel, LeavesTheWeightsWhereTheyAreOrTakesThem) {
       for (const auto& [parameter, array] : weights.arrays()) ASSERT_TRUE(array.equals(before[i++])) << parameter;
       EXPECT_FALSE(matrix.expired());
 
-      const InferenceModel taken(std::exchange(weights, {}), precision, kernels::best_simd(), threads.parallel_for(),
-                                 WeightUse::taken);
+      const InferenceModel taken(std::exchange(weights, {}), precision, threads.parallel_for(), WeightUse::taken);
       EXPECT_TRUE(matrix.expired()) << name;
       const auto sources = some_sources(options.source_vocab_size, 3);
       expect_the_same_bits(walk(taken, sources, options.target_vocab_size, {true}),
@@ -362,7 +363,8 @@ TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
       std::vector<std::shared_ptr<const StepModel>> members{plain};
       for (const Simd level : kernels::available_simd())
         for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
-          members.push_back(std::make_shared<InferenceModel>(weights_of(transformer), precision, level));
+          const SimdLimit limit(level);
+          members.push_back(std::make_shared<InferenceModel>(weights_of(transformer), precision));
           check(*members.back(), true, precision_name(precision));
         }
       check(EnsembleStepModel(members), false, "ensemble");
@@ -404,7 +406,8 @@ TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
   for (const Simd level : kernels::available_simd())
     for (const auto& [precision, tolerance] :
          {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
-      const InferenceModel model(weights_of(transformer), precision, level);
+      const SimdLimit limit(level);
+      const InferenceModel model(weights_of(transformer), precision);
       expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
                    precision_name(precision) + ", instructions " + kernels::simd_name(level));
     }
@@ -418,7 +421,8 @@ TEST(InferenceModel, IsCloseInEachPrecisionForTheSwitchesOfOtherPrograms) {
     for (const Simd level : kernels::available_simd())
       for (const auto& [precision, tolerance] :
            {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
-        const InferenceModel model(weights_of(transformer), precision, level);
+        const SimdLimit limit(level);
+        const InferenceModel model(weights_of(transformer), precision);
         expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
                      name + ", " + precision_name(precision) + ", instructions " + kernels::simd_name(level));
       }
@@ -433,7 +437,8 @@ void expect_the_same_bits_alone_and_together(const TransformerOptions& options) 
   search.num_hypotheses = 3;
   for (const Simd level : kernels::available_simd())
     for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
-      const InferenceModel model(weights_of(transformer), precision, level);
+      const SimdLimit limit(level);
+      const InferenceModel model(weights_of(transformer), precision);
       const auto together = beam_search(model, sources, search);
       for (size_t i = 0; i < sources.size(); ++i) {
         const auto alone = beam_search(model, {sources[i]}, search).at(0);

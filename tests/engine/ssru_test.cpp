@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/engine/inference_model.h>
+#include <transmute/kernels/simd/simd.h>
 #include <transmute/network/weight_names.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/random_weights.h>
@@ -78,7 +79,8 @@ TEST(SsruInference, ComputesThePaperForEachHypothesisOfABeam) {
     const Weights weights = weights_with_biases(options);
     const reference::Weights wanted = reference_of(weights);
     for (const Simd simd : {Simd::baseline, kernels::best_simd()}) {
-      const InferenceModel model(weights, Precision::float32, simd);
+      const kernels::SimdLimit limit(simd);
+      const InferenceModel model(weights, Precision::float32);
       const auto batch = model.start(kSources, {}, {});
       std::vector<Decoded> rows;
       for (const Ids& source : kSources) {

@@ -93,7 +93,7 @@ TEST(Int8Folders, AreMultipliedWhereTheyAreMapped) {
     };
     const auto query = memory_of("query"), key = memory_of("key"), value = memory_of("value");
     const auto output = memory_of("output");
-    const InferenceModel model(std::move(weights), Precision::int8, kernels::best_simd(), one_by_one, WeightUse::taken);
+    const InferenceModel model(std::move(weights), Precision::int8, one_by_one, WeightUse::taken);
     for (const auto& joined : {query, key, value}) EXPECT_EQ(!joined.expired(), adjoin) << d_model;
     EXPECT_FALSE(output.expired());
   }

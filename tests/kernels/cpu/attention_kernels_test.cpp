@@ -19,6 +19,7 @@ using inference::CachedToken;
 using inference::padded_keys;
 using kernels::available_simd;
 using kernels::Simd;
+using kernels::SimdLimit;
 using testing::random_floats;
 
 // softmax(scale q K^T) V of one query in double; the weights too.
@@ -48,6 +49,7 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
       for (const int64_t value_width : {1, 15, 48, 100})
         for (const int64_t count : {1, 15, 16, 17, 70})
           for (const int64_t rows : {1, 2, 3, 4, 9}) {
+            const SimdLimit limit(simd);
             const AttentionHead shape{key_width, value_width, 0.3F};
             const int64_t stride = key_width + value_width + 3;
             const auto memory = random_floats(count * stride, 1);
@@ -67,7 +69,7 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
             a.count = count;
             a.outputs = outputs.data();
             a.output_stride = value_width + 2;
-            inference::attend(shape, a, weights.data(), simd);
+            inference::attend(shape, a, weights.data());
 
             std::vector<const float*> key_rows, value_rows;
             std::vector<CachedToken<float>> tokens;
@@ -82,7 +84,7 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
               const ExactAttention exact = exact_attention(shape, query, key_rows, value_rows);
               std::vector<float> scattered(static_cast<size_t>(value_width)), own(static_cast<size_t>(padded));
               const AttendScatteredArguments<float> b{query, tokens.data(), count, 2, key_width + 5, scattered.data()};
-              inference::attend_scattered(shape, b, own.data(), simd);
+              inference::attend_scattered(shape, b, own.data());
               for (int64_t k = 0; k < value_width; ++k) {
                 const auto at = static_cast<size_t>(k);
                 ASSERT_NEAR(outputs[static_cast<size_t>(row * (value_width + 2)) + at], exact.output[at], 1e-5);
@@ -98,26 +100,28 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
 
 TEST(Attend, GivesZeroWhereThereIsNothingToAttendTo) {
   for (const Simd simd : available_simd()) {
+    const SimdLimit limit(simd);
     const AttentionHead shape{4, 3, 1.0F};
     const std::vector<float> queries(8, 1.0F);
     std::vector<float> outputs(6, 7.0F), weights(16);
     AttendArguments<float> a{queries.data(), 4, 2, nullptr, nullptr, 3, 0, outputs.data(), 3};
-    inference::attend(shape, a, weights.data(), simd);
+    inference::attend(shape, a, weights.data());
     EXPECT_THAT(outputs, ::testing::Each(0.0F));
     std::fill(outputs.begin(), outputs.end(), 7.0F);
-    inference::attend_scattered<float>(shape, {queries.data(), nullptr, 0, 0, 0, outputs.data()}, weights.data(), simd);
+    inference::attend_scattered<float>(shape, {queries.data(), nullptr, 0, 0, 0, outputs.data()}, weights.data());
     EXPECT_THAT(std::vector<float>(outputs.begin(), outputs.begin() + 3), ::testing::Each(0.0F));
   }
 }
 
 TEST(Attend, StandsLargeScores) {
   for (const Simd simd : available_simd()) {
+    const SimdLimit limit(simd);
     const AttentionHead shape{1, 1, 1.0F};
     const std::vector<float> keys{300.0F, -300.0F, 299.0F}, values{1.0F, 2.0F, 3.0F}, query{100.0F};
     std::vector<float> transposed(16), weights(16), output(1);
     inference::transpose_keys(keys.data(), 1, 3, 1, transposed.data());
     AttendArguments<float> a{query.data(), 1, 1, transposed.data(), values.data(), 1, 3, output.data(), 1};
-    inference::attend(shape, a, weights.data(), simd);
+    inference::attend(shape, a, weights.data());
     EXPECT_FLOAT_EQ(output[0], 1.0F);
   }
 }
@@ -127,6 +131,7 @@ TEST(Attend, ReadsKeysAndValuesInBfloat16) {
   for (const Simd simd : available_simd())
     for (const int64_t width : {3, 16, 50})
       for (const int64_t count : {1, 9, 40}) {
+        const SimdLimit limit(simd);
         const AttentionHead shape{width, width, 0.1F};
         auto memory = random_floats(count * width, 1, 5);
         for (auto& value : memory) value = std::round(value);
@@ -137,18 +142,18 @@ TEST(Attend, ReadsKeysAndValuesInBfloat16) {
         std::vector<uint16_t> keys(size), values(memory.size());
         inference::transpose_keys(memory.data(), width, count, width, wide_keys.data());
         inference::transpose_keys(memory.data(), width, count, width, keys.data());
-        inference::convert(memory.data(), count * width, values.data(), simd);
+        inference::convert(memory.data(), count * width, values.data());
         const AttendArguments<float> wide{query.data(), width,           1,    wide_keys.data(), memory.data(), width,
                                           count,        expected.data(), width};
-        inference::attend(shape, wide, weights.data(), simd);
+        inference::attend(shape, wide, weights.data());
         const AttendArguments<uint16_t> a{query.data(), width,         1,    keys.data(), values.data(), width,
                                           count,        output.data(), width};
-        inference::attend(shape, a, weights.data(), simd);
+        inference::attend(shape, a, weights.data());
         EXPECT_EQ(output, expected);
         std::vector<CachedToken<uint16_t>> tokens;
         for (int64_t i = 0; i < count; ++i) tokens.push_back({values.data() + i * width, values.data() + i * width});
         const AttendScatteredArguments<uint16_t> b{query.data(), tokens.data(), count, 0, 0, output.data()};
-        inference::attend_scattered(shape, b, weights.data(), simd);
+        inference::attend_scattered(shape, b, weights.data());
         // Its keys are its values here.
         const ExactAttention exact = [&] {
           std::vector<const float*> rows;

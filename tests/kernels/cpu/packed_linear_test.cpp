@@ -18,6 +18,7 @@ using inference::PackedLinear;
 using inference::ProductScratch;
 using kernels::available_simd;
 using kernels::Simd;
+using kernels::SimdLimit;
 using testing::random_floats;
 
 // A product in double, beside the sum of the terms' magnitudes, by which rounding is measured.
@@ -84,7 +85,8 @@ TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
       for (const int64_t inputs : {1, 5, 64, 130}) {
         const auto weight = random_floats(outputs * inputs, 1);
         const auto bias = random_floats(outputs, 2);
-        const PackedLinear linear({{weight.data(), outputs}}, bias.data(), inputs, precision, simd);
+        const SimdLimit limit(simd);
+        const PackedLinear linear({{weight.data(), outputs}}, bias.data(), inputs, precision);
         for (const int64_t rows : {1, 2, 7, 12, 13, 16, 17, 33, 50}) {
           const auto x = random_floats(rows * inputs, 3);
           const auto residual = random_floats(rows * outputs, 4);
@@ -112,7 +114,8 @@ TEST(PackedLinear, GivesNoNumbersForARowThatHasOneThatIsNone) {
   for (const auto& [simd, precision] : product_cases())
     for (const float none : {std::nanf(""), -std::nanf(""), std::numeric_limits<float>::infinity()})
       for (const int64_t at : {0, 40, 131, 199}) {
-        const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision, simd);
+        const SimdLimit limit(simd);
+        const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision);
         auto x = random_floats(kRows * kInputs, 3);
         x[static_cast<size_t>(kInputs + at)] = none;
         std::vector<float> y(kRows * kOutputs);
@@ -152,15 +155,17 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
       parted.apply(x.data(), kRows, found.data(), {}, scratch);
       EXPECT_EQ(found, expected);
     };
-    for (const auto& [simd, precision] : product_cases())
-      same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision, simd},
-           {parts, bias.data(), kInputs, precision, simd});
+    for (const auto& [simd, precision] : product_cases()) {
+      const SimdLimit limit(simd);
+      same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision}, {parts, bias.data(), kInputs, precision});
+    }
     for (const Simd simd : available_simd()) {
-      PackedLinear whole(kOutputs, kInputs, Precision::int8, simd), parted(kOutputs, kInputs, Precision::int8, simd);
+      const SimdLimit limit(simd);
+      PackedLinear whole(kOutputs, kInputs, Precision::int8), parted(kOutputs, kInputs, Precision::int8);
       whole.pack({{bytes.data(), kOutputs}}, bias.data(), bias.data());
       parted.pack(byte_parts, bias.data(), bias.data());
       same(whole, parted);
-      PackedLinear in_panels(kOutputs, kInputs, Precision::int8, simd);
+      PackedLinear in_panels(kOutputs, kInputs, Precision::int8);
       in_panels.pack(panels, bias.data(), bias.data());
       same(whole, in_panels);
     }
@@ -177,8 +182,8 @@ TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
         constexpr int64_t kOutputs = 70;
         const auto weight = random_floats(kOutputs * inputs, 1);
         const auto bias = random_floats(kOutputs, 2);
-        const PackedLinear linear({{weight.data(), kOutputs}}, with_bias ? bias.data() : nullptr, inputs, precision,
-                                  simd);
+        const SimdLimit limit(simd);
+        const PackedLinear linear({{weight.data(), kOutputs}}, with_bias ? bias.data() : nullptr, inputs, precision);
         std::vector<int64_t> all_but_one;
         for (int64_t output = kOutputs - 1; output > 0; --output) all_but_one.push_back(output);
         for (auto outputs : selections) {
@@ -208,7 +213,8 @@ TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
   const auto weight = random_floats(kOutputs * kInputs, 1);
   const auto x = random_floats(kRows * kInputs, 2);
   for (const auto& [simd, precision] : product_cases()) {
-    const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision, simd);
+    const SimdLimit limit(simd);
+    const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision);
     std::vector<float> alone(kRows * kOutputs);
     for (int64_t row = 0; row < kRows; ++row)
       linear.apply(x.data() + row * kInputs, 1, alone.data() + row * kOutputs, {}, scratch);
@@ -226,7 +232,8 @@ TEST(PackedLinear, KeepsZerosAndTheirSignOfRelu) {
   ProductScratch scratch;
   const std::vector<float> weight(3 * 70, -1.0F), x(2 * 70, 0.0F);
   for (const auto& [simd, precision] : product_cases()) {
-    const PackedLinear linear({{weight.data(), 3}}, nullptr, 70, precision, simd);
+    const SimdLimit limit(simd);
+    const PackedLinear linear({{weight.data(), 3}}, nullptr, 70, precision);
     std::vector<float> y(6, 5.0F);
     linear.apply(x.data(), 2, y.data(), {nullptr, true}, scratch);
     EXPECT_THAT(y, ::testing::Each(0.0F));
@@ -240,7 +247,8 @@ TEST(PackedLinear, KeepsWhatIsNoNumberInItsRow) {
   for (const Simd simd : available_simd())
     for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::signaling_NaN()}) {
-      const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, Precision::float32, simd);
+      const SimdLimit limit(simd);
+      const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, Precision::float32);
       auto x = random_floats(kRows * kInputs, 2);
       x[17 * kInputs + 69] = wrong;
       std::vector<float> y(kRows * kOutputs);
@@ -258,7 +266,8 @@ TEST(PackedLinear, MultipliesIntegersWithoutOverflow) {
   for (const Simd simd : available_simd())
     for (const float sign : {1.0F, -1.0F}) {
       const std::vector<float> weight(kInputs, sign), x(kInputs, 1.0F);
-      const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, Precision::int8, simd);
+      const SimdLimit limit(simd);
+      const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, Precision::int8);
       float y = 0;
       linear.apply(x.data(), 1, &y, {}, scratch);
       EXPECT_NEAR(y, sign * kInputs, 1e-2);
@@ -275,7 +284,8 @@ TEST(PackedLinear, MultipliesEveryByteThatAFileMayHold) {
   const std::vector<float> scales(kOutputs, 1.0F);
   for (const Simd simd : available_simd()) {
     SCOPED_TRACE(kernels::simd_name(simd));
-    PackedLinear linear(kOutputs, kInputs, Precision::int8, simd);
+    const SimdLimit limit(simd);
+    PackedLinear linear(kOutputs, kInputs, Precision::int8);
     linear.pack({{weight.data(), kOutputs}}, scales.data(), nullptr);
     std::vector<float> y(kRows * kOutputs);
     ProductScratch scratch;

@@ -15,19 +15,21 @@ namespace {
 using kernels::available_simd;
 using kernels::Simd;
 using kernels::simd_name;
+using kernels::SimdLimit;
 using testing::random_floats;
 
 TEST(LayerNormOfRows, IsTheFormulaInDoubleLoops) {
   for (const Simd simd : available_simd())
     for (const int64_t width : {1, 7, 16, 100, 512})
       for (const float offset : {0.0F, 50.0F}) {
+        const SimdLimit limit(simd);
         constexpr int64_t kRows = 3;
         auto x = random_floats(kRows * width, 5);
         for (auto& value : x) value += offset;
         const auto weight = random_floats(width, 6);
         const auto bias = random_floats(width, 7);
         std::vector<float> y(x);
-        inference::layer_norm({weight.data(), bias.data(), width, 1e-6F}, y.data(), kRows, y.data(), simd);
+        inference::layer_norm({weight.data(), bias.data(), width, 1e-6F}, y.data(), kRows, y.data());
         for (int64_t row = 0; row < kRows; ++row) {
           double mean = 0, variance = 0;
           const float* from = x.data() + row * width;
@@ -70,8 +72,9 @@ TEST(ActivationOfRows, IsTheFormulaInDouble) {
     for (const Activation activation :
          {Activation::relu, Activation::swish, Activation::gelu, Activation::gelu_tanh, Activation::gelu_sigmoid})
       for (const int64_t width : {count, int64_t{41}}) {
+        const SimdLimit limit(simd);
         std::vector<float> y(x);
-        inference::activate(activation, count / width, width, y.data(), simd);
+        inference::activate(activation, count / width, width, y.data());
         for (size_t i = 0; i < x.size(); ++i) {
           // The formula for Φ is right to 1.5e-7, the others' logistic function to a few roundings of float32; x is
           // their factor.
