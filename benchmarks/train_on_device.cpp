@@ -40,7 +40,7 @@ class Steps {
         text_(synthetic_text(run.length > 0 ? 4 * run.batch_tokens / run.length + 4 : 40000, shape.vocab_size,
                              run.length)),
         replicas_(on_device(shape, device_), device_, workers_, precision),
-        adam_(parameters_of(replicas_.transformer()), {0.9, 0.98, 1e-9, 0, 0, /*fused=*/false}) {
+        adam_(parameters_of(replicas_.transformer()), {}) {
     if (run.recompute) replicas_.use(Activations::recomputed);
     prepare();
   }

@@ -29,9 +29,8 @@ Guidance guidance_of(const TrainingConfig& config) {
   return {training.guided_alignment, layer - 1, training.guided_head - 1};
 }
 
-AdamOptions adam_options(const TrainingOptions& training, const ResolvedOptions& resolved) {
-  return {training.adam_beta1, training.adam_beta2,   training.adam_epsilon,
-          training.clip_norm,  training.weight_decay, !resolved.overlaps_steps};
+AdamOptions adam_options(const TrainingOptions& training) {
+  return {training.adam_beta1, training.adam_beta2, training.adam_epsilon, training.clip_norm, training.weight_decay};
 }
 
 }  // namespace
@@ -49,7 +48,7 @@ TrainingSession::TrainingSession(const TrainingConfig& config, const std::string
       tokenizer_(prepare_tokenizer()),
       train_text_(prepare_training_text()),
       replicas_(make_transformer(), resolved_.device, workers_, resolved_.precision),
-      optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training, resolved_)),
+      optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training)),
       checkpoints_(folder_.checkpoints()) {
   check_ranks_fit(group_, config_yaml, train_text_, resolved_.device, resolved_.precision);  // as given
   replicas_.guide(guidance_of(config_));

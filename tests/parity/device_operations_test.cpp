@@ -269,7 +269,7 @@ TEST(DeviceOperations, ATrainingStepsGradientsTakeAFixedNumberAndWaitForNone) {
 Operations of_update(int64_t layers) {
   Transformer transformer = testing::new_transformer(testing::options_of(layers));
   const NamedTensors parameters = parameters_of(transformer);
-  Adam adam(parameters, {0.9, 0.98, 1e-9, 1.0, 0, /*fused=*/false});
+  Adam adam(parameters, {0.9, 0.98, 1e-9, 1.0});
   std::vector<torch::Tensor> gradients;
   for (const auto& [name, parameter] : parameters) gradients.push_back(torch::ones_like(parameter.detach()));
   const torch::Tensor loss = torch::ones({});

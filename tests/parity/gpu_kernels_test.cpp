@@ -252,7 +252,6 @@ TEST_F(GpuKernels, AnAdamStepIsThatOfLibTorchsOperations) {
   AdamOptions options;
   options.clip_norm = 1;
   options.weight_decay = 0.1;
-  options.fused = false;
   NamedTensors expected, found;
   std::vector<torch::Tensor> copies, expected_copies;
   const std::vector<std::vector<int64_t>> shapes{{7, 9}, {300, 400}, {5}, {512}, {64, 8}};

@@ -11,7 +11,6 @@ struct AdamOptions {
   double epsilon = 1e-9;    ///< added to the root of the squared gradient's mean
   double clip_norm = 0;     ///< 0: no clipping
   double weight_decay = 0;  ///< AdamW (Loshchilov and Hutter, 2019), applied to matrices but not to biases and norms
-  bool fused = true;        ///< for tests; false: LibTorch's operations on CPUs as well, instead of FusedAdam
 };
 
 }  // namespace v0

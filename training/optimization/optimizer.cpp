@@ -43,13 +43,12 @@ double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, do
                     WorkerCrew& workers) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor& any = moments_.parameters.front().second;
-  if (options_.fused && any.device().is_cpu()) {
+  if (any.device().is_cpu()) {
     const double norm = fused_.update(gradients, {options_, learning_rate, step_, rounded_, average_}, workers);
     if (std::isfinite(norm)) ++step_;
     return norm;
   }
-  TORCH_CHECK_VALUE(gradients.size() == 1, "LibTorch's operations take the gradient of one worker, not ",
-                    gradients.size());
+  TORCH_INTERNAL_ASSERT(gradients.size() == 1, "a device has one worker");
   const torch::Tensor no_loss = torch::zeros({}, any.options());
   return start_update(gradients.front(), learning_rate, no_loss).norms.to(torch::kDouble).norm().item<double>();
 }
