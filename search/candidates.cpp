@@ -14,6 +14,16 @@ namespace search {
 
 namespace {
 
+// The order of columns (or tokens): higher scores first, then lower numbers.
+struct Ranking {
+  const std::vector<float>& scores;
+
+  bool operator()(int64_t a, int64_t b) const {
+    const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  }
+};
+
 // Hypothesis `parent` followed by a token.
 Candidate continued(const SentenceSearch& sentence, NextScores& scores, int64_t parent, int64_t token) {
   const double so_far = sentence.live()[static_cast<size_t>(parent)].log_probability;
@@ -56,22 +66,22 @@ std::vector<Candidate> best_allowed(const SentenceSearch& sentence, NextScores& 
 std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& scores, int64_t parent) {
   const LiveHypothesis& hypothesis = sentence.live()[static_cast<size_t>(parent)];
   const std::vector<float> columns = scores.all(sentence, parent);
-  std::vector<int64_t> order(columns.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto worse = [&](int64_t x, int64_t y) {
-    const float a = columns[static_cast<size_t>(x)], c = columns[static_cast<size_t>(y)];
-    return a != c ? a < c : x > y;
+  const Ranking ranking{columns};
+  const auto may_follow = [&](int64_t column) {
+    const int64_t token = sentence.token_of(column);
+    return !std::isinf(columns[static_cast<size_t>(column)]) && sentence.is_free(static_cast<size_t>(parent), token) &&
+           !hypothesis.terms.is_inside_word(token) && (token != special_ids::kEnd || hypothesis.terms.complete());
   };
-  std::make_heap(order.begin(), order.end(), worse);
-  std::vector<Candidate> candidates;
-  for (auto end = order.end(); end != order.begin() && candidates.size() < 2; --end) {
-    std::pop_heap(order.begin(), end, worse);
-    const int64_t column = *(end - 1), token = sentence.token_of(column);
-    if (std::isinf(columns[static_cast<size_t>(column)])) break;
-    if (!sentence.is_free(static_cast<size_t>(parent), token) || hypothesis.terms.is_inside_word(token)) continue;
-    if (token == special_ids::kEnd && !hypothesis.terms.complete()) continue;
-    candidates.push_back(continued(sentence, scores, parent, token));
+  std::vector<int64_t> best;
+  for (int64_t column = 0; column < static_cast<int64_t>(columns.size()); ++column) {
+    if (best.size() == 2 && !ranking(column, best.back())) continue;
+    if (!may_follow(column)) continue;
+    if (best.size() == 2) best.pop_back();
+    best.insert(std::upper_bound(best.begin(), best.end(), column, ranking), column);
   }
+  std::vector<Candidate> candidates;
+  for (const int64_t column : best)
+    candidates.push_back(continued(sentence, scores, parent, sentence.token_of(column)));
   return candidates;
 }
 
@@ -103,12 +113,8 @@ std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, Nex
     const auto parent = static_cast<int64_t>(n);
     const std::vector<float> logits = scores.all(sentence, parent);
     Ids tokens = sentence.free_to_choose(n, logits.size());
-    const auto better = [&](int64_t x, int64_t y) {
-      const float a = logits[static_cast<size_t>(x)], c = logits[static_cast<size_t>(y)];
-      return a != c ? a > c : x < y;
-    };
     const size_t most = std::min(count, tokens.size());
-    std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(most), tokens.end(), better);
+    std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(most), tokens.end(), Ranking{logits});
     tokens.resize(most);
     for (const int64_t token : tokens) candidates.push_back(continued(sentence, scores, parent, token));
   }
@@ -129,10 +135,7 @@ void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<flo
 std::optional<int64_t> draw(const std::vector<float>& scores, const SamplingOptions& options, double random) {
   std::vector<int64_t> tokens(scores.size());
   std::iota(tokens.begin(), tokens.end(), 0);
-  const auto better = [&](int64_t a, int64_t b) {
-    const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
-    return x != y ? x > y : a < b;
-  };
+  const Ranking better{scores};
   size_t most = options.top_k > 0 ? std::min(tokens.size(), static_cast<size_t>(options.top_k)) : tokens.size();
   if (options.temperature == 0) most = 1;
   std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(options.top_p < 1 ? most : 1), tokens.end(),
