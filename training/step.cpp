@@ -53,20 +53,11 @@ const torch::Tensor& HostCopy::get() {
 }
 
 Steps::Steps(const StepParts& parts, TrainState& state, StepOptions options)
-    : config_(parts.config),
-      group_(parts.group),
-      workers_(parts.workers),
-      replicas_(parts.replicas),
-      optimizer_(parts.optimizer),
-      batches_(parts.batches),
-      clock_(parts.clock),
-      state_(state),
-      options_(std::move(options)),
-      agreed_seconds_(state.seconds) {}
+    : parts_(parts), state_(state), options_(std::move(options)), agreed_seconds_(state.seconds) {}
 
 // The steps of the schedule: training.max_steps, or fewer where the time is over before at the speed so far.
 int64_t Steps::last_step(int64_t step) const {
-  const TrainingOptions& training = config_.training;
+  const TrainingOptions& training = parts_.config.training;
   if (training.max_minutes <= 0 || agreed_seconds_ <= 0) return training.max_steps;
   const double steps = static_cast<double>(step) * training.max_minutes * 60 / agreed_seconds_;
   return steps < static_cast<double>(training.max_steps) ? std::max(step, static_cast<int64_t>(steps))
@@ -76,15 +67,15 @@ int64_t Steps::last_step(int64_t step) const {
 double Steps::share_of_step() const {
   constexpr double kUnderWay = 0.5;
   const int64_t all = std::max<int64_t>(1, micro_batches_of_step_);
-  const int64_t done = std::min(all, replicas_.micro_batches_done() - micro_batches_before_);
-  const int64_t under_way = std::min<int64_t>(workers_.size(), all - done);
+  const int64_t done = std::min(all, parts_.replicas.micro_batches_done() - micro_batches_before_);
+  const int64_t under_way = std::min<int64_t>(parts_.workers.size(), all - done);
   return (static_cast<double>(done) + kUnderWay * static_cast<double>(under_way)) / static_cast<double>(all);
 }
 
 double Steps::learning_rate(int64_t step) const {
-  const TrainingOptions& training = config_.training;
+  const TrainingOptions& training = parts_.config.training;
   return transmute::learning_rate(
-      step, {config_.model.model.d_model, training.warmup_steps, training.learning_rate_scale, training.schedule,
+      step, {parts_.config.model.model.d_model, training.warmup_steps, training.learning_rate_scale, training.schedule,
              training.learning_rate, training.min_learning_rate, last_step(step)});
 }
 
@@ -104,7 +95,7 @@ void Steps::finish() {
 // The next batch; the cursor moves past it.
 PreparedBatch Steps::next_batch(Trace* trace) {
   const Trace::Span span(trace, "data");
-  PreparedBatch batch = batches_.next();
+  PreparedBatch batch = parts_.batches.next();
   state_.epoch = batch.next.epoch;
   state_.window = batch.next.window;
   state_.batch = batch.next.batch;
@@ -120,7 +111,8 @@ Steps::PendingStep Steps::begin(Trace* trace) {
   step.epoch = state_.epoch;
   step.batch = state_.batch;
   for (const auto& batch : batches) step.source_tokens += batch.source_tokens;
-  if (!config_.is_language_model() && group_.is_first()) sample_ = first_rows(batches.front().micro_batches.front());
+  if (!parts_.config.is_language_model() && parts_.group.is_first())
+    sample_ = first_rows(batches.front().micro_batches.front());
   const PendingLoss own = accumulate_gradients(std::move(batches), step.number, trace);
   if (options_.overlap) {
     exchange({});
@@ -128,7 +120,7 @@ Steps::PendingStep Steps::begin(Trace* trace) {
   } else {
     update(step, own, trace);
   }
-  replicas_.clear_gradients();
+  parts_.replicas.clear_gradients();
   return step;
 }
 
@@ -136,18 +128,19 @@ Steps::PendingStep Steps::begin(Trace* trace) {
 PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int64_t step, Trace* trace) {
   int64_t step_tokens = 0;
   for (const auto& batch : batches) step_tokens += batch.target_tokens;
-  const auto ranks = static_cast<size_t>(group_.size());
+  const auto ranks = static_cast<size_t>(parts_.group.size());
   int64_t micro_batches = 0;
-  for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += ranks)
+  for (auto b = static_cast<size_t>(parts_.group.rank()); b < batches.size(); b += ranks)
     micro_batches += static_cast<int64_t>(batches[b].micro_batches.size());
-  micro_batches_before_ = replicas_.micro_batches_done();
+  micro_batches_before_ = parts_.replicas.micro_batches_done();
   micro_batches_of_step_ = micro_batches;
   PendingLoss own;
-  for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += ranks) {
-    const StepInput input{std::move(batches[b].micro_batches), step_tokens,
-                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b),
-                          b + ranks >= batches.size()};
-    own.add(replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace));
+  for (auto b = static_cast<size_t>(parts_.group.rank()); b < batches.size(); b += ranks) {
+    const StepInput input{
+        std::move(batches[b].micro_batches), step_tokens,
+        combine_keys(static_cast<uint64_t>(parts_.config.training.seed), static_cast<uint64_t>(step), b),
+        b + ranks >= batches.size()};
+    own.add(parts_.replicas.accumulate_gradients(input, parts_.config.training.label_smoothing, trace));
   }
   return own;
 }
@@ -156,14 +149,14 @@ PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int6
 // them to stop.
 LossSum Steps::exchange(const LossSum& own) {
   enum : size_t { kLoss, kTokens, kGuidance, kDivergence, kSeconds, kStop };  // and from kStop on one for each rank
-  std::vector<double> values(kStop + static_cast<size_t>(group_.size()));
+  std::vector<double> values(kStop + static_cast<size_t>(parts_.group.size()));
   values[kLoss] = own.sum;
   values[kTokens] = static_cast<double>(own.tokens);
   values[kGuidance] = own.guidance;
   values[kDivergence] = own.divergence;
-  values[kSeconds] = group_.is_first() ? clock_.seconds() : 0;
-  values[kStop + static_cast<size_t>(group_.rank())] = options_.stop_signal ? options_.stop_signal() : 0;
-  group_.sum(values);
+  values[kSeconds] = parts_.group.is_first() ? parts_.clock.seconds() : 0;
+  values[kStop + static_cast<size_t>(parts_.group.rank())] = options_.stop_signal ? options_.stop_signal() : 0;
+  parts_.group.sum(values);
   agreed_seconds_ = values[kSeconds];
   for (size_t i = kStop; i < values.size() && stopped_by_ == 0; ++i) stopped_by_ = static_cast<int>(values[i]);
   return {values[kLoss], static_cast<int64_t>(values[kTokens]), values[kGuidance], values[kDivergence]};
@@ -173,16 +166,17 @@ void Steps::update(PendingStep& step, const PendingLoss& own, Trace* trace) {
   step.loss = exchange(own.read());
   const Trace::Span span(trace, "optimizer");
   std::vector<std::vector<torch::Tensor>> gradients;
-  if (group_.size() > 1) {
-    gradients.push_back(replicas_.sums_over_ranks());
+  if (parts_.group.size() > 1) {
+    gradients.push_back(parts_.replicas.sums_over_ranks());
   } else {
-    gradients = replicas_.gradients();
+    gradients = parts_.replicas.gradients();
   }
   // A loss that is not finite must not touch the weights, though the gradient may look sound.
-  step.gradient_norm = std::isfinite(step.loss.sum) ? optimizer_.update(gradients, learning_rate(step.number), workers_)
-                                                    : std::numeric_limits<double>::quiet_NaN();
+  step.gradient_norm = std::isfinite(step.loss.sum)
+                           ? parts_.optimizer.update(gradients, learning_rate(step.number), parts_.workers)
+                           : std::numeric_limits<double>::quiet_NaN();
   if (std::isfinite(step.gradient_norm)) return;
-  gradients = replicas_.gradients();
+  gradients = parts_.replicas.gradients();
   for (size_t p = 0; p < gradients.front().size(); ++p)
     step.unsound.push_back(std::any_of(gradients.begin(), gradients.end(), [&](const auto& share) {
       return share[p].defined() && !share[p].isfinite().all().template item<bool>();
@@ -193,7 +187,7 @@ void Steps::update(PendingStep& step, const PendingLoss& own, Trace* trace) {
 void Steps::start_update(PendingStep& step, const PendingLoss& loss, Trace* trace) {
   const Trace::Span span(trace, "optimizer");
   const Adam::Started started =
-      optimizer_.start_update(replicas_.gradients().front(), learning_rate(step.number), loss.sums[0]);
+      parts_.optimizer.start_update(parts_.replicas.gradients().front(), learning_rate(step.number), loss.sums[0]);
   step.loss.tokens = loss.tokens;
   step.outcome.emplace(
       torch::cat({loss.sums, started.happens.to(torch::kDouble).reshape({1}), started.norms.to(torch::kDouble)}));
@@ -201,10 +195,10 @@ void Steps::start_update(PendingStep& step, const PendingLoss& loss, Trace* trac
 
 // True if something is due after the step that needs its weights or its loss.
 bool Steps::must_be_awaited(int64_t step) const {
-  const TrainingOptions& training = config_.training;
+  const TrainingOptions& training = parts_.config.training;
   const auto is_due = [&](int64_t every) { return step % every == 0; };
   return !options_.overlap || stopped_by_ != 0 || step >= training.max_steps || is_due(training.log_every) ||
-         is_due(training.checkpoint_every) || is_due(config_.validation.every);
+         is_due(training.checkpoint_every) || is_due(parts_.config.validation.every);
 }
 
 // Completes the pending step. Returns false if it was skipped.
@@ -239,11 +233,11 @@ bool Steps::await_pending() {
 // Leaves the weights as they were before the step and continues with the next batch, or ends the run if too many steps
 // in a row were skipped.
 void Steps::skip(const PendingStep& step) {
-  const std::string where = where_not_finite(parameters_of(replicas_.transformer()), step.unsound, group_);
+  const std::string where = where_not_finite(parameters_of(parts_.replicas.transformer()), step.unsound, parts_.group);
   const std::string what = fmt::format(
       "step {} (epoch {}, before batch {}) diverged: loss {}, learning rate {:.3g}; {}", step.number, step.epoch + 1,
       step.batch + 1, step.loss.sum / static_cast<double>(step.loss.tokens), learning_rate(step.number), where);
-  const int64_t most = config_.training.max_skipped_steps;
+  const int64_t most = parts_.config.training.max_skipped_steps;
   if (++skipped_ > most)
     throw std::runtime_error(
         what +

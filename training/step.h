@@ -77,7 +77,7 @@ class Steps {
   /// The learning rate of a step. If training.max_minutes will end the training before training.max_steps, a schedule
   /// with a floor reaches it at that time, estimated from the speed so far.
   double learning_rate(int64_t step) const;
-  int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
+  int64_t batches_per_step() const { return parts_.config.training.accumulate_batches * parts_.group.size(); }
 
   /// The norm of the last step that ended.
   double gradient_norm() const { return gradient_norm_; }
@@ -118,13 +118,7 @@ class Steps {
   bool await_pending();
   void skip(const PendingStep& step);
 
-  const TrainingConfig& config_;
-  ProcessGroup& group_;
-  WorkerCrew& workers_;
-  Replicas& replicas_;
-  Adam& optimizer_;
-  BatchStream& batches_;
-  const Stopwatch& clock_;
+  const StepParts parts_;
   TrainState& state_;
   StepOptions options_;
 
