@@ -104,8 +104,8 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
   WorkerCrew workers(a.workers, run_operations_on_this_thread_only);
   const ParallelText text =
       synthetic_text(a.length > 0 ? 4 * a.batch_tokens / a.length + 4 : 20000, shape.vocab_size, a.length);
-  Replicas replicas(Transformer(options_of(shape)), torch::kCPU, workers, precision);
-  if (a.recompute) replicas.use(Activations::recomputed);
+  Replicas replicas(Transformer(options_of(shape)), torch::kCPU, workers,
+                    {precision, a.recompute ? Activations::recomputed : Activations::kept});
   Adam adam(parameters_of(replicas.transformer()), {});
   adam.keep_rounded(replicas.rounded_parameters());
   const auto batches = epoch_batches(text, a.batch_tokens, 1, 0);

@@ -39,9 +39,9 @@ class Steps {
         device_(parse_device(run.device)),
         text_(synthetic_text(run.length > 0 ? 4 * run.batch_tokens / run.length + 4 : 40000, shape.vocab_size,
                              run.length)),
-        replicas_(on_device(shape, device_), device_, workers_, precision),
+        replicas_(on_device(shape, device_), device_, workers_,
+                  {precision, run.recompute ? Activations::recomputed : Activations::kept}),
         adam_(parameters_of(replicas_.transformer()), {}) {
-    if (run.recompute) replicas_.use(Activations::recomputed);
     prepare();
   }
 

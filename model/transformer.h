@@ -27,10 +27,10 @@ struct EncodedSource {
 /// undefined.
 struct TrainingLoss {
   /// Label-smoothed cross-entropy (section 5.4), with R-Drop of both passes, plus the consistency loss if there is one.
-  torch::Tensor tokens;
+  torch::Tensor token_loss;
   torch::Tensor guidance;       ///< DecoderOutput::guidance times the factor; undefined without guided attention
-  torch::Tensor cross_entropy;  ///< part of `tokens`, without gradient; with R-Drop, the mean of both passes
-  torch::Tensor divergence;     ///< part of `tokens` before its weight, without gradient
+  torch::Tensor cross_entropy;  ///< part of `token_loss`, without gradient; with R-Drop, the mean of both passes
+  torch::Tensor divergence;     ///< part of `token_loss` before its weight, without gradient
 };
 
 /// Options of the loss.

@@ -33,7 +33,7 @@ class AfterAccumulation : public torch::autograd::FunctionPostHook {
 
 // The parts of a loss as PendingLoss::sums has them.
 torch::Tensor parts_of(const TrainingLoss& loss) {
-  const torch::Tensor tokens = (loss.cross_entropy.defined() ? loss.cross_entropy : loss.tokens).detach();
+  const torch::Tensor tokens = (loss.cross_entropy.defined() ? loss.cross_entropy : loss.token_loss).detach();
   const torch::Tensor zero = torch::zeros_like(tokens);
   const auto or_zero = [&](const torch::Tensor& part) { return part.defined() ? part.detach() : zero; };
   return torch::stack({tokens, or_zero(loss.guidance), or_zero(loss.divergence)});
@@ -61,14 +61,14 @@ LossSum PendingLoss::read(const torch::Tensor& values, int64_t tokens) {
   return {values[0].item<double>(), tokens, values[1].item<double>(), values[2].item<double>()};
 }
 
-Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision)
-    : device_(device), workers_(workers) {
+Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, const ReplicaOptions& options)
+    : device_(device), workers_(workers), options_(options) {
   replicas_.push_back(std::move(transformer));
   while (static_cast<int>(replicas_.size()) < workers.size()) replicas_.push_back(twin_of(replicas_.front(), device));
   trained_ = replicas_;
   rounded_.resize(replicas_.front()->parameters().size());
-  sums_.resize(replicas_.size());
-  if (precision == Precision::bfloat16) make_rounded_replicas();
+  float_gradients_.resize(replicas_.size());
+  if (options.precision == Precision::bfloat16) make_rounded_replicas();
 }
 
 // One block of memory for all, in the order of the parameters, so that matrices that kernels::joined_linear wants side
@@ -96,8 +96,8 @@ void Replicas::make_rounded_replicas() {
 }
 
 TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const {
-  GuidedAttention guided{{}, guidance_.layer, guidance_.head};
-  const bool is_guided = replica->is_training() && guidance_.weight > 0 && batch.alignment.defined();
+  GuidedAttention guided{{}, options_.guidance.layer, options_.guidance.head};
+  const bool is_guided = replica->is_training() && options_.guidance.weight > 0 && batch.alignment.defined();
   if (is_guided) guided.wanted = on_device(batch.alignment, device_);
   return replica->loss(on_device(batch.source, device_), on_device(batch.target_in, device_),
                        on_device(batch.target_out, device_), options, is_guided ? &guided : nullptr);
@@ -116,13 +116,13 @@ void Replicas::sum_over(ProcessGroup& group) {
       }));
     }
   }
-  sum_ = std::make_unique<GradientSum>(replicas_.front()->parameters(), static_cast<int>(trained_.size()), group,
-                                       [this](size_t p, torch::Tensor& sum) { add_shares(p, sum); });
+  rank_sum_ = std::make_unique<GradientSum>(replicas_.front()->parameters(), static_cast<int>(trained_.size()), group,
+                                            [this](size_t p, torch::Tensor& sum) { add_shares(p, sum); });
 }
 
 void Replicas::complete_own(size_t worker, size_t parameter) {
   completions_[worker].is_complete[parameter] = true;
-  sum_->complete(parameter);
+  rank_sum_->complete(parameter);
 }
 
 // Completes what backward has not reached: parameters without a gradient, and all of a worker that had no micro-batch.
@@ -138,9 +138,9 @@ void Replicas::add_shares(size_t parameter, torch::Tensor& sum) {
   bool first = true;
   for (size_t w = 0; w < trained_.size(); ++w) {
     torch::Tensor& gradient = completions_[w].parameters[parameter].mutable_grad();
-    const bool has_aside = parameter < sums_[w].size() && sums_[w][parameter].defined();
+    const bool has_aside = parameter < float_gradients_[w].size() && float_gradients_[w][parameter].defined();
     if (has_aside) set_aside(w, parameter, gradient);
-    const torch::Tensor& share = has_aside ? sums_[w][parameter] : gradient;
+    const torch::Tensor& share = has_aside ? float_gradients_[w][parameter] : gradient;
     if (!share.defined()) continue;
     if (first) {
       sum.copy_(share);
@@ -154,8 +154,9 @@ void Replicas::add_shares(size_t parameter, torch::Tensor& sum) {
 
 PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace) {
   const double factor = 1.0 / static_cast<double>(input.step_target_tokens);
-  if (sum_ && input.is_last_of_step) {
-    sum_->start();
+  const bool completes_step = rank_sum_ && input.is_last_of_step;
+  if (completes_step) {
+    rank_sum_->start();
     for (auto& own : completions_) own.is_complete.assign(own.parameters.size(), false);
   }
   std::vector<PendingLoss> losses(replicas_.size());
@@ -163,7 +164,6 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
     const auto w = static_cast<size_t>(worker);
     Transformer& replica = trained_[w];
     replica->train();
-    const bool sums = sum_ && input.is_last_of_step;
     std::vector<torch::Tensor> sums_of_micro_batches;
     for (size_t i = w; i < input.micro_batches.size(); i += replicas_.size()) {
       const Batch& batch = input.micro_batches[i];
@@ -173,19 +173,20 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
         const kernels::DropoutScope scope(key);
         // The dropout of LibTorch itself is not in the scope.
         if (!device_.is_cpu()) seed_generator(at::globalContext().defaultGenerator(device_), key);
-        return batch_loss(replica, batch, {label_smoothing, factor, activations_, consistency_});
+        return batch_loss(replica, batch, {label_smoothing, factor, options_.activations, options_.consistency});
       }();
       const Trace::Span span(trace, "backward");
       set_gradients_aside(w);
-      if (sums) completions_[w].awaited = i + replicas_.size() >= input.micro_batches.size();
-      (loss.guidance.defined() ? loss.tokens + guidance_.weight * loss.guidance : loss.tokens).backward();
+      if (completes_step) completions_[w].awaited = i + replicas_.size() >= input.micro_batches.size();
+      (loss.guidance.defined() ? loss.token_loss + options_.guidance.weight * loss.guidance : loss.token_loss)
+          .backward();
       sums_of_micro_batches.push_back(parts_of(loss));
       losses[w].tokens += batch.target_tokens;
       ++micro_batches_done_;
     }
     if (!sums_of_micro_batches.empty())
       losses[w].sums = torch::stack(sums_of_micro_batches).to(torch::kDouble).sum(0) / factor;
-    if (sums) complete_rest(w);
+    if (completes_step) complete_rest(w);
   });
   PendingLoss total;
   for (const auto& loss : losses) total.add(loss);
@@ -199,14 +200,14 @@ void Replicas::set_gradients_aside(size_t worker) {
   for (size_t p = 0; p < parameters.size(); ++p) {
     torch::Tensor& gradient = parameters[p].mutable_grad();
     if (!gradient.defined() || gradient.scalar_type() != torch::kBFloat16) continue;
-    sums_[worker].resize(parameters.size());
+    float_gradients_[worker].resize(parameters.size());
     set_aside(worker, p, gradient);
   }
 }
 
 void Replicas::set_aside(size_t worker, size_t parameter, torch::Tensor& gradient) {
   if (!gradient.defined() || gradient.scalar_type() != torch::kBFloat16) return;
-  torch::Tensor& sum = sums_[worker][parameter];
+  torch::Tensor& sum = float_gradients_[worker][parameter];
   if (!sum.defined()) sum = torch::zeros(gradient.sizes(), gradient.options().dtype(torch::kFloat));
   if (gradient.device().is_cpu()) {
     const torch::Tensor share = gradient.contiguous();
@@ -223,11 +224,11 @@ std::vector<std::vector<torch::Tensor>> Replicas::gradients() {
   std::vector<std::vector<torch::Tensor>> gradients(trained_.size());
   workers_.run([&](int worker) {
     const auto w = static_cast<size_t>(worker);
-    if (!sums_[w].empty()) set_gradients_aside(w);
+    if (!float_gradients_[w].empty()) set_gradients_aside(w);
     const auto parameters = trained_[w]->parameters();
     for (size_t p = 0; p < parameters.size(); ++p) {
-      const bool summed = p < sums_[w].size() && sums_[w][p].defined();
-      gradients[w].push_back(summed ? sums_[w][p] : parameters[p].grad());
+      const bool summed = p < float_gradients_[w].size() && float_gradients_[w][p].defined();
+      gradients[w].push_back(summed ? float_gradients_[w][p] : parameters[p].grad());
     }
   });
   return gradients;
@@ -236,7 +237,7 @@ std::vector<std::vector<torch::Tensor>> Replicas::gradients() {
 void Replicas::clear_gradients() {
   for (auto& replica : trained_)
     for (auto& parameter : replica->parameters()) parameter.mutable_grad().reset();
-  for (auto& sums : sums_) sums.clear();
+  for (auto& gradients : float_gradients_) gradients.clear();
 }
 
 LossSum Replicas::evaluate(const ParallelText& text, int64_t micro_batch_tokens) {
@@ -247,7 +248,7 @@ LossSum Replicas::evaluate(const ParallelText& text, int64_t micro_batch_tokens)
     const torch::NoGradGuard no_grad;
     Transformer& replica = replicas_[static_cast<size_t>(worker)];
     replica->eval();
-    sums[b] = batch_loss(replica, make_batch(text, batches[b]), {}).tokens.item<double>();
+    sums[b] = batch_loss(replica, make_batch(text, batches[b]), {}).token_loss.item<double>();
   });
   LossSum total;
   for (size_t b = 0; b < batches.size(); ++b) {

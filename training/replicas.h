@@ -44,6 +44,14 @@ struct Guidance {
   int64_t head = 0;   ///< counted from 0
 };
 
+/// How a Replicas trains.
+struct ReplicaOptions {
+  Precision precision = Precision::float32;     ///< float32 or bfloat16; evaluation is in float32
+  Activations activations = Activations::kept;  ///< what the layers do with them in training
+  ConsistencyOptions consistency = {};          ///< whether each batch goes through the network twice in training
+  Guidance guidance = {};                       ///< the head that learns from Batch::alignment
+};
+
 /// One batch's share of a step's work.
 struct StepInput {
   std::vector<Batch> micro_batches;  ///< as cut_into_micro_batches deals them out
@@ -59,8 +67,7 @@ struct StepInput {
 /// nothing is cast on the way; their activations and gradients are bfloat16 as well, sums and statistics float32.
 class Replicas {
  public:
-  /// `precision`: of training, float32 or bfloat16. Evaluation is in float32.
-  Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision);
+  Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, const ReplicaOptions& options);
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;
 
@@ -75,12 +82,7 @@ class Replicas {
   /// is_last_of_step is computed.
   void sum_over(ProcessGroup& group);
   /// Waits for the sums of all workers and ranks, by parameter. They may be written to.
-  std::vector<torch::Tensor> sums_over_ranks() { return sum_->finish(); }
-  void guide(const Guidance& guidance) { guidance_ = guidance; }
-  /// Sets what the layers do with their activations in training.
-  void use(Activations activations) { activations_ = activations; }
-  /// Sets whether each batch goes through the network twice in training.
-  void use(const ConsistencyOptions& consistency) { consistency_ = consistency; }
+  std::vector<torch::Tensor> sums_over_ranks() { return rank_sum_->finish(); }
 
   /// gradients[w][p], as Adam takes them.
   std::vector<std::vector<torch::Tensor>> gradients();
@@ -106,14 +108,12 @@ class Replicas {
   std::atomic<int64_t> micro_batches_done_{0};
   torch::Device device_;
   WorkerCrew& workers_;
-  Guidance guidance_;
-  Activations activations_ = Activations::kept;
-  ConsistencyOptions consistency_;
+  const ReplicaOptions options_;
   std::vector<Transformer> replicas_;  // float32
   std::vector<Transformer> trained_;   // the same, or rounded
   std::vector<torch::Tensor> rounded_;
-  std::vector<std::vector<torch::Tensor>>
-      sums_;  // float32, of a worker's bfloat16 gradients where micro-batches are many
+  // Float32 sums, by worker and parameter, of bfloat16 gradients where micro-batches are many.
+  std::vector<std::vector<torch::Tensor>> float_gradients_;
 
   // With several ranks. The hooks are autograd's: it tells when it has accumulated a gradient.
   struct Completion {
@@ -123,7 +123,7 @@ class Replicas {
     bool awaited = false;                    // the step's last micro-batch is under way
   };
   std::vector<Completion> completions_;  // by worker
-  std::unique_ptr<GradientSum> sum_;
+  std::unique_ptr<GradientSum> rank_sum_;
 };
 
 }  // namespace v0

@@ -29,6 +29,11 @@ Guidance guidance_of(const TrainingConfig& config) {
   return {training.guided_alignment, layer - 1, training.guided_head - 1};
 }
 
+ReplicaOptions replica_options(const TrainingConfig& config, Precision precision) {
+  return {precision, config.training.recompute ? Activations::recomputed : Activations::kept,
+          consistency_of(config.training), guidance_of(config)};
+}
+
 AdamOptions adam_options(const TrainingOptions& training) {
   return {training.adam_beta1, training.adam_beta2, training.adam_epsilon, training.clip_norm, training.weight_decay};
 }
@@ -47,13 +52,10 @@ TrainingSession::TrainingSession(const TrainingConfig& config, const std::string
       workers_(resolved_.workers, run_operations_on_this_thread_only),
       tokenizer_(prepare_tokenizer()),
       train_text_(prepare_training_text()),
-      replicas_(make_transformer(), resolved_.device, workers_, resolved_.precision),
+      replicas_(make_transformer(), resolved_.device, workers_, replica_options(config, resolved_.precision)),
       optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training)),
       checkpoints_(folder_.checkpoints()) {
   check_ranks_fit(group_, config_yaml, train_text_, resolved_.device, resolved_.precision);  // as given
-  replicas_.guide(guidance_of(config_));
-  replicas_.use(consistency_of(config_.training));
-  if (config_.training.recompute) replicas_.use(Activations::recomputed);
   if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
     optimizer_.keep_average(average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay));

@@ -62,9 +62,9 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   model.padding_id = special_ids::kPad;
   Transformer transformer(model);
   transformer->to(resolved.device);
-  Replicas replicas(transformer, resolved.device, workers, resolved.precision);
-  replicas.use(consistency_of(config.training));
-  if (config.training.recompute) replicas.use(Activations::recomputed);
+  Replicas replicas(transformer, resolved.device, workers,
+                    {resolved.precision, config.training.recompute ? Activations::recomputed : Activations::kept,
+                     consistency_of(config.training)});
   Adam optimizer(parameters_of(replicas.transformer()), {});
   optimizer.keep_rounded(replicas.rounded_parameters());
   const ParallelText text = made_up_batch(config, size);

@@ -81,8 +81,8 @@ TEST(ConsistentTransformer, CutsTokensOfASecondPassForSimCut) {
         consistent_loss(model->forward(source, target_in), model->forward(cut_source, cut_target), target_out, simcut);
     const kernels::DropoutScope scope(5);
     const TrainingLoss loss = model->loss(source, target_in, target_out, {0.1, 1, Activations::kept, simcut});
-    expect_near(loss.tokens, expected, 100 * kDoubleTolerance);
-    expect_near(loss.cross_entropy, model->loss(source, target_in, target_out, {0.1, 1}).tokens,
+    expect_near(loss.token_loss, expected, 100 * kDoubleTolerance);
+    expect_near(loss.cross_entropy, model->loss(source, target_in, target_out, {0.1, 1}).token_loss,
                 100 * kDoubleTolerance);
     expect_near(loss.divergence * 3 + loss.cross_entropy, expected, 100 * kDoubleTolerance);
   }
@@ -105,10 +105,10 @@ TEST(ConsistentTransformer, DrawsTwoMasksForRDrop) {
     const kernels::DropoutScope scope(5);
     const torch::Tensor logits = model->forward(twice(source), twice(target_in));
     const TrainingLoss loss = loss_of();
-    expect_near(loss.tokens, consistent_loss(logits.narrow(0, 0, 2), logits.narrow(0, 2, 2), target_out, r_drop),
+    expect_near(loss.token_loss, consistent_loss(logits.narrow(0, 0, 2), logits.narrow(0, 2, 2), target_out, r_drop),
                 100 * kDoubleTolerance);
     EXPECT_GT(loss.divergence.item<double>(), 0.01);
-    expect_near(loss.divergence * 5 + loss.cross_entropy * 2, loss.tokens, 100 * kDoubleTolerance);
+    expect_near(loss.divergence * 5 + loss.cross_entropy * 2, loss.token_loss, 100 * kDoubleTolerance);
   }
 }
 
@@ -125,7 +125,7 @@ TEST(ConsistentTransformer, PropagatesGradientsThroughBothPasses) {
     testing::expect_gradients_match(
         [&, m = model]() mutable {
           const kernels::DropoutScope scope(3);
-          return m->loss(source, target_in, target_out, {0.1, 1, Activations::kept, consistency}).tokens;
+          return m->loss(source, target_in, target_out, {0.1, 1, Activations::kept, consistency}).token_loss;
         },
         testing::leaves_of(*model));
   }

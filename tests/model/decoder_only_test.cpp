@@ -125,10 +125,10 @@ TEST(DecoderOnly, PropagatesGradientsThroughTheSmoothedLoss) {
       expected += reference::smoothed_cross_entropy(
           reference::language_model(options, testing::weights_of(*model), testing::ids_of(target_in[b])),
           testing::ids_of(target_out[b]), 0.1, options.padding_id);
-    EXPECT_NEAR(loss.tokens.item<double>(), expected, 10 * double_tolerance_of(options));
+    EXPECT_NEAR(loss.token_loss.item<double>(), expected, 10 * double_tolerance_of(options));
     testing::expect_gradients_match(
         [&, m = model]() mutable {
-          return m->loss(no_source(2), target_in, target_out, {0.1, 1}).tokens;
+          return m->loss(no_source(2), target_in, target_out, {0.1, 1}).token_loss;
         },
         testing::leaves_of(*model));
   }

@@ -117,7 +117,7 @@ TEST(Transformer, PropagatesGradientsThroughTheSmoothedLoss) {
     Transformer model = random_transformer(shrunk(options, 1), torch::kDouble);
     testing::expect_gradients_match(
         [&, m = model]() mutable {
-          return m->loss(source, target_in, target_out, {0.1, 1}).tokens;
+          return m->loss(source, target_in, target_out, {0.1, 1}).token_loss;
         },
         testing::leaves_of(*model));
   }
@@ -139,7 +139,7 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
     const torch::Tensor expected = -(wanted * head.clamp_min(1e-300).log()).sum();
     const TrainingLoss loss = model->loss(source, target, target, {0, 2}, &guided);
     expect_near(loss.guidance, 2 * expected, kDoubleTolerance);
-    expect_near(loss.tokens, model->loss(source, target, target, {0, 2}).tokens, kDoubleTolerance);
+    expect_near(loss.token_loss, model->loss(source, target, target, {0, 2}).token_loss, kDoubleTolerance);
     std::vector<std::pair<std::string, torch::Tensor>> leaves;  // of what is before the guided head
     for (const auto& leaf : testing::leaves_of(*model))
       for (const char* part : {"encoder.layers", "decoder.layers.0", "decoder.layers.1.self_attention"})
@@ -159,7 +159,7 @@ TEST(Transformer, HasASecondDerivativeInFloat64) {
     Transformer model = random_transformer(shrunk(options, 1), torch::kDouble);
     const auto squared_gradient = [&, m = model]() mutable {
       const torch::AutoGradMode with_gradients(true);
-      const torch::Tensor loss = m->loss(source, target, target, {0.1, 1}).tokens;
+      const torch::Tensor loss = m->loss(source, target, target, {0.1, 1}).token_loss;
       torch::Tensor sum = torch::zeros({}, torch::kDouble);
       for (const torch::Tensor& gradient :
            torch::autograd::grad({loss}, m->parameters(), {}, {}, /*create_graph=*/true))
@@ -190,8 +190,8 @@ TEST(Transformer, HasTheSameGradientsWhereLayersAreRecomputed) {
         transformer->zero_grad();
         const kernels::DropoutScope scope(9);
         const TrainingLoss loss = transformer->loss(source, target, target, {0.1, 0.5, activations}, guided);
-        (guided == nullptr ? loss.tokens : loss.tokens + loss.guidance).backward();
-        std::vector<torch::Tensor> gradients{loss.tokens.detach()};
+        (guided == nullptr ? loss.token_loss : loss.token_loss + loss.guidance).backward();
+        std::vector<torch::Tensor> gradients{loss.token_loss.detach()};
         for (const auto& parameter : transformer->parameters()) gradients.push_back(parameter.grad().clone());
         return gradients;
       };
@@ -289,7 +289,7 @@ TEST(Transformer, PutsTheBeginTokenBeforeItsSourceWithSourceBegin) {
     expect_near(model(source, target), plain(with_begin, target), kDoubleTolerance);
     const TrainingLoss found = model->loss(source, target, target, {0.1, 2}, &guided),
                        expected = plain->loss(with_begin, target, target, {0.1, 2}, &guided_with_begin);
-    expect_near(found.tokens, expected.tokens, kDoubleTolerance);
+    expect_near(found.token_loss, expected.token_loss, kDoubleTolerance);
     expect_near(found.guidance, expected.guidance, kDoubleTolerance);
   }
 }

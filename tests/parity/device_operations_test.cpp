@@ -246,7 +246,7 @@ StepInput batch_of(int64_t rows) {
 Operations of_gradients(int64_t layers) {
   WorkerCrew workers(1);
   Transformer transformer = in_double(layers);
-  Replicas replicas(transformer, torch::kCPU, workers, Precision::float32);
+  Replicas replicas(transformer, torch::kCPU, workers, {Precision::float32});
   const StepInput input = batch_of(8);
   const auto step = [&] {
     replicas.accumulate_gradients(input, 0.1);

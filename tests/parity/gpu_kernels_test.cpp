@@ -313,7 +313,7 @@ TEST_F(GpuKernels, AStepHasTheCpusGradientsWithDropoutAndWithout) {
       const Batch batch{source, target, target, {}, source.numel(), target.numel()};
       WorkerCrew workers(1);
       const auto gradients = [&](Transformer& transformer, torch::Device device, Precision precision) {
-        Replicas replicas(transformer, device, workers, precision);
+        Replicas replicas(transformer, device, workers, {precision});
         const LossSum loss =
             replicas.accumulate_gradients({{batch, batch}, 2 * batch.target_tokens, 1, true}, 0.1).read();
         return std::pair{loss.sum, replicas.gradients().front()};

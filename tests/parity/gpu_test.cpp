@@ -50,7 +50,7 @@ class Gpu : public ::testing::Test {
   }
 
   static torch::Tensor loss(Transformer& transformer, const torch::Tensor& source, const torch::Tensor& target) {
-    return transformer->loss(source, target, target, {0.1, 1}).tokens;
+    return transformer->loss(source, target, target, {0.1, 1}).token_loss;
   }
 
   Transformer cpu_{nullptr}, gpu_{nullptr};
@@ -155,7 +155,7 @@ TEST_F(Gpu, GradientsInBfloat16AreNearTheCpus) {
   WorkerCrew workers(1);
   const Batch batch{source_, target_, target_, {}, source_.numel(), target_.numel()};
   const auto gradients = [&](Transformer& transformer, torch::Device device, Precision precision) {
-    Replicas replicas(transformer, device, workers, precision);
+    Replicas replicas(transformer, device, workers, {precision});
     const StepInput input{{batch, batch}, 2 * batch.target_tokens, 1, true};
     const LossSum loss = replicas.accumulate_gradients(input, 0.1).read();
     return std::pair{loss.sum, replicas.gradients().front()};

@@ -75,7 +75,7 @@ struct Accumulated {
 Accumulated accumulated(Precision precision, int workers, int64_t micro_batch_tokens) {
   WorkerCrew crew(workers);
   const ParallelText text = small_text();
-  Replicas replicas(small_transformer(), torch::kCPU, crew, precision);
+  Replicas replicas(small_transformer(), torch::kCPU, crew, {precision});
   Accumulated result;
   result.loss = replicas.accumulate_gradients(input_of(text, micro_batch_tokens, workers), 0.1).read();
   result.gradients = summed_gradients(replicas);
@@ -117,7 +117,7 @@ TEST(Replicas, GiveTheSameBitsAgain) {
 TEST(Replicas, SumManyMicroBatchesInFloat32) {
   WorkerCrew crew(1);
   const ParallelText text = small_text();
-  Replicas replicas(small_transformer(ScoreFunction::scaled_dot_product, 0), torch::kCPU, crew, Precision::bfloat16);
+  Replicas replicas(small_transformer(ScoreFunction::scaled_dot_product, 0), torch::kCPU, crew, {Precision::bfloat16});
   const StepInput input = input_of(text, 30, 1);
   ASSERT_GT(input.micro_batches.size(), 3U);
   std::vector<torch::Tensor> expected;  // of each micro-batch alone
@@ -155,8 +155,8 @@ TEST(Replicas, SumOverRanksWhatTheWorkersHave) {
         Case{1, 30, ScoreFunction::uniform}})
     for (const Precision precision : {Precision::float32, Precision::bfloat16}) {
       WorkerCrew crew(workers);
-      Replicas apart(small_transformer(function), torch::kCPU, crew, precision);
-      Replicas summing(small_transformer(function), torch::kCPU, crew, precision);
+      Replicas apart(small_transformer(function), torch::kCPU, crew, {precision});
+      Replicas summing(small_transformer(function), torch::kCPU, crew, {precision});
       summing.sum_over(alone);
       for (int step = 0; step < 2; ++step) {
         StepInput input = input_of(text, micro_batch_tokens, workers);
@@ -181,7 +181,7 @@ TEST(Replicas, SumOverRanksWhatTheWorkersHave) {
 TEST(Replicas, TrainOnTheCopiesThatAdamWrites) {
   WorkerCrew crew(2);
   const ParallelText text = small_text();
-  Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::bfloat16);
+  Replicas replicas(small_transformer(), torch::kCPU, crew, {Precision::bfloat16});
   Adam adam(parameters_of(replicas.transformer()), {});
   adam.keep_rounded(replicas.rounded_parameters());
   const double before = replicas.evaluate(text, 1000).sum;
@@ -208,7 +208,7 @@ TEST(Replicas, TrainOnTheCopiesThatAdamWrites) {
 TEST(Trace, HoldsEachWorkersPhasesAsTheTraceEventFormatWantsThem) {
   WorkerCrew crew(2);
   const ParallelText text = small_text();
-  Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::float32);
+  Replicas replicas(small_transformer(), torch::kCPU, crew, {Precision::float32});
   const TemporaryFolder folder;
   const std::string path = folder / "trace.json";
   {
