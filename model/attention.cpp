@@ -112,7 +112,7 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
                             score_scale(score->options.function, score->options.key_size)),
             {}};
   const torch::Tensor weights = attention_weights(score(query, key), mask);  // [B,H,T,S]
-  const torch::Tensor output = torch::matmul(kernels::dropout(weights, dropout, is_training()), value);
+  const torch::Tensor output = torch::matmul(kernels::dropout(weights, is_training() ? dropout : 0.0), value);
   return {output, return_weights == ReturnWeights::yes ? weights : torch::Tensor()};
 }
 

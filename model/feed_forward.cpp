@@ -46,7 +46,7 @@ torch::Tensor FeedForwardImpl::hidden(const torch::Tensor& x) {
   if (activation_ == Activation::relu) return kernels::linear_relu_dropout(x, inner->weight, inner->bias, dropout);
   const torch::Tensor product = kernels::joined_linear(x, inner->weight);
   const torch::Tensor sum = product + inner->bias.to(product.scalar_type());
-  return kernels::dropout(activate(activation_, sum), dropout, is_training());
+  return kernels::dropout(activate(activation_, sum), dropout);
 }
 
 }  // namespace v0

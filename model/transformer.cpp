@@ -37,7 +37,7 @@ StatesWithOne with_bias_as_input(const torch::Tensor& states, const torch::Tenso
 torch::Tensor twice(const torch::Tensor& ids, const ConsistencyOptions& consistency, int64_t padding_id) {
   if (consistency.kind != Consistency::simcut) return torch::cat({ids, ids});
   const torch::Tensor kept =
-      kernels::dropout(torch::ones(ids.sizes(), ids.options().dtype(torch::kFloat)), consistency.cut_probability, true);
+      kernels::dropout(torch::ones(ids.sizes(), ids.options().dtype(torch::kFloat)), consistency.cut_probability);
   return torch::cat({ids, ids.masked_fill(kept.eq(0).logical_and(ids.ne(padding_id)), kernels::kNoToken)});
 }
 
@@ -86,7 +86,7 @@ torch::Tensor TransformerImpl::embed(const torch::nn::Embedding& table, const to
   embed_options.sparse_gradient = table->weight.is_same(output_weight());
   embed_options.has_gaps = gaps == Gaps::possible;
   const torch::Tensor sums = kernels::embed(table->weight, ids, position_vectors, embed_options);
-  return norm ? kernels::dropout(norm(sums), dropout, is_training()) : sums;
+  return norm ? kernels::dropout(norm(sums), dropout) : sums;
 }
 
 torch::Tensor TransformerImpl::embed_source(const torch::Tensor& ids, Gaps gaps) {

@@ -167,7 +167,7 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
     const torch::Tensor memory = given_memory.has_value() ? given_memory->contiguous() : query;
     const torch::Tensor mask = or_undefined(given_mask);
     const Operands o{query, memory, {num_heads, key_width, value_width, scale, probability}};
-    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const DropoutDraw draw = DropoutDraw::next(probability);
     torch::Tensor output = torch::empty({o.batch(), o.queries(), num_heads * value_width}, query.options());
     const torch::Tensor log_sums =
         torch::empty({o.batch(), num_heads, o.queries()}, query.options().dtype(torch::kFloat));
@@ -282,7 +282,7 @@ torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Ten
   } else {
     weights = torch::softmax(weights, -1);
   }
-  return torch::matmul(kernels::dropout(weights, options.dropout, true), v).transpose(1, 2).flatten(2);  // [B,T,H·Kv]
+  return torch::matmul(kernels::dropout(weights, options.dropout), v).transpose(1, 2).flatten(2);  // [B,T,H·Kv]
 }
 
 torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadOptions& options) {

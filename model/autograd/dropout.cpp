@@ -88,9 +88,9 @@ DropoutScope::State DropoutScope::state() {
   return kernels::state;
 }
 
-DropoutDraw DropoutDraw::next(double probability, bool training) {
+DropoutDraw DropoutDraw::next(double probability) {
   TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ", probability);
-  if (!training || probability == 0) return {};
+  if (probability == 0) return {};
   return {next_mask_key(), probability};
 }
 
@@ -119,9 +119,9 @@ MaskView MaskKeys::view() const {
   return {block_keys_.data(), drop_threshold(probability_), static_cast<float>(1.0 / (1.0 - probability_))};
 }
 
-torch::Tensor dropout(const torch::Tensor& input, double probability, bool training) {
+torch::Tensor dropout(const torch::Tensor& input, double probability) {
   TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ", probability);
-  if (!training || probability == 0) return input;
+  if (probability == 0) return input;
   if (!input.device().is_cpu() && !cuda::takes_rows(input)) return torch::dropout(input, probability, true);
   return HashedDropout::apply(input, DropoutDraw{next_mask_key(), probability});
 }

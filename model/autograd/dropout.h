@@ -44,12 +44,12 @@ class DropoutScope {
   State outer_;
 };
 
-/// Zeroes each element with probability `probability` and scales the others by 1 / (1 - probability) while
-/// `training`; otherwise the identity. Srivastava et al., 2014; section 5.4.
+/// Zeroes each element with probability `probability` and scales the others by 1 / (1 - probability); the identity if
+/// it is 0, as outside of training. Srivastava et al., 2014; section 5.4.
 ///
 /// The mask is a hash of (key, element number): nothing is stored for the backward pass, and the result depends neither
 /// on the number of threads nor on the device. On GPUs, tensors that the kernels do not take have LibTorch's dropout.
-torch::Tensor dropout(const torch::Tensor& input, double probability, bool training);
+torch::Tensor dropout(const torch::Tensor& input, double probability);
 
 /// The dropout mask of a fused operation: its key, drawn in the forward pass and kept for the backward pass. Keys are
 /// drawn in the order in which `dropout` draws them, so that the plain twin has the same mask.
@@ -57,8 +57,8 @@ struct DropoutDraw {
   uint64_t key = 0;
   double probability = 0;
 
-  /// Nothing is drawn without `training`, or with probability 0.
-  static DropoutDraw next(double probability, bool training);
+  /// Nothing is drawn with probability 0.
+  static DropoutDraw next(double probability);
 
   /// Keeps it for the backward pass, which takes it again with saved().
   void save(torch::autograd::AutogradContext& context) const;

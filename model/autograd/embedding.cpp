@@ -30,7 +30,7 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
       TORCH_CHECK_INDEX(id[i] >= first_id && id[i] < table.size(0), "embed: id ", id[i], " is not among the ",
                         table.size(0), " pieces");
     torch::Tensor result = torch::empty({ids.size(0), ids.size(1), columns}, table.options());
-    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const DropoutDraw draw = DropoutDraw::next(probability);
     const MaskKeys mask(draw, result.numel());
     with_element_type(table, [&](auto element) {
       using T = decltype(element);
@@ -97,7 +97,7 @@ struct DeviceEmbed : torch::autograd::Function<DeviceEmbed> {
     const torch::Tensor table = given_table.contiguous();
     const torch::Tensor ids = given_ids.contiguous();
     const torch::Tensor positions = as_float(given_positions);
-    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const DropoutDraw draw = DropoutDraw::next(probability);
     torch::Tensor result = torch::empty({ids.size(0), ids.size(1), table.size(1)}, table.options());
     const c10::DeviceGuard guard(table.device());
     cuda::embed_forward(
@@ -138,7 +138,7 @@ torch::Tensor embed_plain(const torch::Tensor& table, const torch::Tensor& ids, 
   torch::Tensor vectors = torch::embedding(table, options.has_gaps ? ids.clamp_min(0) : ids);
   if (options.has_gaps) vectors = vectors * ids.ne(kNoToken).unsqueeze(2);
   const torch::Tensor sums = torch::add(positions, vectors, options.scale);
-  return kernels::dropout(sums, options.dropout, true).to(table.scalar_type());
+  return kernels::dropout(sums, options.dropout).to(table.scalar_type());
 }
 
 torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,

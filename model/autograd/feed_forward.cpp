@@ -47,7 +47,7 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
     const torch::Tensor bias = as_float(given_bias);
     auto sizes = x.sizes().vec();
     sizes.back() = weight.size(0);
-    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const DropoutDraw draw = DropoutDraw::next(probability);
     const torch::Tensor rows = x.reshape({-1, x.size(-1)});
     const torch::Tensor hidden =
         (x.is_cuda() ? inner_on_gpu(rows, weight, bias, draw) : inner_on_cpu(rows, weight, bias, draw)).view(sizes);
@@ -89,7 +89,7 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
 
 torch::Tensor linear_relu_dropout_plain(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                         double probability) {
-  return kernels::dropout(torch::relu(torch::linear(x, weight, bias.to(weight.scalar_type()))), probability, true);
+  return kernels::dropout(torch::relu(torch::linear(x, weight, bias.to(weight.scalar_type()))), probability);
 }
 
 torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,

@@ -74,7 +74,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const torch::Tensor bias = as_float(or_undefined(given_bias));
     const torch::Tensor weight = as_float(given_weight);
     const torch::Tensor shift = as_float(given_shift);
-    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const DropoutDraw draw = DropoutDraw::next(probability);
     torch::Tensor result = torch::empty_like(x);
     const int64_t rows = x.numel() / std::max<int64_t>(1, x.size(-1));
     const torch::Tensor means = floats(rows, x.device());
@@ -156,7 +156,7 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
     const torch::Tensor residual = given_residual.contiguous();
     const torch::Tensor x = given_x.contiguous();
     const torch::Tensor bias = as_float(or_undefined(given_bias));
-    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const DropoutDraw draw = DropoutDraw::next(probability);
     torch::Tensor result = torch::empty_like(x);
     const int64_t columns = x.size(-1);
     const int64_t rows = x.numel() / std::max<int64_t>(1, columns);
@@ -238,7 +238,7 @@ torch::Tensor with_bias(const Branch& branch) {
 }  // namespace
 
 torch::Tensor residual_add_plain(const torch::Tensor& residual, const Branch& branch) {
-  return residual + kernels::dropout(with_bias(branch), branch.dropout, true);
+  return residual + kernels::dropout(with_bias(branch), branch.dropout);
 }
 
 torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& norm) {

@@ -66,7 +66,7 @@ TEST(ConsistentTransformer, CutsTokensOfASecondPassForSimCut) {
         parameter.value()[kUnused].zero_();
       }
     const auto cut = [&](const torch::Tensor& ids) {
-      const torch::Tensor kept = kernels::dropout(torch::ones(ids.sizes()), simcut.cut_probability, true);
+      const torch::Tensor kept = kernels::dropout(torch::ones(ids.sizes()), simcut.cut_probability);
       return ids.masked_fill(kept.eq(0).logical_and(ids.ne(0)), kUnused);
     };
     torch::Tensor cut_source, cut_target;

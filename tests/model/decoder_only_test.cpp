@@ -99,7 +99,7 @@ TEST(DecoderOnly, DropsWhatTheOptionsSayInTraining) {
       double probability = other;
       if (site == reference::DropoutSite::attention) probability = attention;
       if (site == reference::DropoutSite::activation) probability = activation;
-      values = testing::matrix_of(kernels::dropout(testing::tensor_of(values), probability, true));
+      values = testing::matrix_of(kernels::dropout(testing::tensor_of(values), probability));
       ++sites;
     };
     const auto expected = reference::language_model(options, testing::weights_of(*model), testing::ids_of(ids), drop);

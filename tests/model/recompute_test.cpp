@@ -18,8 +18,8 @@ struct Layer {
 
   torch::Tensor operator()(const torch::Tensor& x, const torch::Tensor& memory) {
     ++calls;
-    const torch::Tensor inner = kernels::dropout(torch::tanh(x.matmul(first)), 0.4, true);
-    return x + kernels::dropout(inner.matmul(second) * memory, 0.3, true);
+    const torch::Tensor inner = kernels::dropout(torch::tanh(x.matmul(first)), 0.4);
+    return x + kernels::dropout(inner.matmul(second) * memory, 0.3);
   }
 };
 
@@ -40,7 +40,7 @@ Gradients gradients(Layer& a, Layer& b, bool recompute, std::optional<uint64_t> 
     const auto call = [layer](const torch::Tensor& y, const torch::Tensor& m) { return (*layer)(y, m); };
     x = recompute ? recomputed(call, x, memory) : call(x, memory);
   }
-  kernels::dropout(x, 0.5, true).square().sum().backward();
+  kernels::dropout(x, 0.5).square().sum().backward();
   Gradients result{x.detach().clone(), {input.grad(), memory.grad()}};
   for (Layer* layer : {&a, &b})
     for (torch::Tensor* weight : {&layer->first, &layer->second}) {

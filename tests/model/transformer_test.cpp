@@ -81,7 +81,7 @@ TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
     int sites = 0;
     const kernels::DropoutScope scope(key);
     const auto drop = [&](reference::DropoutSite site, reference::Matrix& values) {
-      values = testing::matrix_of(kernels::dropout(testing::tensor_of(values), probability_at(site), true));
+      values = testing::matrix_of(kernels::dropout(testing::tensor_of(values), probability_at(site)));
       ++sites;
     };
     const auto expected = reference::transformer(options, testing::weights_of(*model), testing::ids_of(source),

@@ -22,7 +22,7 @@ constexpr torch::Dtype kDtypes[] = {torch::kFloat, torch::kDouble, torch::kBFloa
 
 torch::Tensor dropped(const torch::Tensor& input, double probability, uint64_t key) {
   const DropoutScope scope(key);
-  return kernels::dropout(input, probability, true);
+  return kernels::dropout(input, probability);
 }
 
 // 1 where an element is kept.
@@ -113,8 +113,8 @@ TEST(Dropout, RepeatsExactlyUnderTheSameKeyInAnyThread) {
   const torch::Tensor input = random_tensor({kBlock + 5}, 3);
   const auto three_draws = [&] {
     const DropoutScope scope(123);
-    return std::vector<torch::Tensor>{kernels::dropout(input, 0.5, true), kernels::dropout(input, 0.5, true),
-                                      kernels::dropout(input, 0.5, true)};
+    return std::vector<torch::Tensor>{kernels::dropout(input, 0.5), kernels::dropout(input, 0.5),
+                                      kernels::dropout(input, 0.5)};
   };
   const auto first = three_draws();
   std::vector<torch::Tensor> elsewhere;
@@ -139,9 +139,9 @@ TEST(Dropout, DrawsUncorrelatedMasks) {
       EXPECT_LT(correlation_in_standard_errors(mask, mask_of(n, probability, other)), kStandardErrors)
           << "key " << other;
     const DropoutScope scope(1000);
-    torch::Tensor before = kernels::dropout(torch::ones({n}), probability, true).ne(0);
+    torch::Tensor before = kernels::dropout(torch::ones({n}), probability).ne(0);
     for (int draw = 1; draw < 5; ++draw) {
-      const torch::Tensor now = kernels::dropout(torch::ones({n}), probability, true).ne(0);
+      const torch::Tensor now = kernels::dropout(torch::ones({n}), probability).ne(0);
       EXPECT_LT(correlation_in_standard_errors(before, now), kStandardErrors) << "draw " << draw;
       before = now;
     }
@@ -153,38 +153,37 @@ TEST(Dropout, LeavesNoTraceOfAnInnerScope) {
   torch::Tensor first, second;
   {
     const DropoutScope scope(1);
-    first = kernels::dropout(ones, 0.5, true);
-    second = kernels::dropout(ones, 0.5, true);
+    first = kernels::dropout(ones, 0.5);
+    second = kernels::dropout(ones, 0.5);
   }
   const DropoutScope scope(1);
-  EXPECT_TRUE(torch::equal(kernels::dropout(ones, 0.5, true), first));
+  EXPECT_TRUE(torch::equal(kernels::dropout(ones, 0.5), first));
   EXPECT_FALSE(torch::equal(dropped(ones, 0.5, 2), second));
-  EXPECT_TRUE(torch::equal(kernels::dropout(ones, 0.5, true), second));
+  EXPECT_TRUE(torch::equal(kernels::dropout(ones, 0.5), second));
 }
 
 TEST(Dropout, FollowsLibTorchsSeedOutsideAScope) {
   const torch::Tensor ones = torch::ones({1000});
   torch::manual_seed(8);
-  const torch::Tensor first = kernels::dropout(ones, 0.5, true);
-  const torch::Tensor second = kernels::dropout(ones, 0.5, true);
+  const torch::Tensor first = kernels::dropout(ones, 0.5);
+  const torch::Tensor second = kernels::dropout(ones, 0.5);
   torch::manual_seed(8);
-  EXPECT_TRUE(torch::equal(kernels::dropout(ones, 0.5, true), first));
+  EXPECT_TRUE(torch::equal(kernels::dropout(ones, 0.5), first));
   EXPECT_FALSE(torch::equal(second, first));
 }
 
 TEST(Dropout, IsTheIdentityWithoutTrainingAndDrawsNothing) {
   const torch::Tensor input = random_tensor({100}, 3);
   const DropoutScope scope(41);
-  EXPECT_TRUE(kernels::dropout(input, 0.5, false).is_same(input));
-  EXPECT_TRUE(kernels::dropout(input, 0.0, true).is_same(input));
-  const torch::Tensor drawn = kernels::dropout(torch::ones({100}), 0.5, true);
+  EXPECT_TRUE(kernels::dropout(input, 0.0).is_same(input));
+  const torch::Tensor drawn = kernels::dropout(torch::ones({100}), 0.5);
   EXPECT_TRUE(torch::equal(drawn.ne(0), dropout_mask_reference(41, 100, 0.5)));
 }
 
 TEST(Dropout, RefusesWhatIsNoProbabilityAndWhatIsNoNumber) {
-  EXPECT_THROW(kernels::dropout(torch::ones({3}), 1.0, true), c10::ValueError);
-  EXPECT_THROW(kernels::dropout(torch::ones({3}), -0.1, true), c10::ValueError);
-  EXPECT_THROW(kernels::dropout(torch::ones({3}, torch::kLong), 0.5, true), c10::TypeError);
+  EXPECT_THROW(kernels::dropout(torch::ones({3}), 1.0), c10::ValueError);
+  EXPECT_THROW(kernels::dropout(torch::ones({3}), -0.1), c10::ValueError);
+  EXPECT_THROW(kernels::dropout(torch::ones({3}, torch::kLong), 0.5), c10::TypeError);
 }
 
 }  // namespace
