@@ -7,6 +7,7 @@
 #include <transmute/model/autograd/attention.h>
 #include <transmute/model/autograd/dropout.h>
 #include <transmute/model/autograd/joined_linear.h>
+#include <transmute/model/autograd/kernel_tensors.h>
 #include <transmute/model/initialization.h>
 
 #include <cmath>
@@ -82,19 +83,8 @@ torch::Tensor AttentionScoreImpl::additive_scores(const torch::Tensor& query, co
                                   score_weight_);
 }
 
-namespace {
-
-// A finite number instead of -inf keeps a wholly blocked row finite.
-torch::Tensor without_blocked(const torch::Tensor& scores, const torch::Tensor& blocked) {
-  return scores.masked_fill(blocked, scores.scalar_type() == torch::kHalf ? -65504.0 : -1e30);
-}
-
-}  // namespace
-
 torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask) {
-  if (!mask.defined()) return torch::softmax(scores, -1);
-  const torch::Tensor blocked = mask.logical_not();
-  return torch::softmax(without_blocked(scores, blocked), -1).masked_fill(blocked, 0.0);  // zeros where all is blocked
+  return kernels::attention_weights(scores, mask);
 }
 
 AttentionPoolingImpl::AttentionPoolingImpl(const AttentionScoreOptions& options, double dropout)
@@ -118,10 +108,8 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
 
 namespace {
 
-// Linear::forward, which wants its bias in the matrix's type: in training that may be bfloat16, next to float32 biases.
 torch::Tensor linear(const torch::nn::Linear& map, const torch::Tensor& x) {
-  const torch::Tensor& bias = map->bias;
-  return torch::linear(x, map->weight, bias.defined() ? bias.to(map->weight.scalar_type()) : bias);
+  return kernels::linear(x, map->weight, map->bias);
 }
 
 Bias bias_of(const MultiHeadAttentionOptions& options) {
@@ -130,8 +118,8 @@ Bias bias_of(const MultiHeadAttentionOptions& options) {
 
 // product: [...,outputs], of linear maps side by side; result: with their biases, where they have some.
 torch::Tensor with_biases(const torch::Tensor& product, const std::vector<torch::Tensor>& biases) {
-  if (!biases.front().defined()) return product;
-  return product + (biases.size() == 1 ? biases.front() : torch::cat(biases)).to(product.scalar_type());
+  const bool is_one = biases.size() == 1 || !biases.front().defined();
+  return kernels::with_bias(product, is_one ? biases.front() : torch::cat(biases));
 }
 
 kernels::HeadOptions head_options(const MultiHeadAttentionImpl& attention) {
@@ -143,6 +131,17 @@ kernels::HeadOptions head_options(const MultiHeadAttentionImpl& attention) {
 }
 
 }  // namespace
+
+MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack) {
+  return {options.d_model,
+          options.num_heads,
+          options.d_k,
+          options.d_v,
+          options.score_function,
+          options.attention_dropout,
+          branch_gain(options, stack),
+          options.attention_bias};
+}
 
 MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options)
     : options(options),
@@ -202,7 +201,7 @@ torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_inp
                     " (counted from 0); there are ", options.num_heads);
   torch::Tensor scores = pooling->score(project_query(query_input), split_heads(linear(key, memory))).select(1, head);
   if (scores.scalar_type() != torch::kDouble) scores = scores.to(torch::kFloat);
-  if (mask.defined()) scores = without_blocked(scores, mask.select(1, 0).logical_not());
+  if (mask.defined()) scores = kernels::block_scores(scores, mask.select(1, 0).logical_not());
   return torch::log_softmax(scores, -1);
 }
 

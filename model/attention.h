@@ -99,6 +99,9 @@ struct MultiHeadAttentionOptions {
   bool bias = false;  ///< biases of the four projections
 };
 
+/// Options of the attention in a layer of `stack`, from validated options of the network.
+TRANSMUTE_API MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack);
+
 /// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as in the paper, unless
 /// MultiHeadAttentionOptions::bias is set.
 ///

@@ -2,7 +2,6 @@
 #include <transmute/model/decoder.h>
 
 #include <transmute/libtorch/libtorch.h>
-#include <transmute/model/encoder.h>
 #include <transmute/model/masks.h>
 
 namespace transmute {

@@ -6,21 +6,6 @@
 namespace transmute {
 inline namespace v0 {
 
-MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack) {
-  return {options.d_model,
-          options.num_heads,
-          options.d_k,
-          options.d_v,
-          options.score_function,
-          options.attention_dropout,
-          branch_gain(options, stack),
-          options.attention_bias};
-}
-
-FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack) {
-  return {options.d_model, options.d_ff, options.activation_dropout, branch_gain(options, stack), options.activation};
-}
-
 EncoderLayerImpl::EncoderLayerImpl(const TransformerOptions& options)
     : self_attention(register_module("self_attention", MultiHeadAttention(attention_options(options, Stack::encoder)))),
       feed_forward(register_module("feed_forward", FeedForward(feed_forward_options(options, Stack::encoder)))),

@@ -54,11 +54,5 @@ class TRANSMUTE_API EncoderImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Encoder);
 
-/// Options of the attention in a layer of `stack`, from validated options of the network.
-TRANSMUTE_API MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack);
-
-/// Options of the feed-forward network in a layer of `stack`, from validated options of the network.
-TRANSMUTE_API FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack);
-
 }  // namespace v0
 }  // namespace transmute

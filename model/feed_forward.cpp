@@ -5,10 +5,15 @@
 #include <transmute/model/autograd/dropout.h>
 #include <transmute/model/autograd/feed_forward.h>
 #include <transmute/model/autograd/joined_linear.h>
+#include <transmute/model/autograd/kernel_tensors.h>
 #include <transmute/model/initialization.h>
 
 namespace transmute {
 inline namespace v0 {
+
+FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack) {
+  return {options.d_model, options.d_ff, options.activation_dropout, branch_gain(options, stack), options.activation};
+}
 
 torch::Tensor activate(Activation activation, const torch::Tensor& x) {
   switch (activation) {
@@ -44,8 +49,7 @@ SublayerOutput FeedForwardImpl::without_last_bias(const torch::Tensor& x) {
 torch::Tensor FeedForwardImpl::hidden(const torch::Tensor& x) {
   const double dropout = is_training() ? dropout_ : 0.0;
   if (activation_ == Activation::relu) return kernels::linear_relu_dropout(x, inner->weight, inner->bias, dropout);
-  const torch::Tensor product = kernels::joined_linear(x, inner->weight);
-  const torch::Tensor sum = product + inner->bias.to(product.scalar_type());
+  const torch::Tensor sum = kernels::with_bias(kernels::joined_linear(x, inner->weight), inner->bias);
   return kernels::dropout(activate(activation_, sum), dropout);
 }
 

@@ -20,6 +20,9 @@ struct FeedForwardOptions {
   Activation activation = Activation::relu;        ///< between the two matrices
 };
 
+/// Options of the feed-forward network in a layer of `stack`, from validated options of the network.
+TRANSMUTE_API FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack);
+
 /// Applies the function to each element of x.
 TRANSMUTE_API torch::Tensor activate(Activation activation, const torch::Tensor& x);
 

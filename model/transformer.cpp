@@ -5,6 +5,7 @@
 #include <transmute/model/autograd/cross_entropy.h>
 #include <transmute/model/autograd/dropout.h>
 #include <transmute/model/autograd/embedding.h>
+#include <transmute/model/autograd/joined_linear.h>
 #include <transmute/model/initialization.h>
 #include <transmute/model/masks.h>
 
@@ -142,8 +143,7 @@ DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const Enco
 }
 
 torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
-  const torch::Tensor& weight = output_weight();
-  return torch::linear(states, weight, output_bias_.defined() ? output_bias_.to(weight.scalar_type()) : output_bias_);
+  return kernels::linear(states, output_weight(), output_bias_);
 }
 
 TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,

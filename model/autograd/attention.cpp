@@ -264,6 +264,16 @@ bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const
          cuda::can_attend(queries.size(1), memory.size(1), options.key_width);
 }
 
+torch::Tensor block_scores(const torch::Tensor& scores, const torch::Tensor& blocked) {
+  return scores.masked_fill(blocked, scores.scalar_type() == torch::kHalf ? -65504.0 : -1e30);
+}
+
+torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask) {
+  if (!mask.defined()) return torch::softmax(scores, -1);
+  const torch::Tensor blocked = mask.logical_not();
+  return torch::softmax(block_scores(scores, blocked), -1).masked_fill(blocked, 0.0);
+}
+
 torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadOptions& options) {
   const int64_t keys = options.num_heads * options.key_width;
   return cross_attention_plain(packed.narrow(2, 0, keys), packed.narrow(2, keys, packed.size(2) - keys), mask, options);
@@ -275,13 +285,8 @@ torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Ten
   const torch::Tensor k = heads_of(memory, 0, options.num_heads, options.key_width);
   const torch::Tensor v =
       heads_of(memory, options.num_heads * options.key_width, options.num_heads, options.value_width);
-  torch::Tensor weights = torch::matmul(q * options.scale, k.transpose(-2, -1));  // [B,H,T,S]
-  if (mask.defined()) {
-    const torch::Tensor blocked = mask.logical_not();
-    weights = torch::softmax(weights.masked_fill(blocked, -1e30), -1).masked_fill(blocked, 0.0);
-  } else {
-    weights = torch::softmax(weights, -1);
-  }
+  const torch::Tensor weights =
+      attention_weights(torch::matmul(q * options.scale, k.transpose(-2, -1)), mask);              // [B,H,T,S]
   return torch::matmul(kernels::dropout(weights, options.dropout), v).transpose(1, 2).flatten(2);  // [B,T,H·Kv]
 }
 

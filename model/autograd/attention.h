@@ -41,6 +41,12 @@ torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Ten
 torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
                                     const HeadOptions& options);
 
+/// `scores` with a very low one where `blocked`, bool, is true: finite, so that the softmax of a wholly blocked row is.
+torch::Tensor block_scores(const torch::Tensor& scores, const torch::Tensor& blocked);
+
+/// Softmax of the scores over the keys that `mask` allows, exactly 0 for the others: see transmute::attention_weights.
+torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask);
+
 }  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -6,6 +6,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/device_tensors.h>
 #include <transmute/model/autograd/dropout.h>
+#include <transmute/model/autograd/joined_linear.h>
 #include <transmute/model/autograd/kernel_tensors.h>
 #include <transmute/model/autograd/matrix_product.h>
 
@@ -63,7 +64,7 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
     const torch::Tensor &x = saved[0], &weight = saved[1], &hidden = saved[2];
     const torch::Tensor incoming = gradients[0].contiguous();
     const int64_t columns = hidden.size(-1);
-    const int64_t rows = hidden.numel() / std::max<int64_t>(1, columns);
+    const int64_t rows = row_count(hidden);
     const auto scale = static_cast<float>(context->saved_data["scale"].toDouble());
     const torch::Tensor gradient = torch::empty({rows, columns}, hidden.options());
     const torch::Tensor bias_gradient = torch::zeros({columns}, hidden.options().dtype(torch::kFloat));
@@ -89,7 +90,7 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
 
 torch::Tensor linear_relu_dropout_plain(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                         double probability) {
-  return kernels::dropout(torch::relu(torch::linear(x, weight, bias.to(weight.scalar_type()))), probability);
+  return kernels::dropout(torch::relu(kernels::linear(x, weight, bias)), probability);
 }
 
 torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,

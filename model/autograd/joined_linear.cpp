@@ -75,6 +75,10 @@ torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, 
   return recorded<PackedLinear>(x, first, if_defined(second), if_defined(third));
 }
 
+torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
+  return torch::linear(x, weight, bias.defined() ? bias.to(weight.scalar_type()) : bias);
+}
+
 void join(const std::vector<torch::Tensor>& parameters) {
   const torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> flat;

@@ -15,6 +15,10 @@ namespace kernels {
 torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second = {},
                             const torch::Tensor& third = {});
 
+/// torch::linear with a bias of any type (or undefined): in training the matrix may be bfloat16, next to float32
+/// biases.
+torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias);
+
 /// The rows of several matrices, [outputᵢ,D], as one matrix, without a copy where they are adjacent in memory.
 torch::Tensor joined_rows(const std::vector<torch::Tensor>& weights);
 

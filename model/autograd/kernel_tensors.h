@@ -72,6 +72,16 @@ inline torch::Tensor as_float(const torch::Tensor& x) {
   return x.defined() ? x.to(torch::kFloat).contiguous() : x;
 }
 
+/// product + bias, in the product's type; the product itself if the bias is undefined.
+inline torch::Tensor with_bias(const torch::Tensor& product, const torch::Tensor& bias) {
+  return bias.defined() ? product + bias.to(product.scalar_type()) : product;
+}
+
+/// The rows of x, [...,columns], as a matrix.
+inline int64_t row_count(const torch::Tensor& x) {
+  return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1);
+}
+
 }  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -33,7 +33,6 @@ template <class T>
 typename RowKernels<T>::Norm norm_of(const torch::Tensor& residual, const torch::Tensor& x, const torch::Tensor& bias,
                                      const torch::Tensor& weight, const torch::Tensor& shift,
                                      const NormNumbers& numbers, const MaskKeys& mask) {
-  const int64_t columns = x.size(-1);
   return {data_of<T>(residual),
           data_of<T>(x),
           data_of<float>(bias),
@@ -42,14 +41,13 @@ typename RowKernels<T>::Norm norm_of(const torch::Tensor& residual, const torch:
           static_cast<float>(numbers.residual_scale),
           static_cast<float>(numbers.epsilon),
           mask.view(),
-          columns == 0 ? 0 : x.numel() / columns,
-          columns};
+          row_count(x),
+          x.size(-1)};
 }
 
 cuda::Norm device_norm(const torch::Tensor& residual, const torch::Tensor& x, const torch::Tensor& bias,
                        const torch::Tensor& weight, const torch::Tensor& shift, const NormNumbers& numbers,
                        const DropoutDraw& draw) {
-  const int64_t columns = x.size(-1);
   return {cuda::element_of(x),
           data_of<void>(residual),
           data_of<void>(x),
@@ -59,8 +57,8 @@ cuda::Norm device_norm(const torch::Tensor& residual, const torch::Tensor& x, co
           static_cast<float>(numbers.residual_scale),
           static_cast<float>(numbers.epsilon),
           draw.device_mask(),
-          columns == 0 ? 0 : x.numel() / columns,
-          columns};
+          row_count(x),
+          x.size(-1)};
 }
 
 // Without a residual, the LayerNorm of x alone.
@@ -76,7 +74,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const torch::Tensor shift = as_float(given_shift);
     const DropoutDraw draw = DropoutDraw::next(probability);
     torch::Tensor result = torch::empty_like(x);
-    const int64_t rows = x.numel() / std::max<int64_t>(1, x.size(-1));
+    const int64_t rows = row_count(x);
     const torch::Tensor means = floats(rows, x.device());
     const torch::Tensor inverse_deviations = floats(rows, x.device());
     const NormNumbers numbers{residual_scale, epsilon};
@@ -159,7 +157,7 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
     const DropoutDraw draw = DropoutDraw::next(probability);
     torch::Tensor result = torch::empty_like(x);
     const int64_t columns = x.size(-1);
-    const int64_t rows = x.numel() / std::max<int64_t>(1, columns);
+    const int64_t rows = row_count(x);
     if (x.is_cuda()) {
       const c10::DeviceGuard guard(x.device());
       cuda::sum_forward({cuda::element_of(x), residual.data_ptr(), x.data_ptr(), data_of<float>(bias), /*relu=*/false,
@@ -186,7 +184,7 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
     const bool has_bias = context->saved_data["has_bias"].toBool();
     if (!has_bias && draw.probability == 0) return {gradient, gradient, {}, {}};
     const int64_t columns = gradient.size(-1);
-    const int64_t rows = gradient.numel() / std::max<int64_t>(1, columns);
+    const int64_t rows = row_count(gradient);
     const torch::Tensor x_gradient = torch::empty_like(gradient);
     if (gradient.is_cuda()) {
       const c10::DeviceGuard guard(gradient.device());
@@ -231,14 +229,10 @@ bool has_norms(const torch::Tensor& x) {
   return has_kernels(x) || (cuda::takes_rows(x) && x.size(-1) <= cuda::kMostNormColumns);
 }
 
-torch::Tensor with_bias(const Branch& branch) {
-  return branch.bias.defined() ? branch.product + branch.bias.to(branch.product.scalar_type()) : branch.product;
-}
-
 }  // namespace
 
 torch::Tensor residual_add_plain(const torch::Tensor& residual, const Branch& branch) {
-  return residual + kernels::dropout(with_bias(branch), branch.dropout);
+  return residual + kernels::dropout(with_bias(branch.product, branch.bias), branch.dropout);
 }
 
 torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& norm) {
