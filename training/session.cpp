@@ -183,15 +183,8 @@ int TrainingSession::run(const std::function<int()>& stop_signal) {
     save_checkpoint(state_.is_interim && !(config_.training.keep_best > 0 && state_.score));
   }
   while (!reached_end()) {
-    const bool trained = train_step();
-    const bool stopped = steps_->stopped_by() != 0;
-    if (trained && is_planning_) plan();
-    state_.validation_due = trained && !is_planning_ && state_.step % config_.validation.every == 0;
-    if (state_.validation_due && !stopped) validate();
-    const bool due = state_.step % config_.training.checkpoint_every == 0 ||
-                     (config_.training.keep_best > 0 && state_.score.has_value());
-    if ((trained && due) || stopped) save_checkpoint(!(trained && due));
-    if (!stopped) continue;
+    after_step(train_step());
+    if (steps_->stopped_by() == 0) continue;
     end_profile();
     return stop(steps_->stopped_by());
   }
@@ -199,6 +192,18 @@ int TrainingSession::run(const std::function<int()>& stop_signal) {
   const std::vector<int64_t> signals = group_.gather(finish() ? 0 : stopped_by_);
   const auto signal = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
   return signal == 0 ? 0 : stop(signal);
+}
+
+// Plans, validates and writes a checkpoint, as far as it is due. `trained`: the step was not skipped and is not
+// pending.
+void TrainingSession::after_step(bool trained) {
+  const bool stopped = steps_->stopped_by() != 0;
+  if (trained && is_planning_) plan();
+  state_.validation_due = trained && !is_planning_ && state_.step % config_.validation.every == 0;
+  if (state_.validation_due && !stopped) validate();
+  const bool due = trained && (state_.step % config_.training.checkpoint_every == 0 ||
+                               (config_.training.keep_best > 0 && state_.score.has_value()));
+  if (due || stopped) save_checkpoint(/*is_interim=*/!due);
 }
 
 // During the warm-up: fits what depends on the number of steps to the speed so far.

@@ -47,6 +47,7 @@ class TrainingSession {
   void say_that_all_steps_are_made();
   bool reached_end() const;
   bool out_of_patience() const;
+  void after_step(bool trained);
   void plan();
   bool train_step();
   bool asked_to_stop();
