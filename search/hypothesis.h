@@ -25,7 +25,7 @@ struct IdHypothesis {
 };
 
 /// The value of the length penalty; `length` includes the end token.
-TRANSMUTE_API double length_penalty(int64_t length, double alpha, LengthPenalty penalty = LengthPenalty::paper);
+TRANSMUTE_API double length_penalty(int64_t length, double alpha, LengthPenalty penalty);
 
 namespace search {
 

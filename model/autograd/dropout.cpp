@@ -126,16 +126,6 @@ torch::Tensor dropout(const torch::Tensor& input, double probability) {
   return HashedDropout::apply(input, DropoutDraw{next_mask_key(), probability});
 }
 
-torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double probability) {
-  torch::Tensor mask = torch::empty({elements}, torch::kBool);
-  bool* keep = mask.data_ptr<bool>();
-  const uint64_t mask_key = combine_keys(key, uint64_t{0});
-  for (int64_t i = 0; i < elements; ++i)
-    keep[i] = hash_element(static_cast<uint32_t>(i % kMaskBlock), combine_keys(mask_key, i / kMaskBlock)) >=
-              drop_threshold(probability);
-  return mask;
-}
-
 }  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -79,9 +79,6 @@ class MaskKeys {
   double probability_;
 };
 
-/// For tests: the first mask in DropoutScope(key), element by element. [elements] bool, true where kept.
-torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double probability);
-
 }  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -5,6 +5,7 @@
 #include <transmute/model/attention.h>
 #include <transmute/model/autograd/dropout.h>
 #include <transmute/model/masks.h>
+#include <transmute/tests/support/dropout_mask.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>
@@ -182,7 +183,7 @@ TEST(AttentionPooling, DropsWeightsAndScalesTheOthersInTraining) {
 
   // The weights that are returned are the attention itself, before anything is dropped.
   EXPECT_TRUE(torch::equal(trained.weights, evaluated.weights));
-  const torch::Tensor kept = kernels::dropout_mask_reference(key_of_mask, 40, probability).view({1, 2, 4, 5});
+  const torch::Tensor kept = testing::dropout_mask(key_of_mask, 40, probability).view({1, 2, 4, 5});
   ASSERT_LT(kept.sum().item<int64_t>(), 40);
   expect_near(trained.output, torch::matmul(evaluated.weights * kept / (1 - probability), value), kDoubleTolerance);
 }

@@ -8,6 +8,7 @@
 #include <transmute/model/masks.h>
 #include <transmute/model/positional_encoding.h>
 #include <transmute/model/sublayer.h>
+#include <transmute/tests/support/dropout_mask.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ TEST(FeedForward, DropsActivationsAfterTheReLU) {
   const double probability = 0.4;
   FeedForward module = randomized(FeedForward(FeedForwardOptions{6, 11, probability}));
   const torch::Tensor x = random_tensor({1, 4, 6}, 1);
-  const torch::Tensor kept = kernels::dropout_mask_reference(5, 44, probability);
+  const torch::Tensor kept = testing::dropout_mask(5, 44, probability);
   const kernels::DropoutScope scope(5);
   const torch::Tensor trained = module(x);
   const auto drop = [&](reference::DropoutSite, reference::Matrix& hidden) {
@@ -132,7 +133,7 @@ TEST(ResidualNorm, DropsTheSublayersOutputAndNeverTheResidual) {
     options.dropout = 0.4;
     ResidualNorm module = randomized(ResidualNorm(options, Stack::decoder));
     const torch::Tensor x = random_tensor({1, 5, 6}, 1);
-    const torch::Tensor kept = kernels::dropout_mask_reference(8, 30, options.dropout);
+    const torch::Tensor kept = testing::dropout_mask(8, 30, options.dropout);
     const kernels::DropoutScope scope(8);
     const torch::Tensor actual = module(x, [](const torch::Tensor& input) { return input * 2; });
     const auto expected = reference::residual_norm(

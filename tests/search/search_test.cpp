@@ -50,10 +50,10 @@ using testing::whole_space;
 using testing::written;
 
 TEST(LengthPenalty, IsTheFormulaOfWuAndOthers) {
-  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6), 1.0);
-  EXPECT_DOUBLE_EQ(length_penalty(7, 1.0), 2.0);
-  EXPECT_DOUBLE_EQ(length_penalty(19, 0.5), 2.0);
-  EXPECT_DOUBLE_EQ(length_penalty(19, 0.0), 1.0);
+  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6, LengthPenalty::paper), 1.0);
+  EXPECT_DOUBLE_EQ(length_penalty(7, 1.0, LengthPenalty::paper), 2.0);
+  EXPECT_DOUBLE_EQ(length_penalty(19, 0.5, LengthPenalty::paper), 2.0);
+  EXPECT_DOUBLE_EQ(length_penalty(19, 0.0, LengthPenalty::paper), 1.0);
 }
 
 TEST(LengthPenalty, MayBeAPowerOfTheLength) {

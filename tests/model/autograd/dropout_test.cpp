@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/dropout.h>
+#include <transmute/tests/support/dropout_mask.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>
@@ -67,7 +68,7 @@ TEST(Dropout, MasksAndScalesAsItsReferenceSaysForEverySizeAndType) {
       for (const double probability : {0.1, 0.5}) {
         SCOPED_TRACE(torch::toString(dtype) + std::string(", size ") + std::to_string(size));
         const torch::Tensor input = random_tensor({size}, 3).to(dtype);
-        const torch::Tensor keep = dropout_mask_reference(41, size, probability);
+        const torch::Tensor keep = testing::dropout_mask(41, size, probability);
         // In float32 for bfloat16 too: the product is rounded once.
         const torch::Tensor scaled =
             dtype == torch::kDouble ? input * (1 / (1 - probability))
@@ -177,7 +178,7 @@ TEST(Dropout, IsTheIdentityWithoutTrainingAndDrawsNothing) {
   const DropoutScope scope(41);
   EXPECT_TRUE(kernels::dropout(input, 0.0).is_same(input));
   const torch::Tensor drawn = kernels::dropout(torch::ones({100}), 0.5);
-  EXPECT_TRUE(torch::equal(drawn.ne(0), dropout_mask_reference(41, 100, 0.5)));
+  EXPECT_TRUE(torch::equal(drawn.ne(0), testing::dropout_mask(41, 100, 0.5)));
 }
 
 TEST(Dropout, RefusesWhatIsNoProbabilityAndWhatIsNoNumber) {
