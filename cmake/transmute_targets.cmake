@@ -12,6 +12,16 @@ option(TRANSMUTE_UNITY_BUILD "Compile source files four at a time: a full build 
 # Position-independent programs are CMake's and Debian's default.
 option(TRANSMUTE_HARDEN "Check buffers and containers at run time, and make relocations read-only" ON)
 
+# Clang 19 and 22 warn of a deprecated function that libstdc++ 12 itself uses in std::stable_sort; Clang 14 does not.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS "-std=c++17 -Werror=deprecated-declarations")
+  check_cxx_source_compiles("#include <algorithm>
+    int main() { int numbers[] = {2, 1}; std::stable_sort(numbers, numbers + 2); return numbers[0] - 1; }"
+    TRANSMUTE_STABLE_SORT_WARNS_OF_NOTHING)
+  unset(CMAKE_REQUIRED_FLAGS)
+endif()
+
 # transmute_include_folder(<target> <access> [<folder>]): lets a target include the headers of a folder, the one that it
 # is made in where none is named, and gives that to those who link it: a target sees its own folder, with what lies in
 # it, and those of the libraries that it links. <transmute/model/attention.h> names the same file here, in an
@@ -42,6 +52,9 @@ function(transmute_common_settings target)
     $<${gcc_or_clang}:-fno-math-errno> $<${gcc_or_clang}:-fno-trapping-math>
     # GCC 12 warns of LibTorch's optional tensors without a reason.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT TRANSMUTE_STABLE_SORT_WARNS_OF_NOTHING)
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+  endif()
   if(TRANSMUTE_HARDEN AND NOT TRANSMUTE_SANITIZE)
     target_compile_options(${target} PRIVATE $<${gcc_or_clang}:-fstack-protector-strong>)
     # Some systems' compilers define it themselves; without optimization it does nothing but warn.
