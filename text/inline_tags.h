@@ -53,6 +53,7 @@ class TaggedText {
 
   /// The text without them, which is what gets translated.
   const std::string& plain() const { return source_.plain; }
+  bool is_blank() const { return plain().find_first_not_of(' ') == std::string::npos; }
   /// True if anything was taken out.
   bool has_tags() const { return !source_.tags.empty() || source_.plain.size() < source_.text.size(); }
   /// The bytes of the plain text at which a <br> was, in order.

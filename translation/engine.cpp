@@ -161,6 +161,7 @@ TranslationEngine::TranslationEngine(ReadyModel model, Tokenizer tokenizer, Para
       most_tokens_(model.most_tokens),
       tokenizer_(std::move(tokenizer)),
       unknown_characters_(tokenizer_.source()),
+      reads_digits_(can_write(tokenizer_.source(), "0 1 2 3 4 5 6 7 8 9")),
       parallel_for_(std::move(parallel_for)) {}
 
 SearchOptions TranslationEngine::with_head(SearchOptions search) const {
@@ -210,41 +211,50 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     add_numbers(entry.source, in_terms);
     add_numbers(entry.target, in_terms);
   }
+  // Inline tags and placeholders are not among the words that are aligned then.
+  const bool may_number = reads_digits_ && !(given.inline_tags && given.word_alignments);
   std::vector<StandIns> stand_ins(texts.size());
-  std::vector<std::string> numbered = texts;
+  std::vector<TaggedText> tagged;
   for (size_t i = 0; i < texts.size(); ++i) {
     check_utf8(texts[i], "text", i + 1);
-    if (prefixes.empty() || prefixes[i].empty()) stand_ins[i] = this->stand_ins(texts[i], given, glossary, in_terms);
-    if (stand_ins[i].exist()) numbered[i] = stand_ins[i].text();
+    const std::string prefix = prefixes.empty() ? "" : prefixes[i];
+    std::vector<ProtectedSpan> spans, others;
+    tagged.push_back(tagged_text(texts[i], prefix, given, glossary, spans));
+    if (!may_number || !prefix.empty() || spans.empty() || tagged.back().is_blank()) continue;
+    stand_ins[i] = StandIns(texts[i], spans, in_terms);
+    if (stand_ins[i].exist()) tagged.back() = tagged_text(stand_ins[i].text(), "", given, glossary, others);
   }
   TranslationHooks first = hooks;
   if (hooks.on_text)
     first.on_text = [&](size_t text, const std::string& so_far) {
       if (!stand_ins[text].exist()) hooks.on_text(text, so_far);
     };
-  std::vector<Translation> translations = translate_texts(numbered, options, glossary, first);
-  std::vector<std::string> lost(texts.size());  // the texts whose translations lack a number; the others stay empty
+  std::vector<Translation> translations = translate_tagged(tagged, options, glossary, first);
+  std::vector<size_t> lost;  // the texts whose translations lack a number
   for (size_t i = 0; i < texts.size(); ++i) {
     if (!stand_ins[i].exist()) continue;
     if (!stand_ins[i].restore(translations[i])) {
-      lost[i] = texts[i];
+      lost.push_back(i);
     } else if (hooks.on_text) {
       hooks.on_text(i, translations[i].hypotheses.front().text);
     }
   }
-  const auto is_lost = [](const std::string& text) { return !text.empty(); };
-  if (std::none_of(lost.begin(), lost.end(), is_lost)) return translations;
+  if (lost.empty()) return translations;
+  tagged.assign(texts.size(), TaggedText(""));
+  for (const size_t i : lost) {
+    std::vector<ProtectedSpan> spans;
+    tagged[i] = tagged_text(texts[i], "", given, glossary, spans);
+  }
   TranslationHooks again = hooks;
   again.on_progress = nullptr;  // they have been counted
-  std::vector<Translation> found = translate_texts(lost, options, glossary, again);
-  for (size_t i = 0; i < texts.size(); ++i)
-    if (is_lost(lost[i])) translations[i] = std::move(found[i]);
+  std::vector<Translation> found = translate_tagged(tagged, options, glossary, again);
+  for (const size_t i : lost) translations[i] = std::move(found[i]);
   return translations;
 }
 
-std::vector<Translation> TranslationEngine::translate_texts(const std::vector<std::string>& texts,
-                                                            const TranslationOptions& given, const Glossary& glossary,
-                                                            const TranslationHooks& hooks) const {
+std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<TaggedText>& tagged,
+                                                             const TranslationOptions& given, const Glossary& glossary,
+                                                             const TranslationHooks& hooks) const {
   TranslationOptions options = given;
   options.search = with_head(options.search);
   options.search.alignments |= given.word_alignments;
@@ -252,12 +262,8 @@ std::vector<Translation> TranslationEngine::translate_texts(const std::vector<st
   const int64_t room = most_tokens_ - most_language_tokens(tokenizer_.source());
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   const std::vector<std::string>& prefixes = options.target_prefixes;
-  std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    tagged.push_back(tagged_text(texts[i], prefixes.empty() ? "" : prefixes[i], given, glossary));
-    plain.push_back(tagged.back().plain());
-  }
+  for (const TaggedText& text : tagged) plain.push_back(text.plain());
   const SentenceSplitter splitter = splitter_for(given);
   const SentencesOf sentences_of = [&](size_t text) {
     return with_words(plain[text], splitter.spans(plain[text], glossary, line_ends_of(tagged[text], splitter)),

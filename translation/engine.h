@@ -25,9 +25,7 @@ inline namespace v0 {
 
 class CallHooks;
 class SourceCase;
-class StandIns;
 class TaggedText;
-struct InlineTag;
 struct ProtectedSpan;
 struct TranslatedPart;
 
@@ -122,20 +120,13 @@ class TranslationEngine {
                                       const TranslationOptions& options, const TranslationHooks& hooks) const;
 
  private:
-  // translate() of texts in which numbers may stand for protected spans.
-  std::vector<Translation> translate_texts(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                           const Glossary& glossary, const TranslationHooks& hooks) const;
-  // The tags and protected spans that the options take out of a text, but for spans that `prefix` has or a term of
+  // translate() of texts whose tags and spans have been taken out.
+  std::vector<Translation> translate_tagged(const std::vector<TaggedText>& tagged, const TranslationOptions& options,
+                                            const Glossary& glossary, const TranslationHooks& hooks) const;
+  // The text with the tags and protected spans that the options take out, but for spans that `prefix` has or a term of
   // `glossary` overlaps. `spans` gets the protected ones.
-  std::vector<InlineTag> taken_out(const std::string& text, const std::string& prefix,
-                                   const TranslationOptions& options, const Glossary& glossary,
-                                   std::vector<ProtectedSpan>& spans) const;
-  // Numbers for those that are words.
-  StandIns stand_ins(const std::string& text, const TranslationOptions& options, const Glossary& glossary,
-                     const std::unordered_set<std::string>& numbers_of_terms) const;
-  // The text without them.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,
-                         const Glossary& glossary) const;
+                         const Glossary& glossary, std::vector<ProtectedSpan>& spans) const;
   // With the head for alignments that the options leave open.
   SearchOptions with_head(SearchOptions search) const;
   bool splits_sentences(const TranslationOptions& options) const;
@@ -169,6 +160,7 @@ class TranslationEngine {
   bool splits_sentences_ = true;
   std::optional<ConfidenceCurve> curve_;
   UnknownCharacters unknown_characters_;        // of the source
+  bool reads_digits_;                           // all of them
   std::unordered_set<std::string> learned_;     // protected spans that are left to the models
   std::shared_ptr<const Shortlist> shortlist_;  // where there is one
   bool shortlist_is_asked_for_ = false;

@@ -6,7 +6,6 @@
 #include <transmute/text/word_alignment.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/join_parts.h>
-#include <transmute/translation/stand_ins.h>
 
 #include <algorithm>
 #include <optional>
@@ -22,10 +21,6 @@ bool overlaps_term(const ProtectedSpan& span, const std::vector<TermMatch>& term
   return std::any_of(terms.begin(), terms.end(), [&](const TermMatch& term) {
     return term.begin < span.begin + span.length && term.end > span.begin;
   });
-}
-
-bool is_blank(const std::string& text) {
-  return text.find_first_not_of(' ') == std::string::npos;
 }
 
 void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<ByteSpan>& tokens,
@@ -60,12 +55,14 @@ std::vector<WordConfidence> placed_words(const Hypothesis& hypothesis, const std
 
 }  // namespace
 
-std::vector<InlineTag> TranslationEngine::taken_out(const std::string& text, const std::string& prefix,
-                                                    const TranslationOptions& options, const Glossary& glossary,
-                                                    std::vector<ProtectedSpan>& spans) const {
+TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
+                                          const TranslationOptions& options, const Glossary& glossary,
+                                          std::vector<ProtectedSpan>& spans) const {
+  const auto unprotected = [&] {
+    return TaggedText(text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{});
+  };
   const bool protects = options.protect != Protection::none && !options.search.constraint;
-  if (!protects || text.size() > static_cast<size_t>(kMaxWholeTokens))
-    return options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{};
+  if (!protects || text.size() > static_cast<size_t>(kMaxWholeTokens)) return unprotected();
   std::optional<std::vector<TermMatch>> terms;  // most texts have no spans, and then nobody asks
   const auto is_protected = [&](const ProtectedSpan& span) {
     const std::string kept = text.substr(span.begin, span.length);
@@ -79,33 +76,14 @@ std::vector<InlineTag> TranslationEngine::taken_out(const std::string& text, con
     return true;
   };
   const IsUnknown is_unknown = [&](int32_t character) { return unknown_characters_.contain(character); };
-  return tags_and_spans(text, options.inline_tags, is_protected,
-                        unknown_characters_.exist() ? is_unknown : IsUnknown{});
-}
-
-StandIns TranslationEngine::stand_ins(const std::string& text, const TranslationOptions& options,
-                                      const Glossary& glossary,
-                                      const std::unordered_set<std::string>& numbers_of_terms) const {
-  if (options.inline_tags && options.word_alignments) return {};  // what was removed is not one of the words
-  constexpr std::string_view kDigits = "0123456789";
-  if (std::any_of(kDigits.begin(), kDigits.end(), [&](char c) { return unknown_characters_.contain(c); })) return {};
-  std::vector<ProtectedSpan> spans;
-  const std::vector<InlineTag> tags = taken_out(text, "", options, glossary, spans);
-  if (spans.empty() || is_blank(TaggedText(text, tags).plain())) return {};
-  return StandIns(text, spans, numbers_of_terms);
-}
-
-TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
-                                          const TranslationOptions& options, const Glossary& glossary) const {
-  std::vector<ProtectedSpan> spans;
-  const std::vector<InlineTag> tags = taken_out(text, prefix, options, glossary, spans);
+  const std::vector<InlineTag> tags =
+      tags_and_spans(text, options.inline_tags, is_protected, unknown_characters_.exist() ? is_unknown : IsUnknown{});
   std::vector<std::string> unknown;
   for (const ProtectedSpan& span : spans)
     if (span.kind == ProtectedKind::unknown) add_unknown(text.substr(span.begin, span.length), unknown);
   TaggedText tagged(text, tags, std::move(unknown));
   // A translation must begin with its prefix, and what has nothing to translate has no search.
-  if (!is_blank(tagged.plain()) || prefix.empty()) return tagged;
-  return TaggedText(text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{});
+  return tagged.is_blank() && !prefix.empty() ? unprotected() : tagged;
 }
 
 void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationOptions& options,
