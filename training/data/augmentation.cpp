@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
+#include <transmute/metrics/metric_text.h>
 #include <transmute/text/letter_case.h>
 #include <transmute/tokenizer/actual_options.h>
 #include <unicode/uchar.h>
@@ -82,11 +83,6 @@ Texts changed(const Texts& texts, Augmentation augmentation, uint64_t key) {
   return {with_typos(texts.first, key), texts.second};
 }
 
-std::string with_replaced(std::string text, const std::string& old, const std::string& by) {
-  for (size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += by.size()) text.replace(at, old.size(), by);
-  return text;
-}
-
 // Stands for a symbol while the text around it changes: of plane 16, whose characters texts lack.
 std::string stand_in(size_t symbol) {
   std::string character;
@@ -115,7 +111,7 @@ Augmenter::Augmenter(Tokenizer tokenizer, std::vector<Augmentation> augmentation
     : tokenizer_(std::move(tokenizer)),
       augmentations_(std::move(augmentations)),
       symbols_(actual_options(tokenizer_, {}).user_defined_symbols) {
-  // Where two begin alike, the longer one is meant.
+  // A longer symbol comes before one that it begins with.
   std::stable_sort(symbols_.begin(), symbols_.end(),
                    [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
 }
@@ -128,12 +124,10 @@ std::optional<Augmenter::Pair> Augmenter::augment(const Ids& source, const Ids& 
   const Texts texts{tokenizer_.source().decode(source), tokenizer_.target().decode(target)};
   Texts now = texts;
   for (size_t i = 0; i < symbols_.size(); ++i)
-    for (std::string* text : {&now.first, &now.second})
-      *text = with_replaced(std::move(*text), symbols_[i], stand_in(i));
+    for (std::string* text : {&now.first, &now.second}) replace_all(*text, symbols_[i], stand_in(i));
   now = changed(now, augmentation, key);
   for (size_t i = 0; i < symbols_.size(); ++i)
-    for (std::string* text : {&now.first, &now.second})
-      *text = with_replaced(std::move(*text), stand_in(i), symbols_[i]);
+    for (std::string* text : {&now.first, &now.second}) replace_all(*text, stand_in(i), symbols_[i]);
   if (now == texts) return {};
   Pair pair{source, target};
   if (now.first != texts.first) {
