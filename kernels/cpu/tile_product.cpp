@@ -25,7 +25,6 @@ constexpr int64_t kStep = kTileRowBytes / static_cast<int64_t>(sizeof(T));  // n
 template <class T>
 constexpr int64_t kTile = kTileRows* kStep<T>;  // and of a tile
 constexpr int64_t kPair = 2 * kTileRows;        // rows of a, or columns of b, that are multiplied together
-constexpr int64_t kMostSteps = 8;               // steps of a depth block: two pairs of 8 tiles are 32 KiB
 constexpr int64_t kStepsAhead = 4;              // distance at which a row is prefetched
 constexpr int64_t kMostColumns = 1024;          // at once
 constexpr int64_t kTurnedRows = 256;            // rows that are copied at once
@@ -160,7 +159,7 @@ TRANSMUTE_TARGET_AMX void multiply_vectors(const LeftTiles<T>& a, const T* b, in
   }
 }
 
-// The same by AMX.
+// The same by AMX. The hint of the right tiles' loads keeps the left ones in the first-level cache.
 TRANSMUTE_TARGET_AMX void multiply_tiles(const LeftTiles<uint16_t>& a, const uint16_t* b, int64_t steps, int64_t apart,
                                          bool begins, float* sums) {
   constexpr int64_t kStride = kPair * sizeof(float);
@@ -179,8 +178,8 @@ TRANSMUTE_TARGET_AMX void multiply_tiles(const LeftTiles<uint16_t>& a, const uin
   const int64_t row_bytes = a.row_stride * static_cast<int64_t>(sizeof(uint16_t));
   for (int64_t step = 0; step < steps; ++step, rows += a.step, b += kTile<uint16_t>) {
     _tile_loadd(4, rows, row_bytes);
-    _tile_loadd(6, b, kTileRowBytes);
-    _tile_loadd(7, b + apart, kTileRowBytes);
+    _tile_stream_loadd(6, b, kTileRowBytes);
+    _tile_stream_loadd(7, b + apart, kTileRowBytes);
     _tile_loadd(5, rows + a.apart, row_bytes);
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
@@ -222,11 +221,11 @@ TRANSMUTE_TARGET_AMX inline void write_row(const float* sums, int64_t columns, b
   _mm512_mask_storeu_epi16(out, lanes, sum);
 }
 
-// True if tiles can be loaded from where it lies: whole ones, of whose 32 rows no more than 8 have lines that want the
+// True if tiles can be loaded from where it lies: whole ones, of whose 32 rows no more than 2 have lines that want the
 // same places in the first-level cache, 4 KiB apart.
 template <class T>
 bool lies_in_tiles(const Operand<T>& x) {
-  constexpr int64_t kPlaces = 64, kLeastApart = 16;  // cache lines
+  constexpr int64_t kPlaces = 64, kLeastApart = 4;  // cache lines
   return x.depth_stride == 1 && x.depth % kStep<T> == 0 && std::gcd(x.stride / kStep<T>, kPlaces) <= kLeastApart;
 }
 
@@ -262,17 +261,28 @@ struct Destination {
   bool adds;
 };
 
+// A way to multiply pairs, and the steps of a depth block for it.
 template <class T>
-using MultiplyPairs = void (*)(const LeftTiles<T>& a, const T* b, int64_t steps, int64_t apart, bool begins,
-                               float* sums);
+struct Multiplication {
+  void (*multiply)(const LeftTiles<T>& a, const T* b, int64_t steps, int64_t apart, bool begins, float* sums);
+  int64_t most_steps;
+};
+
+// 32 KiB in the first-level cache: the left tiles alone, or both sides.
+template <class T>
+Multiplication<T> multiplication_here() {
+  if constexpr (sizeof(T) == 2)
+    if (active_simd() == Simd::amx) return {multiply_tiles, 16};
+  return {multiply_vectors<T>, 8};
+}
 
 // sums: between chunks [pairs of rows][pairs of columns][32,32]; for one alone, room for kMostColumns.
 template <class T>
-TRANSMUTE_TARGET_AMX void multiply(const DepthChunk<T>& chunk, MultiplyPairs<T> multiply_pairs, float* sums,
+TRANSMUTE_TARGET_AMX void multiply(const DepthChunk<T>& chunk, const Multiplication<T>& way, float* sums,
                                    const Destination<T>& out, Scratch<T>& scratch) {
-  constexpr int64_t kMostBlock = kMostSteps * kStep<T>;
+  const int64_t most_in_block = way.most_steps * kStep<T>;
   const auto& [left, right, is_first, is_last] = chunk;
-  const int64_t blocks = std::max<int64_t>(1, (left.depth + kMostBlock - 1) / kMostBlock);
+  const int64_t blocks = std::max<int64_t>(1, (left.depth + most_in_block - 1) / most_in_block);
   const int64_t steps = ((left.depth + blocks - 1) / blocks + kStep<T> - 1) / kStep<T>;
   const int64_t pair_size = 2 * steps * kTile<T>;  // in one block
   const int64_t all_column_pairs = whole_pairs(right.count);
@@ -315,8 +325,8 @@ TRANSMUTE_TARGET_AMX void multiply(const DepthChunk<T>& chunk, MultiplyPairs<T> 
           }
           for (int64_t column_pair = 0; column_pair < column_pairs; ++column_pair) {
             float* sum = own_sums + column_pair * kPair * kPair;
-            multiply_pairs(row_tiles, right_tiles + (block * column_pairs + column_pair) * pair_size, own_steps,
-                           steps * kTile<T>, is_first && block == 0, sum);
+            way.multiply(row_tiles, right_tiles + (block * column_pairs + column_pair) * pair_size, own_steps,
+                         steps * kTile<T>, is_first && block == 0, sum);
             if (!is_last || block + 1 < blocks) continue;
             const int64_t column = first_column + column_pair * kPair;
             for (int64_t i = 0; i < kPair; ++i) {
@@ -332,13 +342,6 @@ TRANSMUTE_TARGET_AMX void multiply(const DepthChunk<T>& chunk, MultiplyPairs<T> 
   }
 }
 
-template <class T>
-MultiplyPairs<T> multiply_pairs_here() {
-  if constexpr (sizeof(T) == 2)
-    if (active_simd() == Simd::amx) return multiply_tiles;
-  return multiply_vectors<T>;
-}
-
 }  // namespace
 
 template <class T>
@@ -349,17 +352,18 @@ TRANSMUTE_TARGET_AMX void tile_product(const MatrixView<T>& a, const MatrixView<
   for (const Operand<T>& x : {left, right})
     if (x.stride != 1 && x.depth_stride != 1) throw std::invalid_argument("tile_product: no stride is 1");
   static thread_local Scratch<T> scratch;
-  // Turned rows of a chunk, too, fill half of the cache.
-  const int64_t most_depth = second_level_cache() / 2 / kTurnedRows / static_cast<int64_t>(sizeof(T));
+  // Rows of a chunk that are turned fill an eighth of the cache, beside as many columns as there may be.
+  const int64_t share = left.depth_stride == 1 ? 2 : 8;
+  const int64_t most_depth = second_level_cache() / share / kTurnedRows / static_cast<int64_t>(sizeof(T));
   const bool at_once = left.depth <= most_depth;
   const int64_t pairs = at_once ? kMostColumns / kPair : whole_pairs(left.count) * whole_pairs(right.count);
   float* sums = scratch.sums.at_least(pairs * kPair * kPair);
-  const MultiplyPairs<T> multiply_pairs = multiply_pairs_here<T>();
+  const Multiplication<T> way = multiplication_here<T>();
   AmxTiles tiles;
-  if (multiply_pairs != multiply_vectors<T>) tiles.shape(kTileRows, kTileRows);
+  if (way.multiply != multiply_vectors<T>) tiles.shape(kTileRows, kTileRows);
   int64_t begin = 0;
   do {
-    multiply<T>(chunk_of(left, right, begin, most_depth), multiply_pairs, sums, {out, adds}, scratch);
+    multiply<T>(chunk_of(left, right, begin, most_depth), way, sums, {out, adds}, scratch);
     begin += most_depth;
   } while (begin < left.depth);
 }
