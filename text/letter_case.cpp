@@ -170,6 +170,12 @@ void RecasedText::append_unchanged(const std::string& next) {
   text += next;
 }
 
+void RecasedText::append_instead(size_t length, const std::string& replacement) {
+  places.resize(places.size() + length - 1, text.size());
+  text += replacement;
+  places.push_back(text.size());
+}
+
 std::string case_locale(const std::string& text, const std::string& language) {
   const std::string code = language.substr(0, language.find_first_of("_-"));
   if (!code.empty()) return icu::Locale(code.c_str()).getLanguage();

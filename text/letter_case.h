@@ -34,6 +34,8 @@ struct RecasedText {
   void append(const RecasedText& next);
   /// Appends what follows in the original and stays as it is.
   void append_unchanged(const std::string& next);
+  /// Appends what takes the place of the next `length` bytes of the original.
+  void append_instead(size_t length, const std::string& replacement);
 };
 
 /// The locale whose rules change the case of a text.

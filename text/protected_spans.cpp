@@ -3,6 +3,7 @@
 
 #include <transmute/common/ascii_case.h>
 #include <transmute/text/letter_case.h>
+#include <transmute/text/written_forms.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -509,7 +510,7 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
         all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::invisible});
       continue;
     }
-    const bool unknown = is_lacked(c, begin), is_mark = !is_of_word(c);
+    const bool unknown = is_lacked(c, begin), is_mark = !is_of_word(c) && !is_raised(c);
     const bool joins = is_mark == is_of_marks || has(c, UCHAR_GRAPHEME_EXTEND);
     if (word == begin || !joins || (is_mark && !unknown)) {
       end_word(begin);

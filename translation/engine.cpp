@@ -11,6 +11,7 @@
 #include <transmute/text/minimum_risk.h>
 #include <transmute/text/source_case.h>
 #include <transmute/text/source_parts.h>
+#include <transmute/text/written_forms.h>
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/join_parts.h>
 #include <transmute/translation/stand_ins.h>
@@ -263,7 +264,14 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<T
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   const std::vector<std::string>& prefixes = options.target_prefixes;
   std::vector<std::string> plain;
-  for (const TaggedText& text : tagged) plain.push_back(text.plain());
+  std::vector<WrittenForms> forms;
+  for (const TaggedText& text : tagged) {
+    plain.push_back(text.plain());
+    forms.emplace_back(plain.back());
+    if (!forms.back().exist()) continue;
+    if (!prefixes.empty()) forms.back().leave(prefixes[plain.size() - 1]);
+    for (const GlossaryEntry& entry : given.glossary) forms.back().leave(entry.target);
+  }
   const SentenceSplitter splitter = splitter_for(given);
   const SentencesOf sentences_of = [&](size_t text) {
     return with_words(plain[text], splitter.spans(plain[text], glossary, line_ends_of(tagged[text], splitter)),
@@ -286,12 +294,12 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<T
   const SourceCase cases(sources, tokenizer_, options.target_language);
   const auto complete = [&](const Joined& joined) {
     joined.translation.sentences = sources[joined.number].sentences();
-    finish_text(tagged[joined.number], given, sources, cases, joined);
+    finish_text(tagged[joined.number], given, sources, cases, forms[joined.number], joined);
   };
   const auto so_far = [&](const SourcePart& part, const Ids& certain, bool is_whole) -> std::optional<std::string> {
-    // A tag's place may depend on what follows, and a letter's case on the rest of its part.
+    // A tag's place and a word's form may depend on what follows, and a letter's case on the rest of its part.
     const bool is_recased = part.written != TextCase::mixed;
-    if (tagged[part.text].has_tags() || (is_recased && !is_whole)) return {};
+    if (tagged[part.text].has_tags() || forms[part.text].exist() || (is_recased && !is_whole)) return {};
     if (!is_whole) return so_far_in_written_case(certain, part, tokenizer_.target());
     std::string whole = in_written_case(tokenizer_.target().decode(certain), part, tokenizer_.target());
     return is_recased ? cases.restore(part, whole).text : whole;

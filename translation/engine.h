@@ -25,6 +25,7 @@ inline namespace v0 {
 
 class CallHooks;
 class SourceCase;
+class WrittenForms;
 class TaggedText;
 struct ProtectedSpan;
 struct TranslatedPart;
@@ -131,10 +132,11 @@ class TranslationEngine {
   SearchOptions with_head(SearchOptions search) const;
   bool splits_sentences(const TranslationOptions& options) const;
   SentenceSplitter splitter_for(const TranslationOptions& options) const;
-  // Aligns words, restores the source's case and puts tags back as the options say, finds the words' final places, and
-  // drops alignments of tokens that the options do not ask for, which grow with the square of the text's length.
+  // Aligns words, restores the source's case and forms and puts tags back as the options say, finds the words' final
+  // places, and drops alignments of tokens that the options do not ask for, which grow with the square of the text's
+  // length.
   void finish_text(const TaggedText& tagged, const TranslationOptions& options, const SourceTexts& sources,
-                   const SourceCase& cases, const Joined& joined) const;
+                   const SourceCase& cases, const WrittenForms& forms, const Joined& joined) const;
   // Fills the translations of a batch of parts.
   void search_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options, CallHooks& call_hooks,
                     const SoFar& so_far) const;

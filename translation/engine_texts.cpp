@@ -4,6 +4,7 @@
 #include <transmute/text/source_case.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/text/word_alignment.h>
+#include <transmute/text/written_forms.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/join_parts.h>
 
@@ -23,13 +24,10 @@ bool overlaps_term(const ProtectedSpan& span, const std::vector<TermMatch>& term
   });
 }
 
-void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<ByteSpan>& tokens,
-                  Hypothesis& hypothesis, std::vector<TranslationWarning>& warnings) {
+void rewrite(Hypothesis& hypothesis, RecasedText&& restored, std::vector<ByteSpan>& tokens,
+             std::vector<TranslationWarning>& warnings) {
   for (ByteSpan& span : tokens) span = restored.now(span);
-  for (TranslationWarning& warning : warnings) {
-    warning.source = read.before(warning.source);
-    warning.target = restored.now(warning.target);
-  }
+  for (TranslationWarning& warning : warnings) warning.target = restored.now(warning.target);
   for (WordConfidence& word : hypothesis.words) word.place = restored.now(word.place);
   hypothesis.text = std::move(restored.text);
 }
@@ -87,7 +85,8 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
 }
 
 void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationOptions& options,
-                                    const SourceTexts& sources, const SourceCase& cases, const Joined& joined) const {
+                                    const SourceTexts& sources, const SourceCase& cases, const WrittenForms& forms,
+                                    const Joined& joined) const {
   const RecasedText* const read = cases.read(joined.number);
   const bool has_tags = tagged.has_tags();
   size_t of_prefix = 0;  // tokens; inline tags may surround them
@@ -111,8 +110,11 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
       tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
     if (options.word_alignments)
       hypothesis.word_alignment = word_links(hypothesis, words, words_of_spans(tokens, hypothesis.text));
-    if (read != nullptr)
-      restore_case(cases.restore(joined.number, joined.ends, hypothesis.text), *read, tokens, hypothesis, warnings);
+    if (read != nullptr) {
+      rewrite(hypothesis, cases.restore(joined.number, joined.ends, hypothesis.text), tokens, warnings);
+      for (TranslationWarning& warning : warnings) warning.source = read->before(warning.source);
+    }
+    if (forms.exist()) rewrite(hypothesis, forms.restore(hypothesis.text), tokens, warnings);
     std::string plain;
     Places places;  // in the text with its tags
     if (has_tags) {

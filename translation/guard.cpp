@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/written_forms.h>
 #include <transmute/translation/guard.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -80,7 +81,9 @@ double TranslationGuard::length_deviation(const SourcePart& part, const Translat
 
 Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translation& translation) const {
   const Hypothesis& best = translation.hypotheses.front();
-  Warnings warnings = checks::check_texts(part.plain, best.text, model_.expected);
+  const RecasedText written = WrittenForms(part.plain).restore(best.text);  // as the text will have it
+  Warnings warnings = checks::check_texts(part.plain, written.text, model_.expected);
+  for (TranslationWarning& warning : warnings) warning.target = written.before(warning.target);
   const size_t source = characters_in(part.plain), target = characters_in(best.text);
   const double deviation = length_deviation(part, translation);
   if (std::abs(deviation) > kSuspiciousLength && std::max(source, target) - std::min(source, target) > kFewCharacters)

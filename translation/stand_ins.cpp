@@ -58,18 +58,11 @@ void for_numbers(const std::string& text, const Body& body) {
   }
 }
 
-// The text that takes the place of `length` bytes.
-RecasedText in_place_of(size_t length, const std::string& text) {
-  RecasedText all{text, std::vector<size_t>(length)};
-  all.places.push_back(text.size());
-  return all;
-}
-
-bool has_letter(const std::string& text) {
+bool has_letter_or_digit(const std::string& text) {
   for (int32_t at = 0; at < static_cast<int32_t>(text.size());) {
     UChar32 c = 0;
     U8_NEXT(text.data(), at, static_cast<int32_t>(text.size()), c);
-    if (c >= 0 && u_isalpha(c) != 0) return true;
+    if (c >= 0 && u_isalnum(c) != 0) return true;
   }
   return false;
 }
@@ -83,7 +76,7 @@ bool is_word(const std::string& text, const ProtectedSpan& span) {
     case ProtectedKind::path:
       return true;
     case ProtectedKind::unknown:
-      return has_letter(text.substr(span.begin, span.length));
+      return has_letter_or_digit(text.substr(span.begin, span.length));
     default:
       return false;
   }
@@ -136,7 +129,7 @@ StandIns::StandIns(const std::string& text, const std::vector<ProtectedSpan>& sp
       return;
     }
     read_.append_unchanged(text.substr(copied, span.begin - copied));
-    read_.append(in_place_of(span.length, std::to_string(number)));
+    read_.append_instead(span.length, std::to_string(number));
     replaced_.push_back({std::to_string(number++), word, is_argument});
     copied = end;
   }
@@ -172,7 +165,7 @@ std::optional<RecasedText> StandIns::restored(const std::string& translation) co
   auto argument = arguments.begin();
   for (const auto& [begin, end, number] : found) {
     all.append_unchanged(translation.substr(copied, begin - copied));
-    all.append(in_place_of(end - begin, replaced_[replaced_[number].is_argument ? *argument++ : number].text));
+    all.append_instead(end - begin, replaced_[replaced_[number].is_argument ? *argument++ : number].text);
     copied = end;
   }
   all.append_unchanged(translation.substr(copied));

@@ -120,6 +120,7 @@ TEST(ProtectedSpans, AreWordsOfCharactersThatTheVocabularyLacks) {
   EXPECT_EQ(spans_of("Herr Dvořák — wohnt in 日本国 @ %s", is_unknown), (Texts{"Dvořák", "—", "日本", "@", "%s"}));
   EXPECT_EQ(spans_of("%sř ř", is_unknown), (Texts{"%s", "ř", "ř"}));
   EXPECT_EQ(spans_of("One—two——Dvořák—three 日本four", is_unknown), (Texts{"—", "——", "Dvořák", "—", "日本"}));
+  EXPECT_EQ(spans_of("10⁻³ m, x⁻", [](int32_t c) { return c == 0x207B; }), (Texts{"10⁻³", "x⁻"}));
 }
 
 TEST(ProtectedSpans, AreInvisibleCharactersThatTheVocabularyLacks) {

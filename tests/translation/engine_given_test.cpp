@@ -240,7 +240,8 @@ TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
   EXPECT_THAT(text, AllOf(HasSubstr("haus"), Not(HasSubstr("%s")))) << "a term is the glossary's";
 }
 
-TEST(EngineOfAModelThatCopies, PutsProtectedWordsWhereTheirNumbersAre) {
+// Reads and writes every character, in its compatible form.
+TranslationEngine engine_that_copies() {
   TokenizerOptions bytes = testing::tiny_tokenizer_options();
   bytes.byte_fallback = true;
   bytes.vocab_size = 330;
@@ -249,7 +250,27 @@ TEST(EngineOfAModelThatCopies, PutsProtectedWordsWhereTheirNumbersAre) {
     return testing::Distribution{{prefix.size() < source.size() ? source[prefix.size()] : special_ids::kEnd, 1.0}};
   };
   const int64_t words = tokenizer.target().size() - special_ids::kCount;
-  const TranslationEngine engine({std::make_shared<testing::TableModel>(copy, words), {}, {}}, tokenizer, one_by_one);
+  return {{std::make_shared<testing::TableModel>(copy, words), {}, {}}, tokenizer, one_by_one};
+}
+
+TEST(EngineOfAModelThatCopies, WritesFormsAsTheSourceDoes) {
+  const TranslationEngine engine = engine_that_copies();
+  const std::string text = "10⁶ houses of 100 m². THE %s IS CO₂: H₂O.";
+  std::vector<std::string> told;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+  const Translation found = engine.translate({text}, {}, hooks).at(0);
+  EXPECT_EQ(found.hypotheses.at(0).text, text);
+  EXPECT_THAT(found.warnings, ElementsAre());
+  EXPECT_THAT(told, ElementsAre(text));
+  EXPECT_THAT(found.source_tokens, Not(Contains("²")));
+  TranslationOptions options;
+  options.glossary = {{"CO₂", "CO2"}};
+  EXPECT_EQ(engine.translate({"the CO₂ is near."}, options).at(0).hypotheses.at(0).text, "the CO2 is near.");
+}
+
+TEST(EngineOfAModelThatCopies, PutsProtectedWordsWhereTheirNumbersAre) {
+  const TranslationEngine engine = engine_that_copies();
   const std::vector<std::string> texts{"the {0} house is near %s.", "the red house."};
   std::vector<std::string> told;
   size_t done = 0;
