@@ -2,6 +2,7 @@
 #include <transmute/text/inline_tags.h>
 
 #include <transmute/common/ascii_case.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
@@ -103,6 +104,25 @@ bool has_character(const std::string& text, const std::vector<InlineTag>& tags, 
 }
 
 // Entities and escapes such as &nbsp; and \n are no words.
+// True for the neighbors of a dash without spaces around it, which would make one word of two if it were a hyphen.
+bool joins_clauses(UChar32 before, UChar32 after) {
+  const auto is_one = [](UChar32 c) { return c >= 0 && !u_isUWhiteSpace(c) && u_charType(c) != U_DASH_PUNCTUATION; };
+  const auto type = static_cast<UCharCategory>(u_charType(after));
+  return is_one(before) && is_one(after) &&
+         (u_isalnum(after) || type == U_INITIAL_PUNCTUATION || type == U_START_PUNCTUATION);
+}
+
+// True for the symbols between the items of a line: A → B, A ● B.
+bool separates(const std::string& text, const ProtectedSpan& span) {
+  const auto is_space = [&](size_t at) { return at < text.size() && text[at] == ' '; };
+  const UChar32 c = characters::at(text, span.begin);
+  constexpr UChar32 kFirstArrow = 0x2190, kLastArrow = 0x21FF;
+  const int8_t type = u_charType(c);
+  const bool is_symbol = type == U_OTHER_SYMBOL || type == U_OTHER_NUMBER || (c >= kFirstArrow && c <= kLastArrow);
+  return is_symbol && !u_hasBinaryProperty(c, UCHAR_EMOJI) && is_space(span.begin - 1) &&
+         is_space(span.begin + span.length);
+}
+
 TagRole role_of(ProtectedKind kind, char first) {
   if (first == '\\' || (first == '&' && kind == ProtectedKind::placeholder)) return TagRole::markup;
   if (kind == ProtectedKind::argument) return TagRole::argument;
@@ -155,18 +175,19 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
   bool has_spans = false;
   size_t begin = 0;
   const auto add_spans = [&](size_t end) {  // of the text between two elements' tags
-    for (ProtectedSpan span : protected_spans(text.substr(begin, end - begin), is_unknown)) {
+    // A dash after a tag is within a sentence.
+    for (ProtectedSpan span : protected_spans(text.substr(begin, end - begin), is_unknown, begin == 0)) {
       span.begin += begin;
-      if (span.kind == ProtectedKind::marker && begin > 0) continue;  // a dash after a tag is within a sentence
-      if (span.kind == ProtectedKind::invisible) {
-        found.push_back({span.begin, span.length, InlineTag::Kind::dropped});
+      if (span.kind == ProtectedKind::invisible || span.kind == ProtectedKind::ascii) {
+        const bool is_ascii = span.kind == ProtectedKind::ascii;
+        found.push_back({span.begin, span.length, is_ascii ? InlineTag::Kind::ascii : InlineTag::Kind::dropped});
         continue;
       }
       if (!is_protected(span)) continue;
       const TagRole role = role_of(span.kind, text[span.begin]);
       const bool is_attached = role == TagRole::accelerator;
-      found.push_back(
-          {span.begin, span.length, is_attached ? InlineTag::Kind::attached : InlineTag::Kind::empty, role});
+      found.push_back({span.begin, span.length, is_attached ? InlineTag::Kind::attached : InlineTag::Kind::empty, role,
+                       span.kind == ProtectedKind::unknown && separates(text, span)});
       has_spans = true;
     }
   };
@@ -193,7 +214,7 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
 }
 
 TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& tags, std::vector<std::string> unknown)
-    : source_{text, {}, {}, {}, {}}, unknown_(std::move(unknown)) {
+    : source_{text, {}, {}, {}, {}, {}, {}}, unknown_(std::move(unknown)) {
   struct Open {
     size_t tag;
     std::string name, lower;
@@ -206,24 +227,49 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
     if (is_next_line) return plain.back() != ' ' && next != ' ';
     return is_word_byte(plain.back()) && is_word_byte(next);
   };
+  const auto separate = [&] {
+    source_.separators.push_back(plain.size());
+    plain += ' ';
+  };
+  const auto add_in_ascii = [&](size_t number) {
+    const InlineTag& mark = tags[number];
+    const std::string written = text.substr(mark.begin, mark.length);
+    const std::string read = ascii_of(characters::at(written, 0));
+    size_t end = mark.begin + mark.length;
+    for (size_t i = number + 1; i < tags.size() && tags[i].begin == end; ++i) end += tags[i].length;
+    const UChar32 before = characters::before(plain, plain.size()), after = characters::at(text, end);
+    const bool is_dash = (written == "—" || written == "―") && joins_clauses(before, after);
+    const bool is_fraction = characters::is_digit(read[0]) && characters::is_digit(before);  // 1½
+    if (is_dash || is_fraction) separate();
+    source_.marks.push_back({plain.size(), written, read, is_fraction});
+    for (const char c : read) {
+      source_.places.emplace_back(plain.size(), mark.begin);
+      plain += c;
+    }
+    if (is_dash) separate();
+  };
   auto next = tags.begin();
   for (size_t at = 0, behind = 0; at < text.size();) {
-    if (next == tags.end() || at < next->begin) {
-      if (are_joined(text[at])) {
-        source_.separators.push_back(plain.size());
-        plain += ' ';
-      }
+    if (next == tags.end() || at < next->begin || next->kind == InlineTag::Kind::ascii) {
+      const bool is_ascii = next != tags.end() && at == next->begin;
+      if (are_joined(is_ascii ? '-' : text[at])) separate();
       is_apart = is_next_line = false;
+      if (is_ascii) {
+        add_in_ascii(static_cast<size_t>(next - tags.begin()));
+        at = behind = next->begin + next->length;
+        ++next;
+        continue;
+      }
       if (at == behind) source_.places.emplace_back(plain.size(), at);
       plain += text[at++];
       continue;
     }
-    if (ends_line(text, *next)) {
+    if (next->separates || ends_line(text, *next)) {
       is_next_line = true;
       std::vector<size_t>& ends = source_.line_ends;
       if (ends.empty() || ends.back() != plain.size()) ends.push_back(plain.size());
     }
-    const auto [begin, length, kind, role] = *next++;
+    const auto [begin, length, kind, role, separates] = *next++;
     at += length;
     behind = at;
     if (kind == InlineTag::Kind::dropped) continue;

@@ -20,10 +20,12 @@ struct InlineTag {
     empty,     ///< without content: <br>, <br/>, {name}
     attached,  ///< likewise, and ends no word: <wbr>, the & of &File
     dropped,   ///< no tag, but an invisible character that the translation does without
+    ascii,     ///< no tag, but a mark that is read in ASCII (ascii_of)
   };
   size_t begin = 0, length = 0;  ///< bytes of the text
   Kind kind = Kind::empty;
   TagRole role = TagRole::markup;
+  bool separates = false;  ///< it ends a line, as <br> does
 };
 
 /// True for an element of HTML, in capitals or not, that has no content and needs no "/>", such as br.
@@ -54,8 +56,10 @@ class TaggedText {
   /// The text without them, which is what gets translated.
   const std::string& plain() const { return source_.plain; }
   bool is_blank() const { return plain().find_first_not_of(' ') == std::string::npos; }
-  /// True if anything was taken out.
-  bool has_tags() const { return !source_.tags.empty() || source_.plain.size() < source_.text.size(); }
+  /// True if the plain text is another one.
+  bool is_changed() const { return has_tags() || source_.plain != source_.text; }
+  /// True if anything was taken out that belongs into a translation.
+  bool has_tags() const { return !source_.tags.empty(); }
   /// The bytes of the plain text at which a <br> was, in order.
   const std::vector<size_t>& line_ends() const { return source_.line_ends; }
 

@@ -2,8 +2,11 @@
 #include <transmute/text/protected_spans.h>
 
 #include <transmute/common/ascii_case.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/letter_case.h>
 #include <transmute/text/written_forms.h>
+#include <transmute/text/written_marks.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -60,14 +63,6 @@ bool is_of_word(UChar32 c) {
          breaks != U_LB_COMPLEX_CONTEXT && breaks != U_LB_CONDITIONAL_JAPANESE_STARTER;
 }
 
-// The character that begins at `at`; negative if there is none.
-UChar32 character_at(std::string_view text, size_t at) {
-  auto next = static_cast<int32_t>(at);
-  UChar32 c = U_SENTINEL;
-  if (at < text.size()) U8_NEXT(text.data(), next, static_cast<int32_t>(text.size()), c);
-  return c;
-}
-
 // The end of a conversion of printf whose flags begin at `at`; `at` if there is none. A space is no flag here: "50 %
 // of". A hyphen without a width may join two words: "50 %-Chance".
 size_t conversion_end(std::string_view text, size_t at) {
@@ -96,9 +91,9 @@ size_t named_conversion_end(std::string_view text, size_t at) {
 // %s of printf, %1 of Qt, %B of strftime, %NAME and %name% of others; no percentage: 100%ig.
 size_t percent_length(std::string_view text, size_t at, size_t free) {
   const size_t first = at + 1;
+  if (is_one_of(text, first, "%")) return 2;
   if (at > free && is_one_of(text, at - 1, kDigits))
     return is_one_of(text, first, "sdiu") && !is_letter_or_digit(text, first + 1) ? 2 : 0;
-  if (is_one_of(text, first, "%")) return 2;
   if (is_one_of(text, first, "(<")) {
     const size_t end = named_conversion_end(text, first);
     return end == first ? 0 : end - at;
@@ -229,13 +224,21 @@ size_t end_of_token(std::string_view text, size_t at) {
     U8_NEXT(text.data(), next, size, c);
     constexpr UChar32 kApostrophe = 0x2019;
     const bool is_in_word = c == kApostrophe && is_letter_or_digit(text, place - 1) &&
-                            is_of_word(character_at(text, static_cast<size_t>(next)));
+                            is_of_word(characters::at(text, static_cast<size_t>(next)));
     if (ends_token(c) && !is_in_word) return place;
     if (c != '&' || entity_length(text, place) == 0) continue;
     const auto is_here = [&](std::string_view entity) { return starts_with(text, place, entity); };
     if (std::none_of(kAmpersands.begin(), kAmpersands.end(), is_here)) return place;
   }
   return text.size();
+}
+
+// The length of "@name"; 0 if there is none.
+size_t mention_length(std::string_view text, size_t at) {
+  constexpr size_t kLeast = 3;
+  if (!is_one_of(text, at, "@")) return 0;
+  const size_t length = end_of(text, at + 1, kNameBytes) - at;
+  return length < kLeast ? 0 : length;
 }
 
 // Without the punctuation that ends a sentence or a parenthesis around it, and without marks of direction.
@@ -275,7 +278,7 @@ size_t address_length(std::string_view text, size_t at, size_t token_end) {
   const bool is_in_one_case = end_of(top, 0, kLower) == top.size() || end_of(top, 0, kUpper) == top.size();
   const bool is_known =
       std::find(kTopDomains.begin(), kTopDomains.end(), lower_case(std::string(top))) != kTopDomains.end();
-  if (!is_in_one_case || !is_known || is_of_word(character_at(token, host_end))) return 0;
+  if (!is_in_one_case || !is_known || is_of_word(characters::at(token, host_end))) return 0;
   return is_one_of(token, host_end, "/:") ? without_last_punctuation(token, 0, token.size()) : host_end;
 }
 
@@ -324,6 +327,36 @@ size_t emoji_length(const std::string& text, size_t at) {
   }
 }
 
+// The length of a blank of a form or of a line of dots or dashes; 0 if there is none.
+size_t fill_length(std::string_view text, size_t at) {
+  const size_t length = end_of(text, at, text.substr(at, 1)) - at;
+  const size_t least = text[at] == '_' ? 3 : text[at] == '.' ? 5 : 4;
+  return length < least ? 0 : length;
+}
+
+// The length of :heart: and the like; 0 if there is none.
+size_t emoji_name_length(std::string_view text, size_t at) {
+  const size_t end = end_of(text, at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_+-");
+  const bool has_letter = end_of(text, at + 1, "0123456789_+-") < end || end == at + 3;  // :+1:
+  if (!has_letter || !is_one_of(text, end, ":") || (at > 0 && is_letter_or_digit(text, at - 1))) return 0;
+  return is_letter_or_digit(text, end + 1) ? 0 : end + 1 - at;
+}
+
+// The length of a raised number that belongs to no word, as that of a note after a full stop; 0 if there is none.
+size_t note_length(std::string_view text, size_t at) {
+  constexpr std::string_view kOfWords = ")]}|";  // see WrittenForms
+  const auto is_raised_number = [](UChar32 c) {
+    return is_raised(c) && u_charType(c) == U_OTHER_NUMBER &&
+           u_getIntPropertyValue(c, UCHAR_DECOMPOSITION_TYPE) != U_DT_FRACTION;
+  };
+  const UChar32 before = characters::before(text, at);
+  if (characters::is_letter_or_digit(before) || is_raised(before) || (at > 0 && is_one_of(text, at - 1, kOfWords)))
+    return 0;
+  size_t end = at;
+  while (is_raised_number(characters::at(text, end))) end = characters::end(text, end);
+  return characters::is_letter_or_digit(characters::at(text, end)) ? 0 : end - at;
+}
+
 // The length of a list's marker or the like, without the space after it; 0 if there is none. "1." is none, because it
 // is an ordinal number in many languages.
 size_t marker_length(const std::string& text, size_t begin) {
@@ -350,8 +383,8 @@ class SpanFinder {
  public:
   explicit SpanFinder(const std::string& text) : text_(text) {}
 
-  std::vector<ProtectedSpan> find() {
-    const size_t start = end_of(text_, 0, " \t");
+  std::vector<ProtectedSpan> find(bool may_have_marker) {
+    const size_t start = may_have_marker ? end_of(text_, 0, " \t") : std::string::npos;
     for (size_t at = 0; at < text_.size();) {
       const ProtectedSpan span = span_at(at, at == start);
       at += std::max<size_t>(span.length, 1);
@@ -374,6 +407,7 @@ class SpanFinder {
           return found(length, ProtectedKind::address);
         if (const size_t length = path_length(text_, at, token_end_); length > 0)
           return found(length, ProtectedKind::path);
+        if (const size_t length = mention_length(text_, at); length > 0) return found(length, ProtectedKind::address);
       }
     }
     if (is_start)
@@ -395,17 +429,30 @@ class SpanFinder {
           return found(length, ProtectedKind::placeholder);
         [[fallthrough]];
       case '_':
+        if (const size_t length = fill_length(text_, at); length > 0) return found(length, ProtectedKind::placeholder);
         return found(is_accelerator(text_, at) ? 1 : 0, ProtectedKind::accelerator);
+      case '.':
+        return found(fill_length(text_, at), ProtectedKind::placeholder);
+      case '-':
+      case '=':
+        return found(fill_length(text_, at), ProtectedKind::emoji);
+      case ':':
+        return found(emoji_name_length(text_, at), ProtectedKind::emoji);
       default:
-        return found(emoji_length(text_, at), ProtectedKind::emoji);
+        break;
     }
+    if (U8_IS_SINGLE(text_[at])) return found(emoji_length(text_, at), ProtectedKind::emoji);
+    const UChar32 c = characters::at(text_, at);
+    if (has(c, UCHAR_BIDI_CONTROL)) return found(characters::end(text_, at) - at, ProtectedKind::invisible);
+    if (const size_t length = note_length(text_, at); length > 0) return found(length, ProtectedKind::emoji);
+    return found(emoji_length(text_, at), ProtectedKind::emoji);
   }
 
   // True for "%50", as Turkish and Basque write it. Qt's %10 comes with %1, and the %20 of an address within a word.
   bool is_percentage(size_t at, size_t length) {
     constexpr size_t kLength = 3;
     if (length != kLength || end_of(text_, at + 1, kDigits) != at + kLength ||
-        is_of_word(character_at(text_, at + kLength)))
+        is_of_word(characters::at(text_, at + kLength)))
       return false;
     if (!has_first_argument_) {
       size_t first = text_.find("%1");
@@ -467,6 +514,23 @@ class PlacesOfCapitals {
   size_t capitals_end_ = 0;  // of the places in it
 };
 
+// Takes the marks after a letter together with it where there is a character for the whole, which vocabularies read.
+void compose(const std::string& text, int32_t begin, int32_t& end, UChar32& c) {
+  constexpr int kMostMarks = 4;  // of a letter, so that a long run of them takes linear time
+  auto last = static_cast<size_t>(end);
+  for (int marks = 0; marks < kMostMarks && has(characters::at(text, last), UCHAR_GRAPHEME_EXTEND); ++marks)
+    last = characters::end(text, last);
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFCInstance(error);
+  if (U_FAILURE(error)) return;
+  const auto first = static_cast<size_t>(begin);
+  const icu::UnicodeString whole =
+      normalizer->normalize(icu::UnicodeString::fromUTF8(text.substr(first, last - first)), error);
+  if (U_FAILURE(error) || whole.countChar32() != 1) return;
+  c = whole.char32At(0);
+  end = static_cast<int32_t>(last);
+}
+
 // Adds the characters that are unknown, with the words that they belong to.
 std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vector<ProtectedSpan>& spans,
                                         const IsUnknown& is_unknown) {
@@ -478,6 +542,10 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
     if (c < 0 || !is_unknown(c)) return false;
     const UChar32 lower = u_tolower(c);
     return lower == c || is_unknown(lower) || !places_of_capitals.contain(static_cast<size_t>(at));
+  };
+  const auto can_read_in_ascii = [&](UChar32 c) {
+    const std::string ascii = ascii_of(c);
+    return !ascii.empty() && std::none_of(ascii.begin(), ascii.end(), is_unknown);
   };
   int32_t word = 0;  // where the word begins that `at` may belong to; a run of unknown marks is one, too
   bool is_word_unknown = false, is_of_marks = false;
@@ -505,12 +573,20 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
     const int32_t begin = at;
     UChar32 c = 0;
     U8_NEXT(text.data(), at, size, c);
+    if (has(characters::at(text, static_cast<size_t>(at)), UCHAR_GRAPHEME_EXTEND)) compose(text, begin, at, c);
     if (has(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT)) {
       if (is_unknown(c))
         all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::invisible});
       continue;
     }
-    const bool unknown = is_lacked(c, begin), is_mark = !is_of_word(c) && !is_raised(c);
+    const bool unknown = is_lacked(c, begin);
+    if (unknown && can_read_in_ascii(c)) {
+      end_word(begin);
+      all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::ascii});
+      begin_word(at);
+      continue;
+    }
+    const bool is_mark = !is_of_word(c) && !is_raised(c);
     const bool joins = is_mark == is_of_marks || has(c, UCHAR_GRAPHEME_EXTEND);
     if (word == begin || !joins || (is_mark && !unknown)) {
       end_word(begin);
@@ -525,8 +601,8 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
 
 }  // namespace
 
-std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown) {
-  std::vector<ProtectedSpan> spans = SpanFinder(text).find();
+std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown, bool may_have_marker) {
+  std::vector<ProtectedSpan> spans = SpanFinder(text).find(may_have_marker);
   return is_unknown ? with_unknown(text, spans, is_unknown) : spans;
 }
 

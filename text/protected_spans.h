@@ -12,15 +12,16 @@ inline namespace v0 {
 
 /// Kinds of text that a translation must contain as the source has it.
 enum class ProtectedKind {
-  placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, messages of ICU, &nbsp;, \n
+  placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, messages of ICU, &nbsp;, \n, blanks of forms: ____
   argument,     ///< %s, %-5.2f, {}: stands for the next argument of a program, so that its order counts
   accelerator,  ///< the & of &File, the _ of _File
-  address,      ///< a web or mail address
+  address,      ///< a web or mail address, @name
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
-  emoji,        ///< with what modifies it
+  emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   unknown,      ///< words and characters that the vocabulary lacks
   invisible,    ///< soft hyphens and the like that the vocabulary lacks: no translation needs them
+  ascii,        ///< marks that the vocabulary lacks, but can read in ASCII (ascii_of), as translations have them
 };
 
 /// Bytes of a text that a translation must contain as they are.
@@ -35,7 +36,9 @@ using IsUnknown = std::function<bool(int32_t character)>;
 /// The protected spans of a text, in order; no two overlap. Takes linear time. Without `is_unknown` all characters are
 /// known. A capital in the first word of the text or of a sentence, or in a sentence in capitals or in title case,
 /// counts as known if the vocabulary has the small letter.
-std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown = {});
+/// @param may_have_marker whether the text is at the start of a line, where a marker may be
+std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown = {},
+                                           bool may_have_marker = true);
 
 }  // namespace v0
 }  // namespace transmute

@@ -394,6 +394,7 @@ ByteSpan span_in(const Places& places, const ByteSpan& span) {
 }
 
 TaggedTranslation place_tags(const TagSource& source, const AlignedTranslation& translation) {
+  if (source.tags.empty()) return {translation.text, {{0, 0}}, {}};
   return Placement(source, translation).render();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/text/aligned_words.h>
+#include <transmute/text/written_marks.h>
 
 #include <cstddef>
 #include <string>
@@ -43,6 +44,7 @@ struct TagSource {
   std::vector<size_t> separators;  ///< spaces of the plain text that the text does not have: one<br>two
   std::vector<size_t> line_ends;   ///< bytes of the plain text at which a <br> was, in order
   Places places{};                 ///< places of the plain text in the text
+  std::vector<AsciiMark> marks{};  ///< the marks that the plain text has in ASCII
 };
 
 /// A translation with its tags.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/written_forms.h>
 
-#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/text/characters.h>
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 
@@ -14,45 +12,18 @@ inline namespace v0 {
 
 namespace {
 
+using characters::is_digit;
+
 // The limit for one text: its translation is searched for each.
-constexpr size_t kMostWords = 256;
+constexpr size_t kMostForms = 256;
 
 // Letters of words with spaces around them: those of Chinese and Japanese have none.
 bool is_letter(UChar32 c) {
   return c >= 0 && u_isalpha(c) != 0 && u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH) != U_EA_WIDE;
 }
 
-bool is_digit(UChar32 c) {
-  return c >= 0 && u_isdigit(c) != 0;
-}
-
 bool is_of_form(UChar32 c) {
   return is_letter(c) || is_digit(c) || is_raised(c);
-}
-
-// The character that begins at a byte, or -1 at the text's end.
-UChar32 character_at(const std::string& text, size_t at) {
-  auto next = static_cast<int32_t>(at);
-  UChar32 c = -1;
-  if (at < text.size()) U8_NEXT(text.data(), next, static_cast<int32_t>(text.size()), c);
-  return c;
-}
-
-size_t after_character(const std::string& text, size_t at) {
-  auto next = static_cast<int32_t>(at);
-  U8_FWD_1(text.data(), next, static_cast<int32_t>(text.size()));
-  return static_cast<size_t>(next);
-}
-
-size_t before_character(const std::string& text, size_t at) {
-  auto before = static_cast<int32_t>(at);
-  U8_BACK_1(reinterpret_cast<const uint8_t*>(text.data()), 0, before);
-  return static_cast<size_t>(before);
-}
-
-// The character that ends at a byte, or -1 at the text's beginning.
-UChar32 character_before(const std::string& text, size_t at) {
-  return at == 0 ? -1 : character_at(text, before_character(text, at));
 }
 
 std::string compatible_form(const std::string& text) {
@@ -64,49 +35,40 @@ std::string compatible_form(const std::string& text) {
   return U_SUCCESS(error) ? compatible : text;
 }
 
-// True if digits go on beyond a mark: 1.106 and 106,5 do not have the number 106.
-bool continues_number(UChar32 mark, UChar32 beyond) {
-  return (mark == '.' || mark == ',') && is_digit(beyond);
+bool is_separator(UChar32 c) {
+  return c == '.' || c == ',';
 }
 
-// A number may be before letters (25m2), and nothing else beside a form.
+// A number may be before letters (25m2), and nothing else beside a form; 1.106 and 106,5 do not have the number 106.
 bool is_apart(const std::string& text, size_t begin, size_t end) {
-  const UChar32 before = character_before(text, begin), after = character_at(text, end);
-  if (is_of_form(after) || is_letter(before) || is_raised(before)) return false;
-  if (is_digit(character_before(text, end)) && continues_number(after, character_at(text, end + 1))) return false;
-  if (!is_digit(character_at(text, begin))) return true;
-  return !is_digit(before) && (begin < 2 || !continues_number(before, character_before(text, begin - 1)));
+  const UChar32 before = characters::before(text, begin), after = characters::at(text, end);
+  if (is_of_form(after)) return false;
+  if (is_digit(characters::before(text, end)) && is_separator(after) && is_digit(characters::at(text, end + 1)))
+    return false;
+  const UChar32 first = characters::at(text, begin);
+  if (!is_of_form(first)) return true;
+  const bool is_product = before == 'x' && is_digit(first) && is_digit(characters::before(text, begin - 1));  // 5x106
+  if ((is_letter(before) && !is_product) || is_raised(before)) return false;
+  if (!is_digit(first)) return true;
+  return !is_digit(before) && !(is_separator(before) && is_digit(characters::before(text, begin - 1)));
 }
 
-std::vector<ByteSpan> places_of(const std::string& text, const std::string& form) {
-  std::vector<ByteSpan> places;
-  for (size_t at = text.find(form); at != std::string::npos; at = text.find(form, at + form.size()))
-    if (is_apart(text, at, at + form.size())) places.emplace_back(at, at + form.size());
-  return places;
-}
-
-// The same at the ends of words.
-std::vector<ByteSpan> places_at_ends(const std::string& text, const std::string& form) {
-  std::vector<ByteSpan> places;
-  for (size_t at = text.find(form); at != std::string::npos; at = text.find(form, at + form.size()))
-    if (is_letter(character_before(text, at)) && !is_of_form(character_at(text, at + form.size())))
-      places.emplace_back(at, at + form.size());
-  return places;
-}
-
-template <class T, class Is>
-void erase_if(std::vector<T>& all, const Is& is) {
-  all.erase(std::remove_if(all.begin(), all.end(), is), all.end());
+// The same for the end of a word.
+bool ends_word(const std::string& text, size_t begin, size_t end) {
+  return is_letter(characters::before(text, begin)) && !is_of_form(characters::at(text, end));
 }
 
 }  // namespace
 
 bool is_raised(int32_t character) {
-  if (character < 0x80 || u_isalpha(character) != 0) return false;
+  constexpr int32_t kFeminine = 0xAA, kMasculine = 0xBA;
+  if (character < 0x80) return false;
   switch (u_getIntPropertyValue(character, UCHAR_DECOMPOSITION_TYPE)) {
     case U_DT_SUPER:
+      return u_isalpha(character) == 0 || character == kFeminine || character == kMasculine;
     case U_DT_SUB:
     case U_DT_FRACTION:
+    case U_DT_SQUARE:
       return true;
     default:
       return false;
@@ -114,75 +76,84 @@ bool is_raised(int32_t character) {
 }
 
 WrittenForms::WrittenForms(const std::string& source) {
-  const auto add = [&](std::vector<Word>& words, const std::string& written) {
-    const std::string compatible = compatible_form(written);
-    const auto same =
-        std::find_if(words.begin(), words.end(), [&](const Word& word) { return word.compatible == compatible; });
-    if (same == words.end()) {
-      if (words.size() < kMostWords) words.push_back({written, compatible});
+  for (size_t at = 0; at < source.size(); at = characters::end(source, at)) {
+    if (!is_raised(characters::at(source, at))) continue;
+    const auto skip = [&](size_t from, const auto& is) {
+      while (is(characters::at(source, from))) from = characters::end(source, from);
+      return from;
+    };
+    size_t begin = at;
+    while (is_of_form(characters::before(source, begin))) begin = characters::begin(source, begin);
+    const size_t end = skip(at, is_of_form);
+    const size_t raised_end = skip(at, is_raised);
+    const size_t number_end = skip(begin, is_digit), letters_end = skip(begin, is_letter);
+    const std::string raised = source.substr(at, raised_end - at);
+    if (is_letter(characters::at(source, at)) && is_letter(characters::before(source, at))) {
+      if (u_getIntPropertyValue(characters::at(source, at), UCHAR_DECOMPOSITION_TYPE) == U_DT_SUB)
+        add(begin, "", source.substr(begin, end - begin), false);  // but nº is read as an ordinary word, no
+    } else if (is_digit(characters::before(source, at)) && raised_end == end) {
+      for (begin = at; is_digit(characters::before(source, begin));) begin = characters::begin(source, begin);
+      while (begin > 0 && is_separator(characters::before(source, begin)) &&
+             is_digit(characters::before(source, begin - 1)))
+        for (--begin; is_digit(characters::before(source, begin));) begin = characters::begin(source, begin);
+      add(at, source.substr(begin, at - begin), raised, false);
+    } else if (begin == at && raised_end == end) {
+      constexpr std::string_view kBrackets = ")]}|";
+      if (at > 0 && kBrackets.find(source[at - 1]) != std::string_view::npos)
+        add(at, source.substr(at - 1, 1), raised, false);
     } else {
-      same->count = same->written == written ? same->count + 1 : 0;
+      if (is_letter(characters::at(source, number_end))) begin = std::min(at, number_end);  // 25m² may become 25 m2
+      add(begin, "", source.substr(begin, end - begin), false);
     }
-  };
-  for (size_t at = 0; at < source.size(); at = after_character(source, at)) {
-    if (!is_raised(character_at(source, at))) continue;
-    size_t begin = at, end = at;
-    while (is_of_form(character_before(source, begin))) begin = before_character(source, begin);
-    while (is_of_form(character_at(source, end))) end = after_character(source, end);
-    size_t number_end = begin;
-    while (is_digit(character_at(source, number_end))) number_end = after_character(source, number_end);
-    if (is_letter(character_at(source, number_end))) begin = number_end;  // 25m² is written 25 m2, too
-    size_t letters_end = begin;
-    while (is_letter(character_at(source, letters_end))) letters_end = after_character(source, letters_end);
-    if (begin < at) add(words_, source.substr(begin, end - begin));
-    if (begin < at && letters_end == at) add(ends_, source.substr(at, end - at));
-    at = before_character(source, end);
+    if (begin < at && letters_end == at && raised_end == end) add(at, "", raised, true);
+    at = characters::begin(source, end);
   }
-  erase_if(words_, [&](const Word& word) { return word.count == 0 || !places_of(source, word.compatible).empty(); });
-  erase_if(ends_,
-           [&](const Word& word) { return word.count == 0 || !places_at_ends(source, word.compatible).empty(); });
+  for (Form& form : forms_) {
+    for (const ByteSpan& place : places_of(source, form)) form.written.emplace_back(place.first, "");
+    std::sort(form.written.begin(), form.written.end());
+  }
 }
 
-void WrittenForms::leave(const std::string& demanded) {
-  erase_if(words_, [&](const Word& word) { return demanded.find(word.compatible) != std::string::npos; });
-  erase_if(ends_, [&](const Word& word) { return !places_at_ends(demanded, word.compatible).empty(); });
+void WrittenForms::add(size_t place, const std::string& head, const std::string& written, bool is_end) {
+  const std::string tail = compatible_form(written);
+  auto same = std::find_if(forms_.begin(), forms_.end(), [&](const Form& form) {
+    return form.is_end == is_end && form.compatible.front() == head + tail;
+  });
+  if (same == forms_.end()) {
+    if (forms_.size() == kMostForms) return;
+    same = forms_.insert(forms_.end(), {{head + tail}, tail.size(), is_end});
+    std::string other = head;
+    for (char& c : other) c = c == '.' ? ',' : c == ',' ? '.' : c;
+    if (other != head) same->compatible.push_back(other + tail);
+  }
+  same->written.emplace_back(place, written);
 }
 
-RecasedText WrittenForms::restore(const std::string& translation) const {
-  struct Found {
-    ByteSpan place;
-    const std::string* written;
-  };
-  RecasedText all;
-  if (!exist()) {
-    all.append_unchanged(translation);
-    return all;
-  }
-  std::vector<Found> found;
-  std::vector<bool> is_taken(translation.size());
-  const auto overlaps = [&](const ByteSpan& place) { return is_taken[place.first] || is_taken[place.second - 1]; };
-  const auto find_all = [&](const std::vector<Word>& words, const auto& places_in) {
-    for (const Word& word : words) {
-      std::vector<ByteSpan> places = places_in(translation, word.compatible);
-      places.erase(std::remove_if(places.begin(), places.end(), overlaps), places.end());
-      if (places.size() > word.count) continue;
-      for (const ByteSpan& place : places) {
-        std::fill(is_taken.begin() + place.first, is_taken.begin() + place.second, true);
-        found.push_back({place, &word.written});
-      }
+std::vector<ByteSpan> WrittenForms::places_of(const std::string& text, const Form& form) {
+  std::vector<ByteSpan> places;
+  for (const std::string& compatible : form.compatible)
+    for (size_t at = text.find(compatible); at != std::string::npos; at = text.find(compatible, at + 1)) {
+      const size_t end = at + compatible.size();
+      if ((form.is_end ? ends_word : is_apart)(text, at, end)) places.emplace_back(end - form.tail, end);
     }
-  };
-  find_all(words_, places_of);
-  find_all(ends_, places_at_ends);
-  std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.place < y.place; });
-  size_t copied = 0;
-  for (const auto& [place, written] : found) {
-    all.append_unchanged(translation.substr(copied, place.first - copied));
-    all.append_instead(place.second - place.first, *written);
-    copied = place.second;
-  }
-  all.append_unchanged(translation.substr(copied));
-  return all;
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+void WrittenForms::restore(Rewriting& translation) const {
+  for (const bool ends : {false, true})  // of words last
+    for (const Form& form : forms_) {
+      if (form.is_end != ends) continue;
+      std::vector<ByteSpan> places = places_of(translation.text(), form);
+      const auto is_taken = [&](const ByteSpan& place) { return !translation.is_free(place); };
+      places.erase(std::remove_if(places.begin(), places.end(), is_taken), places.end());
+      const bool are_same = std::all_of(form.written.begin(), form.written.end(),
+                                        [&](const auto& one) { return one.second == form.written.front().second; });
+      if (places.size() > form.written.size() || (places.size() < form.written.size() && !are_same)) continue;
+      for (size_t i = 0; i < places.size(); ++i)
+        if (const std::string& written = form.written[i].second; !written.empty())
+          translation.replace(places[i], written);
+    }
 }
 
 }  // namespace v0

@@ -1,41 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/text/letter_case.h>
+#include <transmute/text/rewriting.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
 
-/// True for superscripts, subscripts and fractions that are no letters: ², ₂, ⁻, ½, ™.
+/// True for superscripts, subscripts, fractions and square units: ², ₂, ⁻, ½, ™, ㎡, º. Most raised letters are for
+/// phonetics, and none.
 bool is_raised(int32_t character);
 
 /// The words of a text that have such characters. Most vocabularies read them in the compatible form (NFKC): 10⁶ as
 /// 106, "CO₂" as "CO2", and write them so.
 class WrittenForms {
  public:
-  WrittenForms() = default;
   explicit WrittenForms(const std::string& source);
 
-  bool exist() const { return !words_.empty(); }
+  bool exist() const { return !forms_.empty(); }
 
-  /// The translation with the words as the source has them. One stays that the translation has more often, or whose
-  /// compatible form the source has, too. Of a word that was translated, as one before the mark of a note (word¹), the
-  /// end alone is found.
-  RecasedText restore(const std::string& translation) const;
-  /// Leaves what the caller demands of the translation as it is.
-  void leave(const std::string& demanded);
+  /// Writes the words as the source has them: in its order if there are as many, and otherwise if all of the source are
+  /// alike and the translation has no more. Of a word that was translated, as one before the mark of a note (word¹),
+  /// the end alone is found.
+  void restore(Rewriting& translation) const;
 
  private:
-  struct Word {
-    std::string written, compatible;
-    size_t count = 1;
+  struct Form {
+    std::vector<std::string> compatible;                    // with either decimal separator
+    size_t tail;                                            // bytes of it, at its end, that are written in another way
+    bool is_end;                                            // of a word: what is before it counts for nothing
+    std::vector<std::pair<size_t, std::string>> written{};  // by place in the source; empty for the compatible form
   };
 
-  std::vector<Word> words_, ends_;
+  // The tails of the form in a text.
+  static std::vector<ByteSpan> places_of(const std::string& text, const Form& form);
+  void add(size_t place, const std::string& head, const std::string& written, bool is_end);
+
+  std::vector<Form> forms_;
 };
 
 }  // namespace v0

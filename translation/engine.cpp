@@ -11,7 +11,7 @@
 #include <transmute/text/minimum_risk.h>
 #include <transmute/text/source_case.h>
 #include <transmute/text/source_parts.h>
-#include <transmute/text/written_forms.h>
+#include <transmute/text/written_text.h>
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/join_parts.h>
 #include <transmute/translation/stand_ins.h>
@@ -230,7 +230,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     first.on_text = [&](size_t text, const std::string& so_far) {
       if (!stand_ins[text].exist()) hooks.on_text(text, so_far);
     };
-  std::vector<Translation> translations = translate_tagged(tagged, options, glossary, first);
+  const Glossary read = read_glossary(given);
+  std::vector<Translation> translations = translate_tagged(tagged, options, read, first);
   std::vector<size_t> lost;  // the texts whose translations lack a number
   for (size_t i = 0; i < texts.size(); ++i) {
     if (!stand_ins[i].exist()) continue;
@@ -248,7 +249,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   }
   TranslationHooks again = hooks;
   again.on_progress = nullptr;  // they have been counted
-  std::vector<Translation> found = translate_tagged(tagged, options, glossary, again);
+  std::vector<Translation> found = translate_tagged(tagged, options, read, again);
   for (const size_t i : lost) translations[i] = std::move(found[i]);
   return translations;
 }
@@ -264,13 +265,10 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<T
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   const std::vector<std::string>& prefixes = options.target_prefixes;
   std::vector<std::string> plain;
-  std::vector<WrittenForms> forms;
+  std::vector<WrittenText> written;
   for (const TaggedText& text : tagged) {
     plain.push_back(text.plain());
-    forms.emplace_back(plain.back());
-    if (!forms.back().exist()) continue;
-    if (!prefixes.empty()) forms.back().leave(prefixes[plain.size() - 1]);
-    for (const GlossaryEntry& entry : given.glossary) forms.back().leave(entry.target);
+    written.emplace_back(text.source());
   }
   const SentenceSplitter splitter = splitter_for(given);
   const SentencesOf sentences_of = [&](size_t text) {
@@ -294,12 +292,12 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<T
   const SourceCase cases(sources, tokenizer_, options.target_language);
   const auto complete = [&](const Joined& joined) {
     joined.translation.sentences = sources[joined.number].sentences();
-    finish_text(tagged[joined.number], given, sources, cases, forms[joined.number], joined);
+    finish_text(tagged[joined.number], given, sources, cases, written[joined.number], joined);
   };
   const auto so_far = [&](const SourcePart& part, const Ids& certain, bool is_whole) -> std::optional<std::string> {
-    // A tag's place and a word's form may depend on what follows, and a letter's case on the rest of its part.
+    // A tag's place and a mark's form may depend on what follows, and a letter's case on the rest of its part.
     const bool is_recased = part.written != TextCase::mixed;
-    if (tagged[part.text].has_tags() || forms[part.text].exist() || (is_recased && !is_whole)) return {};
+    if (tagged[part.text].has_tags() || written[part.text].exist() || (is_recased && !is_whole)) return {};
     if (!is_whole) return so_far_in_written_case(certain, part, tokenizer_.target());
     std::string whole = in_written_case(tokenizer_.target().decode(certain), part, tokenizer_.target());
     return is_recased ? cases.restore(part, whole).text : whole;

@@ -5,6 +5,7 @@
 #include <transmute/engine/step_models.h>
 #include <transmute/formats/text_profile.h>
 #include <transmute/text/checks/expectations.h>
+#include <transmute/text/protected_spans.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/shortlist.h>
 #include <transmute/text/source_parts.h>
@@ -25,7 +26,7 @@ inline namespace v0 {
 
 class CallHooks;
 class SourceCase;
-class WrittenForms;
+class WrittenText;
 class TaggedText;
 struct ProtectedSpan;
 struct TranslatedPart;
@@ -124,6 +125,10 @@ class TranslationEngine {
   // translate() of texts whose tags and spans have been taken out.
   std::vector<Translation> translate_tagged(const std::vector<TaggedText>& tagged, const TranslationOptions& options,
                                             const Glossary& glossary, const TranslationHooks& hooks) const;
+  // Tells which characters the source's vocabulary lacks; empty if it lacks none.
+  IsUnknown is_unknown() const;
+  // The options' glossary with its source terms as the model reads them.
+  Glossary read_glossary(const TranslationOptions& options) const;
   // The text with the tags and protected spans that the options take out, but for spans that `prefix` has or a term of
   // `glossary` overlaps. `spans` gets the protected ones.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,
@@ -136,7 +141,7 @@ class TranslationEngine {
   // places, and drops alignments of tokens that the options do not ask for, which grow with the square of the text's
   // length.
   void finish_text(const TaggedText& tagged, const TranslationOptions& options, const SourceTexts& sources,
-                   const SourceCase& cases, const WrittenForms& forms, const Joined& joined) const;
+                   const SourceCase& cases, const WrittenText& written, const Joined& joined) const;
   // Fills the translations of a batch of parts.
   void search_batch(const std::vector<TranslatedPart>& batch, const TranslationOptions& options, CallHooks& call_hooks,
                     const SoFar& so_far) const;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/alignment.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/source_case.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/text/word_alignment.h>
-#include <transmute/text/written_forms.h>
+#include <transmute/text/written_text.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/join_parts.h>
 
@@ -53,6 +54,27 @@ std::vector<WordConfidence> placed_words(const Hypothesis& hypothesis, const std
 
 }  // namespace
 
+IsUnknown TranslationEngine::is_unknown() const {
+  if (!unknown_characters_.exist()) return {};
+  return [this](int32_t character) { return unknown_characters_.contain(character); };
+}
+
+Glossary TranslationEngine::read_glossary(const TranslationOptions& options) const {
+  if (!unknown_characters_.exist() || options.protect == Protection::none) return Glossary(options.glossary);
+  std::vector<GlossaryEntry> entries, changed;
+  std::unordered_set<std::string> sources;
+  for (const GlossaryEntry& entry : options.glossary) {
+    const auto keeps_none = [](const ProtectedSpan&) { return false; };
+    const TaggedText read(entry.source, tags_and_spans(entry.source, false, keeps_none, is_unknown()));
+    (read.plain() == entry.source ? entries : changed).push_back({read.plain(), entry.target});
+    if (read.plain() == entry.source) sources.insert(entry.source);
+  }
+  // A term that differs from another one but in such marks is read as that one.
+  for (GlossaryEntry& entry : changed)
+    if (sources.insert(entry.source).second) entries.push_back(std::move(entry));
+  return Glossary(entries);
+}
+
 TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
                                           const TranslationOptions& options, const Glossary& glossary,
                                           std::vector<ProtectedSpan>& spans) const {
@@ -73,9 +95,7 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
     spans.push_back(span);
     return true;
   };
-  const IsUnknown is_unknown = [&](int32_t character) { return unknown_characters_.contain(character); };
-  const std::vector<InlineTag> tags =
-      tags_and_spans(text, options.inline_tags, is_protected, unknown_characters_.exist() ? is_unknown : IsUnknown{});
+  const std::vector<InlineTag> tags = tags_and_spans(text, options.inline_tags, is_protected, is_unknown());
   std::vector<std::string> unknown;
   for (const ProtectedSpan& span : spans)
     if (span.kind == ProtectedKind::unknown) add_unknown(text.substr(span.begin, span.length), unknown);
@@ -85,45 +105,50 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
 }
 
 void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationOptions& options,
-                                    const SourceTexts& sources, const SourceCase& cases, const WrittenForms& forms,
+                                    const SourceTexts& sources, const SourceCase& cases, const WrittenText& written,
                                     const Joined& joined) const {
   const RecasedText* const read = cases.read(joined.number);
-  const bool has_tags = tagged.has_tags();
   size_t of_prefix = 0;  // tokens; inline tags may surround them
-  if (has_tags && !options.inline_tags && !sources[joined.number].parts.empty()) {
+  if (tagged.has_tags() && !options.inline_tags && !sources[joined.number].parts.empty()) {
     const SourcePart& first = sources[joined.number].parts.front();
     of_prefix = first.prefix.size() - first.forced.target;
   }
+  const bool needs_spans = tagged.has_tags() || options.word_alignments;
   std::vector<ByteSpan> spans;
-  if (has_tags || options.word_alignments) spans = sources[joined.number].spans();
+  if (needs_spans) spans = sources[joined.number].spans();
   std::vector<size_t> words;
   if (options.word_alignments) words = words_of_spans(spans, read != nullptr ? read->text : tagged.plain());
   if (read != nullptr)
     for (ByteSpan& span : spans) span = read->before(span);
+  std::vector<std::string> demanded;
+  if (written.exist()) {
+    for (const GlossaryEntry& entry : options.glossary) demanded.push_back(entry.target);
+    if (!options.target_prefixes.empty()) demanded.push_back(options.target_prefixes[joined.number]);
+  }
   Translation& translation = joined.translation;
   std::vector<TranslationWarning> of_others;  // only the best translation has warnings
   for (Hypothesis& hypothesis : translation.hypotheses) {
     const bool is_best = &hypothesis == translation.hypotheses.data();
     std::vector<TranslationWarning>& warnings = is_best ? translation.warnings : of_others;
     std::vector<ByteSpan> tokens;
-    if (has_tags || options.word_alignments)
-      tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
-    if (options.word_alignments)
-      hypothesis.word_alignment = word_links(hypothesis, words, words_of_spans(tokens, hypothesis.text));
+    if (needs_spans) tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
     if (read != nullptr) {
       rewrite(hypothesis, cases.restore(joined.number, joined.ends, hypothesis.text), tokens, warnings);
       for (TranslationWarning& warning : warnings) warning.source = read->before(warning.source);
     }
-    if (forms.exist()) rewrite(hypothesis, forms.restore(hypothesis.text), tokens, warnings);
+    if (written.exist()) rewrite(hypothesis, written.restore(hypothesis.text, demanded), tokens, warnings);
+    if (options.word_alignments)
+      hypothesis.word_alignment = word_links(hypothesis, words, words_of_spans(tokens, hypothesis.text));
     std::string plain;
     Places places;  // in the text with its tags
-    if (has_tags) {
+    if (tagged.is_changed()) {
       const auto balanced = balanced_alignment(hypothesis.alignment);
       const size_t certain = std::min(of_prefix, tokens.size());  // an abandoned translation has none
       const size_t prefix = certain == 0 ? 0 : tokens[certain - 1].second;
       TaggedTranslation restored = tagged.place({hypothesis.text, spans, tokens, balanced, prefix});
       for (TranslationWarning& warning : warnings) {
         warning.source = span_in(tagged.source().places, warning.source);
+        warning.source.second = characters::next_boundary(tagged.source().text, warning.source.second);
         warning.target = span_in(restored.places, warning.target);
       }
       if (hypothesis.word_alignment && !options.inline_tags)
@@ -132,11 +157,10 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
       plain = std::exchange(hypothesis.text, std::move(restored.text));
       places = std::move(restored.places);
     }
-    hypothesis.words = placed_words(hypothesis, has_tags ? plain : hypothesis.text, places);
+    hypothesis.words = placed_words(hypothesis, tagged.is_changed() ? plain : hypothesis.text, places);
     if (!options.search.alignments) hypothesis.alignment.clear();
   }
-  if (has_tags)
-    for (const std::string& unknown : tagged.unknown()) add_unknown(unknown, translation.unknown);
+  for (const std::string& unknown : tagged.unknown()) add_unknown(unknown, translation.unknown);
 }
 
 }  // namespace v0

@@ -81,7 +81,9 @@ double TranslationGuard::length_deviation(const SourcePart& part, const Translat
 
 Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translation& translation) const {
   const Hypothesis& best = translation.hypotheses.front();
-  const RecasedText written = WrittenForms(part.plain).restore(best.text);  // as the text will have it
+  Rewriting rewriting(best.text, {});
+  WrittenForms(part.plain).restore(rewriting);
+  const RecasedText written = rewriting.rewritten();  // with the forms of the source
   Warnings warnings = checks::check_texts(part.plain, written.text, model_.expected);
   for (TranslationWarning& warning : warnings) warning.target = written.before(warning.target);
   const size_t source = characters_in(part.plain), target = characters_in(best.text);

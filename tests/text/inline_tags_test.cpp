@@ -45,6 +45,13 @@ TEST(InlineTags, LeaveThePlainText) {
   const TaggedText lines("One.<br>Two.<BR/> <br> Three.{br}Four.<img>Five.<br>");
   EXPECT_EQ(lines.plain(), "One. Two.  Three.Four.Five.");
   EXPECT_EQ(lines.line_ends(), (std::vector<size_t>{4, 9, 10, 27}));
+  const auto ends_of = [](const std::string& text) {
+    const auto is_unknown = [](int32_t c) { return c >= 0x2000; };
+    const auto all = [](const ProtectedSpan&) { return true; };
+    return TaggedText(text, tags_and_spans(text, false, all, is_unknown)).line_ends();
+  };
+  EXPECT_EQ(ends_of("Red ● green → blue"), (std::vector<size_t>{4, 11}));
+  EXPECT_EQ(ends_of("I ❤ you, 3 ≠ 4, a→b"), std::vector<size_t>{}) << "they belong to the sentence";
   EXPECT_EQ(TaggedText("<b>don't</b> <a title=\"30 > 9\" id='<b>'>it's</a>").plain(), "don't it's");
   EXPECT_EQ(TaggedText("hi {name}, {0}!").plain(), "hi , !");
   for (const char* text : {"3 < 4 > 2", "a <", "{", "<>", "{a b}", "</>", "x <3"}) {

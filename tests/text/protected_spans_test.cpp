@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 Texts spans_of(const std::string& text, const IsUnknown& is_unknown = {}) {
   Texts texts;
   for (const ProtectedSpan& span : protected_spans(text, is_unknown))
-    texts.push_back(text.substr(span.begin, span.length));
+    if (span.kind != ProtectedKind::invisible) texts.push_back(text.substr(span.begin, span.length));
   return texts;
 }
 
@@ -27,6 +27,8 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
        {"%-5.2f", "%ld", "%'d", "%+.1e", "%*d", "%-*d", "%.*s", "%-d", "%B"}},
       {"JPEG 2000%s, 5%d.", {"%s", "%d"}},
       {"%d%% done, %ds left, %sDo it", {"%d", "%%", "%d", "%s"}},
+      {"100%% sure", {"%%"}},
+      {"I, ______, of .......... (a... b__c)", {"______", ".........."}},
       {"%(name)s has %(count)03d files, %<rate>.1f", {"%(name)s", "%(count)03d", "%<rate>.1f"}},
       {"%1 of %2: %L3%4", {"%1", "%2", "%L3", "%4"}},
       {"%1 to %10", {"%1", "%10"}},
@@ -82,6 +84,7 @@ TEST(ProtectedSpans, AreAddressesAndPaths) {
        {"https://example.org/a?b=c&d=%20e#f", "http://a.b/c_(d)"}},
       {"Write to jane.doe@mail.example.org, or visit www.example.org!",
        {"jane.doe@mail.example.org", "www.example.org"}},
+      {"Ask @jane, (@Override) or a@b", {"@jane", "@Override"}},
       {"github.com/a/b, example.com and mailto:x@y.org", {"github.com/a/b", "example.com", "mailto:x@y.org"}},
       {"VISIT WWW.A.B OR EXAMPLE.COM! The End.Info follows.", {"WWW.A.B", "EXAMPLE.COM"}},
       {"In /usr/lib/x.so, ~/notes, ../up/one and src/main.cpp.",
@@ -119,7 +122,7 @@ TEST(ProtectedSpans, AreWordsOfCharactersThatTheVocabularyLacks) {
   const auto is_unknown = [](int32_t c) { return c == 0x159 || c == 0x65E5 || c == 0x672C || c == 0x2014 || c == '@'; };
   EXPECT_EQ(spans_of("Herr Dvořák — wohnt in 日本国 @ %s", is_unknown), (Texts{"Dvořák", "—", "日本", "@", "%s"}));
   EXPECT_EQ(spans_of("%sř ř", is_unknown), (Texts{"%s", "ř", "ř"}));
-  EXPECT_EQ(spans_of("One—two——Dvořák—three 日本four", is_unknown), (Texts{"—", "——", "Dvořák", "—", "日本"}));
+  EXPECT_EQ(spans_of("One—two——Dvořák—three 日本four", is_unknown), (Texts{"—", "—", "—", "Dvořák", "—", "日本"}));
   EXPECT_EQ(spans_of("10⁻³ m, x⁻", [](int32_t c) { return c == 0x207B; }), (Texts{"10⁻³", "x⁻"}));
 }
 
@@ -141,6 +144,29 @@ TEST(ProtectedSpans, AreWordsOfCapitalsThatTheVocabularyLacksWhereTheyAreNotDueT
   EXPECT_EQ(spans_of("The Man Êcole Rides", is_unknown), Texts{});
   EXPECT_EQ(spans_of("Êa is 3.5 Êm. THE {name} ÊCOLE! Êa Ê.", is_unknown), (Texts{"Êm", "{name}", "Ê"}));
   EXPECT_EQ(spans_of("{name} Êcole", is_unknown), (Texts{"{name}", "Êcole"}));
+}
+
+TEST(ProtectedSpans, AreNotesNamesOfEmojiAndLines) {
+  EXPECT_EQ(spans_of("In 1998.¹ “Yes”²³ It ⁴ m² (a)² ½"), (Texts{"¹", "²³", "⁴"}));
+  EXPECT_EQ(spans_of("¹ See ¹⁴C"), Texts{"¹"});
+  EXPECT_EQ(spans_of("I :heart: it :+1: at 12:30:15 a:b:c ::"), (Texts{":heart:", ":+1:"}));
+  EXPECT_EQ(spans_of("One ----- two ==== three -- four"), (Texts{"-----", "===="}));
+}
+
+TEST(ProtectedSpans, HaveTheMarksOfTheirLetters) {
+  const auto is_unknown = [](int32_t c) { return c == 0xF1 || c == 0x336; };
+  EXPECT_EQ(spans_of("Mr. Mun\u0303oz met Zoe\u0308.", is_unknown), Texts{"Mun\u0303oz"});
+  std::string marks = "a";
+  for (int i = 0; i < 200'000; ++i) marks += "\u0301";
+  EXPECT_EQ(spans_of(marks, is_unknown), Texts{}) << "in linear time";
+}
+
+TEST(ProtectedSpans, DropMarksOfDirection) {
+  const std::string text = "Ali\u200F, b";
+  const std::vector<ProtectedSpan> spans = protected_spans(text);
+  ASSERT_EQ(spans.size(), 1);
+  EXPECT_EQ(spans[0].kind, ProtectedKind::invisible);
+  EXPECT_EQ(text.substr(spans[0].begin, spans[0].length), "\u200F");
 }
 
 TEST(ProtectedSpans, AreNotOrdinaryText) {

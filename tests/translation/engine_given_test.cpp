@@ -241,11 +241,14 @@ TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
 }
 
 // Reads and writes every character, in its compatible form.
-TranslationEngine engine_that_copies() {
+Tokenizer tokenizer_of_bytes() {
   TokenizerOptions bytes = testing::tiny_tokenizer_options();
   bytes.byte_fallback = true;
   bytes.vocab_size = 330;
-  const Tokenizer tokenizer = testing::tiny_tokenizer(bytes);
+  return testing::tiny_tokenizer(bytes);
+}
+
+TranslationEngine engine_that_copies(const Tokenizer& tokenizer = tokenizer_of_bytes()) {
   const auto copy = [](const Ids& source, const Ids& prefix) {
     return testing::Distribution{{prefix.size() < source.size() ? source[prefix.size()] : special_ids::kEnd, 1.0}};
   };
@@ -267,6 +270,21 @@ TEST(EngineOfAModelThatCopies, WritesFormsAsTheSourceDoes) {
   TranslationOptions options;
   options.glossary = {{"CO₂", "CO2"}};
   EXPECT_EQ(engine.translate({"the CO₂ is near."}, options).at(0).hypotheses.at(0).text, "the CO2 is near.");
+}
+
+TEST(EngineOfAModelThatCopies, ReadsMarksInAsciiAndWritesThemAsTheSourceDoes) {
+  std::vector<std::string> lines = testing::tiny_english();
+  lines.resize(lines.size() + 20, "\"it's\" - near.");
+  const Tokenizer tokenizer =
+      train_tokenizer(testing::tiny_tokenizer_options(), testing::lines_from(lines), testing::lines_from(lines));
+  const TranslationEngine engine = engine_that_copies(tokenizer);
+  const std::string text = "the “red” house—it’s near.";
+  TranslationOptions options;
+  options.guard = Guard::off;  // a copy looks wrong
+  const Translation found = engine.translate({text}, options).at(0);
+  EXPECT_EQ(found.hypotheses.at(0).text, "the “red” house — it’s near.");
+  EXPECT_THAT(found.unknown, ElementsAre());
+  EXPECT_THAT(found.source_tokens, AllOf(Contains(HasSubstr("\"")), Contains(HasSubstr("'"))));
 }
 
 TEST(EngineOfAModelThatCopies, PutsProtectedWordsWhereTheirNumbersAre) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <transmute/text/inline_tags.h>
+#include <transmute/text/written_text.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+// The vocabulary has ASCII alone.
+TaggedText read_in_ascii(const std::string& text) {
+  const auto is_unknown = [](int32_t c) { return c >= 0x80; };
+  return TaggedText(text, tags_and_spans(
+                              text, false, [](const ProtectedSpan&) { return false; }, is_unknown));
+}
+
+std::string restored(const std::string& source, const std::string& translation,
+                     const std::vector<std::string>& kept = {}) {
+  return WrittenText(read_in_ascii(source).source()).restore(translation, kept).text;
+}
+
+TEST(WrittenMarks, AreReadInAscii) {
+  EXPECT_EQ(read_in_ascii("“It’s John’s,” she said—‘yes’…").plain(), "\"It's John's,\" she said - 'yes'...");
+  EXPECT_EQ(read_in_ascii("1939–1945 – 5×3 −2 ½ 1½ ⅒ «a»").plain(), "1939-1945 - 5x3 -2 1/2 1 1/2 1/10 \"a\"");
+  EXPECT_EQ(read_in_ascii("plain \"text\" - it's").plain(), "plain \"text\" - it's");
+  EXPECT_FALSE(read_in_ascii("it's").is_changed());
+  const std::string tagged = "Our team—<b>all—<i>of them</i></b>—won.";
+  const auto is_unknown = [](int32_t c) { return c >= 0x80; };
+  EXPECT_EQ(TaggedText(tagged, tags_and_spans(
+                                   tagged, true, [](const auto&) { return false; }, is_unknown))
+                .plain(),
+            "Our team - all - of them - won.");
+  const std::string item = "<b>Apple</b> – a fruit";
+  EXPECT_EQ(TaggedText(item, tags_and_spans(
+                                 item, true, [](const auto&) { return true; }, is_unknown))
+                .plain(),
+            "Apple - a fruit");
+  const TaggedText text = read_in_ascii("a—½ b");
+  EXPECT_TRUE(text.is_changed());
+  EXPECT_FALSE(text.has_tags());
+  EXPECT_EQ(span_in(text.source().places, {text.plain().find("1/2"), text.plain().find("1/2") + 3}), ByteSpan(4, 5))
+      << "the beginnings of characters";
+}
+
+TEST(WrittenMarks, ComeBackOnTheirSide) {
+  EXPECT_EQ(restored("He said “yes” to the “big” plan.", "Ele disse \"sim\" ao plano \"grande\"."),
+            "Ele disse “sim” ao plano “grande”.");
+  EXPECT_EQ(restored("„Ja“ und „nein“", "\"Yes\" and \"no\" and (\"maybe\")"), "„Yes“ and „no“ and („maybe“)");
+  EXPECT_EQ(restored("«Oui»", "\"Yes\""), "«Yes»");
+  EXPECT_EQ(restored("‘It isn’t mine.’", "'Não é d'água.'"), "‘Não é d’água.’");
+  EXPECT_EQ(restored("“‘Yes’”", "\"'Sim'\""), "“‘Sim’”");
+  EXPECT_EQ(restored("The kids’ toys", "L'eau"), "L’eau");
+  EXPECT_EQ(restored("“a” and \"b\"", "\"a\" e \"b\""), "“a” e \"b\"");
+  EXPECT_EQ(restored("“a” and \"b\"", "\"a\""), "\"a\"") << "either";
+}
+
+TEST(WrittenMarks, WithSpacesAroundThemTakeTurns) {
+  EXPECT_EQ(restored("« Olá », disse ele.", "\"Here,\" he said."), "«Here,» he said.");
+  EXPECT_EQ(restored("O livro « A Casa » é « bom ».", "The book \"The House\" is \"good\"."),
+            "The book «The House» is «good».");
+  EXPECT_EQ(restored("Diz « olá » e « adeus ».", "He said \" hello \" and \" bye \"."),
+            "He said « hello » and « bye ».");
+}
+
+TEST(WrittenMarks, OfLengthComeBackAfterTheirNumbers) {
+  EXPECT_EQ(restored("He’s 5′10″ tall and I’m 6′ tall.", "Il a 5'10\" et j'ai 6'."), "Il a 5′10″ et j’ai 6′.");
+  EXPECT_EQ(restored("A caixa d'água é ‘grande’.", "It's 'big'."), "It's ‘big’.") << "the source's apostrophe is ASCII";
+}
+
+TEST(WrittenMarks, ComeBackInTheirOrder) {
+  EXPECT_EQ(restored("Late – very late—and - gone", "Tarde - muito tarde - e - ido"), "Tarde – muito tarde — e - ido");
+  EXPECT_EQ(restored("Late – very – gone", "Tarde - ido"), "Tarde – ido");
+  EXPECT_EQ(restored("Late – very—gone", "Tarde - ido"), "Tarde - ido") << "either";
+  EXPECT_EQ(restored("−5 °C", "-5 °C"), "−5 °C");
+  EXPECT_EQ(restored("3 × 4 and 5x6 and 7×8", "3 x 4, 5x6, 7x8"), "3 × 4, 5x6, 7×8");
+  EXPECT_EQ(restored("A × B of n × m, 3× more", "A x B de n x m, 3x mais"), "A × B de n × m, 3× mais");
+  EXPECT_EQ(restored("5.97×10²⁴ and 3×10⁶", "5,97x1024 e 3x106"), "5,97×10²⁴ e 3×10⁶");
+}
+
+TEST(WrittenMarks, ComeBackBetweenTheirWords) {
+  EXPECT_EQ(restored("1939–1945, New York–London, Covid‑19", "1939-1945, Nova York-Londres, Covid-19, e-mail"),
+            "1939–1945, Nova York-Londres, Covid‑19, e-mail");
+  EXPECT_EQ(restored("The A–B line and the A-B team", "A linha A-B e a equipe A-B"), "A linha A–B e a equipe A-B");
+  EXPECT_EQ(restored("1939–1945", "11939-1945 1939-19455"), "11939-1945 1939-19455");
+}
+
+TEST(WrittenMarks, OfFractionsComeBack) {
+  EXPECT_EQ(restored("½ cup, 2½ cups, ⅓", "1/2 xícara, 2 1/2 xícaras, 1/3"), "½ xícara, 2½ xícaras, ⅓");
+  EXPECT_EQ(restored("½ cup", "11/2 xícara"), "11/2 xícara");
+  EXPECT_EQ(restored("1½ cups and 3 1/2 spoons", "1 1/2 xícaras e 3 1/2 colheres"), "1½ xícaras e 3 1/2 colheres");
+}
+
+TEST(WrittenMarks, LeaveWhatTheCallerDemands) {
+  EXPECT_EQ(restored("it’s “x”", "l'eau d'or \"x\"", {"l'eau"}), "l'eau d’or “x”");
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/tag_placement.h>
+#include <transmute/text/written_forms.h>
+#include <transmute/text/written_marks.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The words and marks of a text that a model reads in another form, and its translation gets back.
+class WrittenText {
+ public:
+  explicit WrittenText(const TagSource& source) : forms_(source.plain), marks_(source.plain, source.marks) {}
+
+  bool exist() const { return forms_.exist() || marks_.exist(); }
+  /// @param kept what the caller demands of the translation, which stays as it is
+  RecasedText restore(const std::string& translation, const std::vector<std::string>& kept) const {
+    Rewriting rewriting(translation, kept);
+    forms_.restore(rewriting);
+    marks_.restore(rewriting);
+    return rewriting.rewritten();
+  }
+
+ private:
+  WrittenForms forms_;
+  WrittenMarks marks_;
+};
+
+}  // namespace v0
+}  // namespace transmute
