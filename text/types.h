@@ -181,7 +181,8 @@ enum class Protection {
   /// and for what is no word, it reads the text without them, and each goes to the words that attended to its
   /// neighbors, but after the target prefix. These are left to the model: spans that its training text often had and
   /// kept (ProtectionProfile), spans that are part of a glossary's term or that the target prefix has, markers of a
-  /// text with a target prefix, and texts of more than kMaxWholeTokens bytes or with a SearchOptions::constraint.
+  /// text with a target prefix, texts with a SearchOptions::constraint, and those of more than kMaxWholeTokens bytes
+  /// that are not split into sentences, have a target prefix, or are to be aligned.
   automatic,
   all,   ///< likewise, whatever the model has learned
   none,  ///< the model gets the text as it is

@@ -15,6 +15,7 @@
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/join_parts.h>
 #include <transmute/translation/stand_ins.h>
+#include <transmute/translation/text_pieces.h>
 
 #include <algorithm>
 #include <cmath>
@@ -203,6 +204,36 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   if (!prefixes.empty() && prefixes.size() != texts.size())
     throw std::invalid_argument(
         fmt::format("the numbers of target prefixes ({}) and texts ({}) differ", prefixes.size(), texts.size()));
+  std::vector<bool> cuts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    check_utf8(texts[i], "text", i + 1);
+    cuts.push_back(is_cut(texts[i], given));
+  }
+  const TextPieces pieces(texts, cuts, splitter_for(given), Glossary(given.glossary), given.inline_tags);
+  if (!pieces.exist()) return translate_whole(texts, given, hooks);
+  try {
+    return pieces.joined(translate_whole(pieces.pieces(), given, pieces.hooks(hooks)), given.search, hooks);
+  } catch (const TextTooLong& error) {
+    throw TextTooLong(pieces.text_of(error.text()), error.reason());
+  } catch (const BadText& error) {
+    throw BadText(pieces.text_of(error.text()), error.reason());
+  }
+}
+
+bool TranslationEngine::is_cut(const std::string& text, const TranslationOptions& options) const {
+  if (text.size() <= static_cast<size_t>(kMaxWholeTokens) || !splits_sentences(options) || options.search.constraint ||
+      options.word_alignments || options.search.alignments || !options.target_prefixes.empty() ||
+      !leading_tag(tokenizer_.source(), text).empty())
+    return false;
+  const bool protects = options.protect != Protection::none;
+  const auto is_protected = [&](const ProtectedSpan&) { return protects; };
+  return !tags_and_spans(text, options.inline_tags, is_protected, protects ? is_unknown() : IsUnknown{}).empty();
+}
+
+std::vector<Translation> TranslationEngine::translate_whole(const std::vector<std::string>& texts,
+                                                            const TranslationOptions& given,
+                                                            const TranslationHooks& hooks) const {
+  const std::vector<std::string>& prefixes = given.target_prefixes;
   TranslationOptions options = given;
   // Streamed text is final, so the guard must not search again.
   if (hooks.on_text && given.guard == Guard::retry) options.guard = Guard::warn;
@@ -217,7 +248,6 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   std::vector<StandIns> stand_ins(texts.size());
   std::vector<TaggedText> tagged;
   for (size_t i = 0; i < texts.size(); ++i) {
-    check_utf8(texts[i], "text", i + 1);
     const std::string prefix = prefixes.empty() ? "" : prefixes[i];
     std::vector<ProtectedSpan> spans, others;
     tagged.push_back(tagged_text(texts[i], prefix, given, glossary, spans));

@@ -122,7 +122,12 @@ class TranslationEngine {
                                       const TranslationOptions& options, const TranslationHooks& hooks) const;
 
  private:
-  // translate() of texts whose tags and spans have been taken out.
+  // True for a long text that has tags or protected spans, and is cut into pieces, so that they can be taken out.
+  bool is_cut(const std::string& text, const TranslationOptions& options) const;
+  // translate() of texts that are not cut.
+  std::vector<Translation> translate_whole(const std::vector<std::string>& texts, const TranslationOptions& given,
+                                           const TranslationHooks& hooks) const;
+  // translate_whole() of texts whose tags and spans have been taken out.
   std::vector<Translation> translate_tagged(const std::vector<TaggedText>& tagged, const TranslationOptions& options,
                                             const Glossary& glossary, const TranslationHooks& hooks) const;
   // Tells which characters the source's vocabulary lacks; empty if it lacks none.

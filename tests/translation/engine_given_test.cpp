@@ -287,6 +287,17 @@ TEST(EngineOfAModelThatCopies, ReadsMarksInAsciiAndWritesThemAsTheSourceDoes) {
   EXPECT_THAT(found.source_tokens, AllOf(Contains(HasSubstr("\"")), Contains(HasSubstr("'"))));
 }
 
+TEST(EngineOfAModelThatCopies, ProtectsWhatALongTextHas) {
+  std::string text = "the house.";
+  while (text.size() <= 2 * kMaxWholeTokens)
+    text += " See {name} in the old house that is near the river, by the old bridge.";
+  TranslationOptions options;
+  options.guard = Guard::off;
+  const Translation found = engine_that_copies().translate({text}, options).at(0);
+  EXPECT_EQ(found.hypotheses.at(0).text, text);
+  EXPECT_THAT(found.source_tokens, Not(Contains(HasSubstr("{"))));
+}
+
 TEST(EngineOfAModelThatCopies, PutsProtectedWordsWhereTheirNumbersAre) {
   const TranslationEngine engine = engine_that_copies();
   const std::vector<std::string> texts{"the {0} house is near %s.", "the red house."};
