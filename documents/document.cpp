@@ -327,7 +327,13 @@ std::string Document::for_model(const std::string& html, const std::vector<HtmlP
       result += part;
     } else {
       const std::string name = placeholder_ + std::to_string(kept_.size());
-      const std::string tag = piece.kind == HtmlKind::kept ? '<' + name + "/>" : shortened(part, name);
+      const auto begins_with = [&](std::string_view beginning) {
+        return part.compare(0, beginning.size(), beginning) == 0;
+      };
+      const bool is_word = piece.kind == HtmlKind::kept && !begins_with("<!--") && !begins_with("<svg");
+      const std::string tag = is_word                        ? std::string(kWordTag) + name + "/>"
+                              : piece.kind == HtmlKind::kept ? '<' + name + "/>"
+                                                             : shortened(part, name);
       kept_.emplace(tag, part);
       result += tag;
     }

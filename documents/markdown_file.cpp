@@ -286,7 +286,7 @@ class MarkdownReader {
       text_.markup.close(open_.back().tag, html(i_));
       open_.pop_back();
     } else if (lists(kUntranslated, element_name(html(i_)))) {
-      text_.markup.keep(between(event.begin, events_[partner].end));
+      text_.markup.keep_word(between(event.begin, events_[partner].end));
       i_ = partner;
     } else {
       open_.push_back({text_.markup.open(html(i_)), event.begin, element_name(html(i_))});
@@ -397,7 +397,11 @@ class MarkdownReader {
     }
     if (end_ == kNoPlace || end_ > content_.size()) return false;
     add_words();
-    text_.markup.keep(between(from, end_));
+    if (span == MD_SPAN_IMG) {
+      text_.markup.keep(between(from, end_));
+    } else {
+      text_.markup.keep_word(between(from, end_));
+    }
     return true;
   }
 

@@ -163,7 +163,7 @@ void Message::add_leaf(std::string_view text) {
     const size_t length = is_number ? 1 : reference_length(words, at);
     if (length > 0) {
       markup.add_text(std::string_view(words).substr(begin, at - begin));
-      markup.keep(std::string_view(words).substr(at, length));
+      markup.keep_word(std::string_view(words).substr(at, length));
       begin = at + length;
     }
     at += std::max<size_t>(length, 1);

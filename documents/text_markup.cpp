@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/documents/html_references.h>
+#include <transmute/text/inline_tags.h>
 
 #include <algorithm>
 #include <map>
@@ -19,11 +20,11 @@ void TextMarkup::add_text(std::string_view words) {
   }
 }
 
-void TextMarkup::keep(std::string_view bytes) {
-  if (!pieces_.empty() && pieces_.back().kind == Kind::kept) {
+void TextMarkup::keep(std::string_view bytes, Kind kind) {
+  if (!pieces_.empty() && pieces_.back().kind == kind) {
     pieces_.back().bytes += bytes;
   } else {
-    pieces_.push_back({Kind::kept, tags_++, std::string(bytes)});
+    pieces_.push_back({kind, tags_++, std::string(bytes)});
   }
 }
 
@@ -52,7 +53,7 @@ std::string TextMarkup::tag_name() const {
   for (const Piece& piece : pieces_) {
     if (piece.kind != Kind::words) continue;
     const std::string_view words = piece.bytes;
-    for (const std::string_view beginning : {"<x", "</x", "<br x"})
+    for (const std::string_view beginning : {"<x", "</x", "<br x", "<var-x"})
       for (size_t at = words.find(beginning); at != std::string_view::npos; at = words.find(beginning, at + 1)) {
         const size_t name = at + beginning.size() - 1;
         longest = std::max(longest, std::min(words.find_first_not_of('x', name), words.size()) - name);
@@ -64,6 +65,7 @@ std::string TextMarkup::tag_name() const {
 // The tag of a piece that is not words. That of a line break tells by its element that one ends there.
 std::string TextMarkup::tag(const Piece& piece, const std::string& name) {
   if (piece.kind == Kind::line_break) return fmt::format("<br {}{}/>", name, piece.tag);
+  if (piece.kind == Kind::kept_word) return fmt::format("{}{}{}/>", kWordTag, name, piece.tag);
   return fmt::format("<{}{}{}{}>", piece.kind == Kind::closing ? "/" : "", name, piece.tag,
                      piece.kind == Kind::kept ? "/" : "");
 }

@@ -10,13 +10,15 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A text whose markup, in the syntax of its file, becomes inline tags: <x0>, </x0>, <x1/> and <br x2/>.
+/// A text whose markup, in the syntax of its file, becomes inline tags: <x0>, </x0>, <x1/>, <var-x2/> and <br x3/>.
 class TextMarkup {
  public:
   /// Adds words.
   void add_text(std::string_view words);
   /// Adds bytes that a translation must contain as they are.
-  void keep(std::string_view bytes);
+  void keep(std::string_view bytes) { keep(bytes, Kind::kept); }
+  /// Likewise for bytes that readers see as a word of the sentence: program code, a formula, a variable.
+  void keep_word(std::string_view bytes) { keep(bytes, Kind::kept_word); }
   /// Adds bytes that end a line within the text; a translation must contain them too.
   void keep_line_break(std::string_view bytes);
   /// Adds the markup before some words.
@@ -35,12 +37,13 @@ class TextMarkup {
   std::string written(const std::string& translation, const Encode& encode) const;
 
  private:
-  enum class Kind { words, kept, line_break, opening, closing };
+  enum class Kind { words, kept, kept_word, line_break, opening, closing };
   struct Piece {
     Kind kind;
     size_t tag;         // its number
     std::string bytes;  // bytes of the file, or the words
   };
+  void keep(std::string_view bytes, Kind kind);
   std::string tag_name() const;
   static std::string tag(const Piece& piece, const std::string& name);
 

@@ -75,7 +75,11 @@ class XliffSourceReader {
         i = tokens_[i].partner;
         const std::string_view bytes = xml_.substr(token.begin, tokens_[i].end - token.begin);
         if (pair == pairs_.end()) {
-          text_.keep(bytes);
+          if (is_word(token, bytes)) {
+            text_.keep_word(bytes);
+          } else {
+            text_.keep(bytes);
+          }
         } else if (pair->second) {
           open_.push_back(text_.open(bytes));
         } else {
@@ -90,6 +94,15 @@ class XliffSourceReader {
   }
 
  private:
+  // True for what readers see as a word: no half of a pair of formatting, line break or image.
+  static bool is_word(const XmlToken& token, std::string_view bytes) {
+    const auto is_type = [&](const char* name) {
+      return lists("fmt image lb pb xlf:lb xlf:pb", std::string(xml_attribute(bytes, name)));
+    };
+    return !lists("bpt bx ec ept ex it sc", std::string(token.local_name())) && !is_type("ctype") && !is_type("type") &&
+           !is_type("subType");
+  }
+
   // The key that a tag shares with the other one of its pair: <bpt> and <ept>, <bx> and <ex>, <sc> and <ec>, and the
   // START_… and CLOSE_… of Angular. The first is true for the tag that begins the pair.
   std::optional<std::pair<bool, std::string>> half_of_pair(const XmlToken& token) const {

@@ -172,7 +172,7 @@ class AndroidFile : public SpanFile {
         markup.close(open.back().second, token.in(content_));
         open.pop_back();
       } else {  // what xliff:g holds is not translated
-        markup.keep(std::string_view(content_).substr(token.begin, tokens[token.partner].end - token.begin));
+        markup.keep_word(std::string_view(content_).substr(token.begin, tokens[token.partner].end - token.begin));
         i = token.partner;
       }
     }

@@ -10,6 +10,7 @@
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/xml_text.h>
+#include <transmute/text/inline_tags.h>
 
 #include <algorithm>
 #include <map>
@@ -30,10 +31,11 @@ constexpr const char* kFieldMark = "fldChar";  // begins a field of Word, ends i
 struct Item {
   enum class Kind { text, open, close, kept, border };
   Kind kind = Kind::text;
-  std::string text{};  // escaped, as in HTML
-  size_t format = 0;   // format of text
-  XmlMark mark{};      // mark of all others
-  size_t partner = 0;  // partner of `open` and `close`
+  std::string text{};    // escaped, as in HTML
+  size_t format = 0;     // format of text
+  XmlMark mark{};        // mark of all others
+  size_t partner = 0;    // partner of `open` and `close`
+  bool is_word = false;  // of `kept`: readers see it as a word of the sentence
 };
 
 // A child of a run.
@@ -130,8 +132,11 @@ class ParagraphReader {
 
   void read_wrapper(size_t i, bool has_runs) {
     const XmlToken& token = source_.tokens[i];
-    if (token.kind == TokenKind::empty || source_.is_for_code(xml_attribute(source_.bytes(i), "style-name")))
-      return add_element(Item::Kind::kept, i);
+    if (token.kind == TokenKind::empty || source_.is_for_code(xml_attribute(source_.bytes(i), "style-name"))) {
+      add_element(Item::Kind::kept, i);
+      items_.back().is_word = token.kind != TokenKind::empty;
+      return;
+    }
     size_t first = i + 1;
     while (first < token.partner && is_tag(first) && is_properties(source_.tokens[first])) first = after(first);
     const size_t open = items_.size();
@@ -192,6 +197,7 @@ class ParagraphReader {
       add(Item::Kind::open, {fmt::format("{}{}{}", around.before, source_.between(begin, end), after_content), ""});
     } else {
       add(Item::Kind::kept, {around.before, after_content, begin, end});
+      items_.back().is_word = true;
     }
     return last;
   }
@@ -214,6 +220,7 @@ class ParagraphReader {
       const bool ends = !is_code && has_child(i, source_.rules.borders);
       const bool is_nothing = !is_code && only_dropped(first, source_.tokens[i].partner);
       if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
+      if (is_code) items_.back().is_word = true;
       return i;
     }
     XmlMark around = around_content(i);
@@ -510,7 +517,8 @@ class TextMaker {
       } else if (item.kind == Item::Kind::close) {
         html += "</b>";
       } else if (item.kind == Item::Kind::kept) {
-        html += fmt::format("<img {}>", number(item.mark));
+        html += item.is_word ? fmt::format("{}{}/>", kWordTag, number(item.mark))
+                             : fmt::format("<img {}>", number(item.mark));
       } else if (item.format == usual || is_blank_text(item.text)) {
         html += item.text;
       } else {

@@ -37,10 +37,10 @@ std::string seen_text(const std::string& html) {
   return text;
 }
 
-// The number in a tag such as <b 12>.
+// The number in a tag such as <b 12> and <var-12/>.
 size_t number_in_tag(std::string_view tag) {
   size_t number = std::string::npos;
-  const size_t space = std::min(tag.find(' '), tag.size() - 1);
+  const size_t space = std::min(tag.find_first_of(" -"), tag.size() - 1);
   std::from_chars(tag.data() + space + 1, tag.data() + tag.size(), number);
   return number;
 }

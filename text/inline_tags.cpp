@@ -103,7 +103,6 @@ bool has_character(const std::string& text, const std::vector<InlineTag>& tags, 
   return false;
 }
 
-// Entities and escapes such as &nbsp; and \n are no words.
 // True for the neighbors of a dash without spaces around it, which would make one word of two if it were a hyphen.
 bool joins_clauses(UChar32 before, UChar32 after) {
   const auto is_one = [](UChar32 c) { return c >= 0 && !u_isUWhiteSpace(c) && u_charType(c) != U_DASH_PUNCTUATION; };
@@ -123,6 +122,7 @@ bool separates(const std::string& text, const ProtectedSpan& span) {
          is_space(span.begin + span.length);
 }
 
+// Entities and escapes such as &nbsp; and \n are no words.
 TagRole role_of(ProtectedKind kind, char first) {
   if (first == '\\' || (first == '&' && kind == ProtectedKind::placeholder)) return TagRole::markup;
   if (kind == ProtectedKind::argument) return TagRole::argument;
@@ -141,6 +141,10 @@ bool is_void_element(const std::string& element) {
 
 bool ends_line(const std::string& text, const InlineTag& tag) {
   return text[tag.begin] == '<' && lower_case(name_of(text.substr(tag.begin, tag.length))) == "br";
+}
+
+bool is_word_tag(const std::string& text, const InlineTag& tag) {
+  return tag.kind == InlineTag::Kind::empty && text.compare(tag.begin, kWordTag.size(), kWordTag) == 0;
 }
 
 std::vector<InlineTag> inline_tags(const std::string& text) {
@@ -195,6 +199,10 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
     if (text[tag.begin] != '<') continue;
     add_spans(tag.begin);
     found.push_back(tag);
+    if (is_word_tag(text, tag) && is_protected({tag.begin, tag.length, ProtectedKind::placeholder})) {
+      found.back().role = TagRole::text;
+      has_spans = true;
+    }
     begin = tag.begin + tag.length;
   }
   add_spans(text.size());

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace transmute {
@@ -33,6 +34,10 @@ bool is_void_element(const std::string& element);
 
 /// True for a <br>, which ends a line.
 bool ends_line(const std::string& text, const InlineTag& tag);
+
+/// The beginning of a tag without content, <var-1/>, that is a word of the sentence, such as a name in program code.
+constexpr std::string_view kWordTag = "<var-";
+bool is_word_tag(const std::string& text, const InlineTag& tag);
 
 /// The tags of a text, in order; no two overlap. Takes linear time.
 std::vector<InlineTag> inline_tags(const std::string& text);

@@ -22,9 +22,9 @@ constexpr const char* kPage =
 
 TEST(MarkdownFile, WordsAreTranslatedAndMarkupStays) {
   const auto file = opened("a.md", kPage);
-  ASSERT_THAT(file->texts(), ElementsAre("The <x0>first</x0> heading", "A <x0/> and a <x1>link</x1> here!", "a task",
-                                         "<x0>bold <x1>and</x1></x0> <x2/>", "A quote with two lines.", "Head",
-                                         "a cell", "See <x0>the page</x0> and <x1>here</x1>."));
+  ASSERT_THAT(file->texts(), ElementsAre("The <x0>first</x0> heading", "A <var-x0/> and a <x1>link</x1> here!",
+                                         "a task", "<x0>bold <x1>and</x1></x0> <x2/>", "A quote with two lines.",
+                                         "Head", "a cell", "See <x0>the page</x0> and <x1>here</x1>."));
   EXPECT_EQ(file->with(file->texts()), kPage);
   const std::string shouting = shouted(*file);
   for (const char* line : {"---\ntitle: A page\n---\n# THE *FIRST* HEADING\n",
@@ -83,7 +83,7 @@ TEST(MarkdownFile, WhatOtherProgramsReadStays) {
   EXPECT_THAT(
       opened("a.md", "A note[^1] {% raw %}\n\n[^1]: Two words\n\nThe <kbd>Ctrl</kbd> key {{< a \"b\" >}}, {{% c %}}\n")
           ->texts(),
-      ElementsAre("A note<x0/> <x1/>", "<x0/> Two words", "The <x0/> key <x1/>, <x2/>"));
+      ElementsAre("A note<x0/> <x1/>", "<x0/> Two words", "The <var-x0/> key <x1/>, <x2/>"));
 }
 
 TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {

@@ -65,7 +65,7 @@ TEST(WordFile, LinksNotesAndFieldsStay) {
   const std::string body = "<w:p>" + run("See ") + "<w:hyperlink r:id=\"x\">" + run("the site") + "</w:hyperlink>" +
                            note + run(" on page ") + page_number + run(" now.") + "</w:p>";
   EXPECT_THAT(opened("a.docx", word_file(body))->texts(),
-              ElementsAre("See <b 0>the site</b><img 1> on page <img 2> now."));
+              ElementsAre("See <b 0>the site</b><img 1> on page <var-2/> now."));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("SEE ") + "<w:hyperlink r:id=\"x\">" + run("THE SITE") +
                                     "</w:hyperlink>" + note + run(" ON PAGE ") + page_number + run(" NOW.") + "</w:p>");
 }
@@ -80,7 +80,7 @@ TEST(WordFile, ARunMayHoldTextAndFields) {
   const std::string body = "<w:p><w:r>" + text("page ") + page + text(" of ") + pages + text(" in ") + site +
                            text("the book") + end + text(" here") + "</w:r></w:p>";
   EXPECT_THAT(opened("a.docx", word_file(body))->texts(),
-              ElementsAre("page <img 0> of <img 1> in <b 2>the book</b> here"));
+              ElementsAre("page <var-0/> of <var-1/> in <b 2>the book</b> here"));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("PAGE ") + "<w:r>" + page + "</w:r>" + run(" OF ") + "<w:r>" + pages +
                                     "</w:r>" + run(" IN ") + "<w:r>" + site + "</w:r>" + run("THE BOOK") + "<w:r>" +
                                     end + "</w:r>" + run(" HERE") + "</w:p>");
@@ -150,7 +150,7 @@ TEST(WordFile, DeletedTextCodeAndNumbersStay) {
                            "</w:p>" + "<w:p><w:pPr><w:pStyle w:val=\"MacroText\"/></w:pPr>" + run("int y") + "</w:p>" +
                            "<w:p>" + run("Call ") + run("main()", "<w:rPr><w:rStyle w:val=\"HTMLCode\"/></w:rPr>") +
                            run(" twice.") + "</w:p><w:p>" + run("12.50") + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("new text", "Call <img 0> twice."));
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("new text", "Call <var-0/> twice."));
 }
 
 TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {

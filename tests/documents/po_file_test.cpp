@@ -62,8 +62,8 @@ TEST(PoFile, EachCaseOfAPluralOfIcuIsATextOfItsOwn) {
   const auto file = opened("de.po", std::string(kHeader) +
                                         "msgid \"{n, plural, one {# dog} other {# dogs}} here\\n\"\n"
                                         "msgstr \"\"\n");
-  ASSERT_THAT(file->texts(), ElementsAre("<x0/> dog here", "<x0/> dogs here"));
-  EXPECT_THAT(file->with({"<x0/> Hund hier", "<x0/> Hunde hier"}),
+  ASSERT_THAT(file->texts(), ElementsAre("<var-x0/> dog here", "<var-x0/> dogs here"));
+  EXPECT_THAT(file->with({"<var-x0/> Hund hier", "<var-x0/> Hunde hier"}),
               HasSubstr("msgstr \"{n, plural, one {# Hund hier} other {# Hunde hier}}\\n\"\n"));
 }
 

@@ -26,11 +26,12 @@ std::string refusal(const std::string& name, const std::string& content) {
 
 TEST(Message, EachCaseOfAPluralIsATextOfItsOwn) {
   const Message message("You have {n, plural, =0 {no files} one {# file} other {# files}} in {folder}.");
-  ASSERT_THAT(message.texts(), ElementsAre("You have no files in {folder}.", "You have <x0/> file in {folder}.",
-                                           "You have <x0/> files in {folder}."));
-  EXPECT_EQ(message.with({"In {folder} ist nichts.", "In {folder} ist <x0/> Datei.", "D'accord: <x0/>, {folder}"}),
-            "{n, plural, =0 {In {folder} ist nichts.} one {In {folder} ist # Datei.} "
-            "other {D''accord: #, {folder}}}");
+  ASSERT_THAT(message.texts(), ElementsAre("You have no files in {folder}.", "You have <var-x0/> file in {folder}.",
+                                           "You have <var-x0/> files in {folder}."));
+  EXPECT_EQ(
+      message.with({"In {folder} ist nichts.", "In {folder} ist <var-x0/> Datei.", "D'accord: <var-x0/>, {folder}"}),
+      "{n, plural, =0 {In {folder} ist nichts.} one {In {folder} ist # Datei.} "
+      "other {D''accord: #, {folder}}}");
 }
 
 TEST(Message, SelectionsWithinOthersAreExpandedAndUnclearOnesAreNot) {
@@ -47,8 +48,9 @@ TEST(Message, SelectionsWithinOthersAreExpandedAndUnclearOnesAreNot) {
 }
 
 TEST(Message, ReferencesAndApostrophesOfArgumentsStay) {
-  EXPECT_THAT(Message("See $t(more), @:link.to and $NAME$.").texts(), ElementsAre("See <x0/>, <x1/> and <x2/>."));
-  EXPECT_THAT(Message("See <x>, </xx1>, $NAME$").texts(), ElementsAre("See <x>, </xx1>, <xxx0/>"));
+  EXPECT_THAT(Message("See $t(more), @:link.to and $NAME$.").texts(),
+              ElementsAre("See <var-x0/>, <var-x1/> and <var-x2/>."));
+  EXPECT_THAT(Message("See <x>, </xx1>, $NAME$").texts(), ElementsAre("See <x>, </xx1>, <var-xxx0/>"));
   const Message java("It''s {0}", MessageSyntax::java);
   EXPECT_THAT(java.texts(), ElementsAre("It's {0}"));
   EXPECT_EQ(java.with({"L'un {0}"}), "L''un {0}");
@@ -75,7 +77,7 @@ TEST(JsonFile, CatalogsOfBrowserExtensionsAndFlutterKeepTheirRemarks) {
   EXPECT_THAT(opened("messages.json", R"({"a": {"description": "who", "message": "Hi $NAME$",
                                        "placeholders": {"name": {"content": "$1", "example": "Bob"}}}})")
                   ->texts(),
-              ElementsAre("Hi <x0/>"));
+              ElementsAre("Hi <var-x0/>"));
   EXPECT_THAT(opened("app_en.arb", R"({"@@locale": "en", "hi": "Hi", "@hi": {"description": "a greeting"}})")->texts(),
               ElementsAre("Hi"));
 }
@@ -173,8 +175,8 @@ TEST(AndroidFile, EscapesMarkupAndWhatIsNotTranslatable) {
                            "<string-array name=\"d\"><item>@string/a</item><item>\"One  two\"</item></string-array>\n"
                            "<string name=\"e\"><![CDATA[<i>Hi</i> & bye]]></string></resources>\n");
   ASSERT_THAT(file->texts(),
-              ElementsAre("It's <x0>red</x0>\n or <x1/>", "%d dog", "<x0/>One  two<x1/>", "<i>Hi</i> & bye"));
-  EXPECT_EQ(file->with({"<x0>Rot</x0>, \"so's\"\noder <x1/>", "?Hund", "<x0/>Eins<x1/>", "<i>Da</i> & fort"}),
+              ElementsAre("It's <x0>red</x0>\n or <var-x1/>", "%d dog", "<x0/>One  two<x1/>", "<i>Hi</i> & bye"));
+  EXPECT_EQ(file->with({"<x0>Rot</x0>, \"so's\"\noder <var-x1/>", "?Hund", "<x0/>Eins<x1/>", "<i>Da</i> & fort"}),
             "<resources>\n<string name=\"a\"><b>Rot</b>, \\\"so\\'s\\\"\\noder <xliff:g id=\"n\">%1$s</xliff:g>"
             "</string>\n<string name=\"b\" translatable=\"false\">Key</string>\n"
             "<plurals name=\"c\"><item quantity=\"one\">\\?Hund</item></plurals>\n"
@@ -208,9 +210,9 @@ TEST(Xliff, Version1GetsTargetsWithAState) {
           "<group translate=\"no\"><trans-unit id=\"4\"><source>Kept</source></trans-unit></group>\n"
           "<trans-unit id=\"5\"><source>One. Two.</source><seg-source><mrk mtype=\"seg\" mid=\"1\">One.</mrk> "
           "<mrk mtype=\"seg\" mid=\"2\">Two.</mrk></seg-source><target/></trans-unit></body></file></xliff>");
-  ASSERT_THAT(file->texts(), ElementsAre("A <x0>red</x0> dog<x1/>", "New", "One.", "Two."));
+  ASSERT_THAT(file->texts(), ElementsAre("A <x0>red</x0> dog<var-x1/>", "New", "One.", "Two."));
   const std::string state = " state=\"needs-review-translation\" state-qualifier=\"mt-suggestion\"";
-  EXPECT_EQ(file->with({"Ein <x0>roter</x0> Hund<x1/>", "Neu & <gut>", "Eins.", "Zwei."}),
+  EXPECT_EQ(file->with({"Ein <x0>roter</x0> Hund<var-x1/>", "Neu & <gut>", "Eins.", "Zwei."}),
             head + "  <trans-unit id=\"1\">\n    <source>A <g id=\"1\">red</g> dog<x id=\"2\"/></source>\n    <target" +
                 state +
                 ">Ein <g id=\"1\">roter</g> Hund<x id=\"2\"/></target>\n  </trans-unit>\n"
@@ -232,13 +234,13 @@ TEST(Xliff, Version2GetsTargetsAndItsSegmentsTheState) {
       "<mrk id=\"m\" translate=\"no\">Foo</mrk></source>\n</segment><ignorable><source> x </source></ignorable>"
       "<segment state=\"translated\"><source>Two</source><target>Zwei</target></segment></unit></file></xliff>";
   const auto file = opened("a.xliff", unit);
-  ASSERT_THAT(file->texts(), ElementsAre("Press <x0>OK</x0> <x1/>"));
+  ASSERT_THAT(file->texts(), ElementsAre("Press <x0>OK</x0> <var-x1/>"));
   std::string expected = unit;
   expected.replace(expected.find("<segment>"), 9, "<segment state=\"translated\">");
   expected.insert(expected.find("</source>") + 9,
                   "\n <target><pc id=\"1\">OK</pc> <mrk id=\"m\" translate=\"no\">Foo</mrk></target>");
-  EXPECT_EQ(file->with({"<x0>OK</x0> <x1/>"}), expected);
-  EXPECT_THAT(opened("a.xliff", unit, {true})->texts(), ElementsAre("Press <x0>OK</x0> <x1/>", "Two"));
+  EXPECT_EQ(file->with({"<x0>OK</x0> <var-x1/>"}), expected);
+  EXPECT_THAT(opened("a.xliff", unit, {true})->texts(), ElementsAre("Press <x0>OK</x0> <var-x1/>", "Two"));
   EXPECT_THROW(opened("a.xliff", "<xliff version=\"3.0\"/>"), std::runtime_error);
 }
 
@@ -255,7 +257,7 @@ std::string target_in(const std::string& xliff) {
 TEST(Xliff, TagsThatBeginAndEndAPairAreOne) {
   const auto texts_of = [](const std::string& source) { return opened("a.xlf", xliff_unit(source))->texts(); };
   EXPECT_THAT(texts_of("a <bpt id=\"1\">[b]</bpt>red<x id=\"3\"/> dog<ept id=\"1\">[/b]</ept>"),
-              ElementsAre("a <x0>red<x1/> dog</x0>"));
+              ElementsAre("a <x0>red<var-x1/> dog</x0>"));
   EXPECT_THAT(texts_of("<bx id=\"1\" rid=\"7\"/>a <g id=\"4\">red</g><ex id=\"2\" rid=\"7\"/> dog"),
               ElementsAre("<x0>a <x1>red</x1></x0> dog"));
   EXPECT_THAT(texts_of("a <sc id=\"1\"/>red<ec startRef=\"1\"/> dog"), ElementsAre("a <x0>red</x0> dog"));

@@ -287,6 +287,15 @@ TEST(EngineOfAModelThatCopies, ReadsMarksInAsciiAndWritesThemAsTheSourceDoes) {
   EXPECT_THAT(found.source_tokens, AllOf(Contains(HasSubstr("\"")), Contains(HasSubstr("'"))));
 }
 
+TEST(EngineOfAModelThatCopies, ReadsNumbersForTagsThatAreWords) {
+  TranslationOptions options;
+  options.inline_tags = true;
+  const std::string text = "the <var-x0/> house is <var-7/>.";
+  const Translation found = engine_that_copies().translate({text}, options).at(0);
+  EXPECT_EQ(found.hypotheses.at(0).text, text);
+  EXPECT_THAT(found.source_tokens, Not(Contains(HasSubstr("v"))));
+}
+
 TEST(EngineOfAModelThatCopies, ProtectsWhatALongTextHas) {
   std::string text = "the house.";
   while (text.size() <= 2 * kMaxWholeTokens)
