@@ -75,6 +75,7 @@ class AndroidText {
       } else if (c == '"') {
         is_quoted_ = !is_quoted_;
         markup_.keep("\"");
+        ends_in_space_ = false;
       } else if (!is_quoted_ && (c == '\n' || c == '\r' || c == '\t' || c == ' ')) {
         add_space();
       } else {
@@ -82,6 +83,12 @@ class AndroidText {
         ends_in_space_ = false;
       }
     }
+  }
+
+  // Adds bytes that a translation must contain as they are, and that are a word of the sentence.
+  void keep_word(std::string_view bytes) {
+    markup_.keep_word(bytes);
+    ends_in_space_ = false;
   }
 
  private:
@@ -172,7 +179,7 @@ class AndroidFile : public SpanFile {
         markup.close(open.back().second, token.in(content_));
         open.pop_back();
       } else {  // what xliff:g holds is not translated
-        markup.keep_word(std::string_view(content_).substr(token.begin, tokens[token.partner].end - token.begin));
+        text.keep_word(std::string_view(content_).substr(token.begin, tokens[token.partner].end - token.begin));
         i = token.partner;
       }
     }

@@ -184,6 +184,18 @@ TEST(AndroidFile, EscapesMarkupAndWhatIsNotTranslatable) {
             "<string name=\"e\"><![CDATA[<i>Da</i> & fort]]></string></resources>\n");
 }
 
+TEST(AndroidFile, SpacesAfterWhatIsKeptStay) {
+  const std::string begin = "<resources><string name=\"a\">", end = "</string></resources>",
+                    argument = "<xliff:g id=\"n\">%1$s</xliff:g>";
+  const auto texts_of = [&](const std::string& text) { return opened("strings.xml", begin + text + end)->texts(); };
+  const auto file = opened("strings.xml", begin + "Delete " + argument + " files?" + end);
+  ASSERT_THAT(file->texts(), ElementsAre("Delete <var-x0/> files?"));
+  EXPECT_EQ(file->with({"<var-x0/> Dateien löschen?"}), begin + argument + " Dateien löschen?" + end);
+  EXPECT_THAT(texts_of(argument + "\n  of  " + argument + " files"), ElementsAre("<var-x0/> of <var-x1/> files"));
+  EXPECT_THAT(texts_of("a \"red\" dog"), ElementsAre("a <x0/>red<x1/> dog"));
+  EXPECT_THAT(texts_of("a <b> dog</b> runs"), ElementsAre("a <x0>dog</x0> runs"));  // as Android joins spaces
+}
+
 TEST(AndroidFile, TagsKeepTheirQuotesAndLettersAreDecoded) {
   const std::string begin = "<resources><string name=\"a\">", end = "</string></resources>";
   for (const char* text :
