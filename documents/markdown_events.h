@@ -27,8 +27,8 @@ struct MarkdownParagraph {
   bool is_cell = false;  ///< true for a cell of a table
 };
 
-/// Calls `use` for each paragraph of a Markdown file (CommonMark with GitHub's tables and deletions, and formulas), in
-/// order. Code blocks, blocks of HTML and link reference definitions are none.
+/// Calls `use` for each paragraph of a Markdown file (CommonMark with GitHub's tables and deletions, and formulas with
+/// Pandoc's dollar signs), in order. Code blocks, blocks of HTML and link reference definitions are none.
 /// @param begin of the text, after what is no Markdown
 /// @throws std::runtime_error naming the file, if it is too large
 void read_markdown(const std::string& name, std::string_view content, size_t begin,

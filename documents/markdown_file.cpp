@@ -34,8 +34,8 @@ bool is_punctuation(char c) {
   return std::ispunct(static_cast<unsigned char>(c)) != 0;
 }
 
-// Words as Markdown writes them: what would be markup has a backslash before it.
-std::string markdown_escaped(std::string_view words, bool is_first, bool is_cell) {
+// Words as Markdown writes them: what would be markup has a backslash before it, and so have these signs.
+std::string markdown_escaped(std::string_view words, bool is_first, std::string_view signs) {
   std::string result;
   if (is_first) {
     const auto ends_at = [&](size_t at) {
@@ -59,7 +59,7 @@ std::string markdown_escaped(std::string_view words, bool is_first, bool is_cell
                            (c == '<' && begins_markup(words, i)) || (c == '<' && is_alphanumeric(after)) ||
                            (c == '~' && (before == '~' || after == '~')) ||
                            (c == ']' && (after == '(' || after == '[' || i + 1 == words.size())) ||
-                           (c == '|' && is_cell) || (c == '&' && reference_at(words, i).length > 0);
+                           signs.find(c) != std::string_view::npos || (c == '&' && reference_at(words, i).length > 0);
     if (is_markup) result += '\\';
     result += c == '\n' || c == '\r' ? ' ' : c;
   }
@@ -108,7 +108,7 @@ bool is_line_of_extension(std::string_view line) {
 struct MarkdownText {
   size_t begin, end;
   TextMarkup markup = {};
-  bool is_cell = false;
+  std::string escaped_signs = {};  // '|' in a cell, '$' where the text has such a sign with a backslash
 };
 
 // Reads the markup of a paragraph. What does not have the expected bytes makes it unreadable: it then stays.
@@ -176,7 +176,7 @@ class MarkdownReader {
     for (; !words_.empty() && is_blank(words_.back()) && is_blank(content_[end_ - 1]); --end_) words_.pop_back();
     add_words();
     text_.end = end_;
-    text_.is_cell = is_cell_ || is_row_;
+    if (is_cell_ || is_row_) text_.escaped_signs += '|';
     const bool is_fence = content_.substr(text_.begin, 3) == ":::";
     if (text_.markup.has_letters() && !is_fence) texts_.push_back(std::move(text_));
     text_ = {next, next};
@@ -234,6 +234,7 @@ class MarkdownReader {
     const bool is_escaped = event.begin == end_ + 1 && byte(end_) == '\\';
     if (is_escaped) ++end_;
     if (event.begin != end_) return false;
+    if (is_escaped && byte(end_) == '$') text_.escaped_signs = '$';
     if (begins_definition_ && is_empty()) text_.begin = end_ = event.begin + 1;
     begins_definition_ = false;
     if (is_row_ && !is_escaped && open_.empty()) {
@@ -507,9 +508,10 @@ class MarkdownFile : public SpanFile {
         add({text.begin,
              text.end,
              {text.markup.text()},
-             [markup = std::move(text.markup), is_cell = text.is_cell](const std::vector<std::string>& translations) {
+             [markup = std::move(text.markup),
+              signs = text.escaped_signs](const std::vector<std::string>& translations) {
                return markup.written(translations.front(), [&](std::string_view words, bool is_first) {
-                 return markdown_escaped(words, is_first, is_cell);
+                 return markdown_escaped(words, is_first, signs);
                });
              }});
       }

@@ -79,6 +79,25 @@ TEST(MarkdownFile, NumbersAndSignsThatAreNoMarkupHaveNoBackslash) {
     EXPECT_EQ(file->with({words, "H", words}), words + "\n\n| H |\n|---|\n| " + words + " |\n");
 }
 
+TEST(MarkdownFile, DollarSignsOfPricesBeginNoFormula) {
+  for (const std::string text :
+       {"It costs $20 for adults and $10 for children.", "Pay $5-$10 here.", "Pay US$ 5 or 6 $ there.",
+        "Echo $HOME and $PATH, or $$ alone.", "From 5$ to 10$.", "R$20 e R$30"}) {
+    const auto file = opened("a.md", text + '\n');
+    ASSERT_THAT(file->texts(), ElementsAre(text));
+    EXPECT_EQ(file->with({text + '!'}), text + "!\n");
+  }
+  EXPECT_THAT(
+      opened("a.md", "It is $5, and $x_1 * y$ and $$z = 2$$ cost $6.\n\nA $\n\nb$ $*c*\n\n**$5** for $*d*\n")->texts(),
+      ElementsAre("It is $5, and <var-x0/> and <var-x1/> cost $6.", "A $", "b$ $<x0>c</x0>",
+                  "<x0>$5</x0> for $<x1>d</x1>"));
+  EXPECT_THAT(opened("a.md", "| $5 | $6 |\n|----|----|\n| $x$ and $7 | 8$ |\n")->texts(),
+              ElementsAre("<var-x0/> and $7"));
+  const auto escaped = opened("a.md", "From \\$5 to $6\n");
+  ASSERT_THAT(escaped->texts(), ElementsAre("From $5 to $6"));
+  EXPECT_EQ(escaped->with({"Von $5 bis $6"}), "Von \\$5 bis \\$6\n");
+}
+
 TEST(MarkdownFile, WhatOtherProgramsReadStays) {
   EXPECT_THAT(
       opened("a.md", "A note[^1] {% raw %}\n\n[^1]: Two words\n\nThe <kbd>Ctrl</kbd> key {{< a \"b\" >}}, {{% c %}}\n")
