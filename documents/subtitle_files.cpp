@@ -64,23 +64,72 @@ UChar32 first_letter(const std::string& html) {
   return first;
 }
 
+bool stands_last(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
 // True if a text ends as a sentence, a heading or a sound does.
 bool ends_sentence(std::string_view text) {
   const auto strip = [&](std::string_view mark) {
-    const bool is_there = text.size() >= mark.size() && text.compare(text.size() - mark.size(), mark.size(), mark) == 0;
+    const bool is_there = stands_last(text, mark);
     if (is_there) text.remove_suffix(mark.size());
     return is_there;
   };
   while (strip("</b>") || strip("\"") || strip("&quot;") || strip("&#39;") || strip("”") || strip("»") || strip("’") ||
          strip("'") || strip(" ")) {
   }
-  for (const char* mark : {".", "!", "?", "…", ":", ";", "。", "！", "？", "♪", ")", "]", "—", "–", "۔", "؟", "।"})
+  for (const char* mark :
+       {".", "!", "?", "…", ":", ";", "。", "！", "？", "♪", "♫", " #", ")", "]", "）", "］", "—", "–", "۔", "؟", "।"})
     if (strip(mark)) return true;
   return text.empty();
 }
 
 bool begins_with_dash(std::string_view text) {
   return stands_first(text, "-") || stands_first(text, "–") || stands_first(text, "—") || stands_first(text, ">>");
+}
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kBrackets{
+    {{"[", "]"}, {"(", ")"}, {"［", "］"}, {"（", "）"}}};  // around sounds and the names of speakers
+
+bool begins_with_note(std::string_view text) {
+  return stands_first(text, "♪") || stands_first(text, "♫") || stands_first(text, "# ");
+}
+
+bool ends_with_note(std::string_view text) {
+  return stands_last(text, "♪") || stands_last(text, "♫") || stands_last(text, " #");
+}
+
+bool begins_with_bracket(std::string_view text) {
+  return std::any_of(kBrackets.begin(), kBrackets.end(),
+                     [&](const auto& brackets) { return stands_first(text, brackets.first); });
+}
+
+// True for a sound such as "[door opens]", or the end of one that has begun.
+bool is_in_brackets(std::string_view beginning, std::string_view end) {
+  return std::any_of(kBrackets.begin(), kBrackets.end(), [&](const auto& brackets) {
+    return stands_first(beginning, brackets.first) && stands_last(end, brackets.second);
+  });
+}
+
+// The bytes of a name before a colon that a text begins with, such as "JOHN" or "Dr. Ann Lee"; 0 where there is none.
+size_t speaker_length(std::string_view text) {
+  constexpr size_t kLongestName = 40;
+  constexpr int kMostWords = 3;
+  const size_t colon = text.substr(0, kLongestName).find_first_of(":,;!?");
+  if (colon >= text.size() || text.substr(colon, 2).find_first_not_of(": ") != std::string_view::npos) return 0;
+  const std::string_view name = text.substr(0, colon);
+  const bool is_short = std::count(name.begin(), name.end(), ' ') < kMostWords;
+  return is_short && u_isupper(first_letter(std::string(name))) != 0 ? colon : 0;
+}
+
+bool has_small_letters(std::string_view text) {
+  return !sentence_characters::all_characters(text, [](UChar32 c) { return u_islower(c) == 0; });
+}
+
+// True for "JOHN: I am tired.", in any place; in a text in capitals, others than names have a colon after them.
+bool begins_with_speaker(std::string_view text) {
+  const size_t name = speaker_length(text);
+  return name > 0 && !has_small_letters(text.substr(0, name)) && has_small_letters(text.substr(name));
 }
 
 // The place of the words after the dashes, the ">>" and the spaces at `at`.
@@ -194,22 +243,23 @@ class Subtitles : public DocumentFile {
   }
 
   void add(const Cue& cue) {
-    const std::vector<Cue> lines = lines_of_voices(cue);
-    for (const Cue& line : lines) {
-      const std::string text = content_.substr(line.begin, line.end - line.begin);
+    const std::vector<Cue> parts = parts_of(cue);
+    const std::string_view line_break = syntax_.line_break;
+    for (const Cue& part : parts) {
+      const std::string text = content_.substr(part.begin, part.end - part.begin);
       CueText words = read_cue_text(text, syntax_);
       if (!has_letters(words.html)) continue;
-      const bool has_dash = line.begin > cue.begin;
-      const bool joins = lines.size() == 1 && !has_dash && !groups_.empty() && continues(groups_.back(), line, words);
-      if (joins) {
+      const bool is_first = part.begin == cue.begin;
+      if (is_first && !groups_.empty() && continues(groups_.back(), part, words)) {
         CueGroup& group = groups_.back();
         size_t tags = 0;
         for (const CueText& before : group.words) tags += before.opening_tags.size();
-        group.cues.push_back(line);
+        group.cues.push_back(part);
         group.words.push_back(read_cue_text(text, syntax_, tags));
       } else {
-        groups_.push_back({{line}, {std::move(words)}});
-        is_closed_ = lines.size() > 1;
+        const bool has_dash = !is_first && !stands_last(std::string_view(content_).substr(0, part.begin), line_break);
+        groups_.push_back({{part}, {std::move(words)}});
+        is_closed_ = has_dash && parts.size() > 1;
       }
     }
   }
@@ -226,28 +276,46 @@ class Subtitles : public DocumentFile {
     if (last.end_ms - last.start_ms > kLongestCue) return false;  // a chapter
     if (pause > kLongestPause || next.start_ms < last.start_ms || ends_sentence(group.words.back().html)) return false;
     const std::string_view text = words.html;
-    if (begins_with_dash(text) || stands_first(text, "(") || stands_first(text, "[") || stands_first(text, "♪"))
+    if (begins_with_dash(text) || begins_with_bracket(text) || begins_with_note(text) || begins_with_speaker(text))
       return false;
     return u_isupper(first_letter(words.html)) == 0 || pause <= kShortPause;
   }
 
-  // The lines of a cue, where each is what another one says; else the whole. Dashes stay where they are.
-  std::vector<Cue> lines_of_voices(const Cue& cue) const {
+  // The parts of a cue that have no sentence in common: what each voice says, sounds, and lines of lyrics. Dashes are
+  // no part of them.
+  std::vector<Cue> parts_of(const Cue& cue) const {
     const std::string_view line_break = syntax_.line_break;
     const std::string text = content_.substr(cue.begin, cue.end - cue.begin);
-    std::vector<Cue> lines;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find(line_break, at), text.size());
-      const std::string line = text.substr(at, end - at);
-      const size_t first = leading_tags(line, syntax_);
+    std::vector<Cue> parts;
+    std::string beginning, before;  // words of the first line of the part, and of the last line
+    bool has_dashes = false;        // the part's first line does
+    size_t lines = 0;
+    for (size_t at = 0, end = 0; at < text.size(); at = end + line_break.size(), ++lines) {
+      end = std::min(text.find(line_break, at), text.size());
+      std::string line = text.substr(at, end - at);
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      const size_t first = leading_tags(line, syntax_), words = words_begin(line, first);
       const bool has_voice = stands_first(line, "<v") && cue.end - cue.begin > line.size() + 1;
-      const size_t words = words_begin(line, first);
-      if (!has_voice && !begins_with_dash(std::string_view(line).substr(first))) return {cue};
-      const size_t carriage_return = line.back() == '\r' ? 1 : 0;
-      lines.push_back({cue.begin + at + words, cue.begin + end - carriage_return, cue.start_ms, cue.end_ms, cue.voice});
-      at = end + line_break.size();
+      const bool has_dash = begins_with_dash(std::string_view(line).substr(first));
+      const size_t begin = has_voice || has_dash ? words : 0;
+      const std::string plain = read_cue_text(line.substr(begin), syntax_).words;
+      const bool follows_dash = has_dash && (has_dashes || ends_sentence(before));
+      if (parts.empty() || has_voice || follows_dash || begins_part(beginning, before, plain)) {
+        parts.push_back({cue.begin + at + begin, 0, cue.start_ms, cue.end_ms, cue.voice});
+        beginning = plain;
+        has_dashes = has_dash;
+      }
+      parts.back().end = cue.begin + at + line.size();
+      before = plain;
     }
-    return lines;
+    return parts.size() == 1 && lines > 1 ? std::vector<Cue>{cue} : parts;
+  }
+
+  // True if a line begins another part of a cue than the lines before it: the part's first, and the last.
+  static bool begins_part(std::string_view beginning, std::string_view before, std::string_view line) {
+    if (begins_with_note(line) || ends_with_note(before) || begins_with_speaker(line)) return true;
+    if (is_in_brackets(line, line) || is_in_brackets(beginning, before)) return true;
+    return ends_sentence(before) && (speaker_length(line) > 0 || begins_with_bracket(line));
   }
 
   static std::vector<double> shares_of(const CueGroup& group) {

@@ -160,6 +160,40 @@ TEST(SubRip, AVeryLongTextKeepsItsNumberOfLines) {
   }
 }
 
+TEST(SubRip, LyricsSoundsAndSpeakersAreTextsOfTheirOwn) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cues{
+      {"♪ We will be together ♪\n♪ forever and ever ♪", {"♪ We will be together ♪", "♪ forever and ever ♪"}},
+      {"♪ We will be\ntogether ♪\nWho sings?", {"♪ We will be together ♪", "Who sings?"}},
+      {"<i># The sun is shining #\n# the birds sing #</i>", {"# The sun is shining #", "# the birds sing #"}},
+      {"[door opens]\nJOHN: Who is\nthere?", {"[door opens]", "JOHN: Who is there?"}},
+      {"JOHN: I am tired\nDR. LEE (V.O.): So am I", {"JOHN: I am tired", "DR. LEE (V.O.): So am I"}},
+      {"John: I am tired.\nMary: So am I.", {"John: I am tired.", "Mary: So am I."}},
+      {"I am going\n(sighs)\nhome.", {"I am going", "(sighs)", "home."}},
+      {"I am home.\n(the door opens\nand closes)\nhello", {"I am home.", "(the door opens and closes)", "hello"}},
+      {"（ドア）\n太郎です", {"（ドア）", "太郎です"}},
+      {"- Who is\nthere?\n- A man.", {"Who is there?", "A man."}},
+      {"[door opens]\n- Who is there?\n- A man.", {"[door opens]", "Who is there?", "A man."}},
+      {"Who is there?\n- A man.", {"Who is there?", "A man."}},
+      // These are one sentence.
+      {"He went to Paris\n(France) to see her.", {"He went to Paris (France) to see her."}},
+      {"He went to Paris (France)\nto see her.", {"He went to Paris (France) to see her."}},
+      {"THERE IS ONE THING\nTO DO: NOTHING", {"THERE IS ONE THING TO DO: NOTHING"}},
+      {"The train of\n12:30 is late\n#1 of all", {"The train of 12:30 is late #1 of all"}},
+      {"a red dog\n- and a cat -\nran", {"a red dog - and a cat - ran"}}};
+  for (const auto& [cue, texts] : cues) {
+    const std::string film = "1\n00:00:01,000 --> 00:00:03,000\n" + cue + "\n";
+    const auto file = opened("film.srt", film);
+    EXPECT_EQ(file->texts(), texts);
+    EXPECT_EQ(file->with(file->texts()), film);
+  }
+  const auto film = opened("film.srt", two_cues("[door opens]\nI was going", "to the house\n♪ la ♪"));
+  ASSERT_THAT(film->texts(), ElementsAre("[door opens]", "I was going <img 0>to the house", "♪ la ♪"));
+  EXPECT_EQ(film->with({"[Tür]", "Ich ging <img 0>ins Haus", "♪ lo ♪"}),
+            two_cues("[Tür]\nIch ging", "ins Haus\n♪ lo ♪"));
+  EXPECT_THAT(opened("film.srt", two_cues("I was going", "ANN: not to the house"))->texts(),
+              ElementsAre("I was going", "ANN: not to the house"));
+}
+
 TEST(WebVtt, NotesStylesAndReferencesStay) {
   const std::string page =
       "WEBVTT - title\n\nSTYLE\n::cue { color: red }\n\nNOTE a note\n\nintro\n00:01.000 --> 00:02.000 align:left\n"
