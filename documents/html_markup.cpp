@@ -198,6 +198,42 @@ bool is_movable(const Tokens& tokens, size_t first, size_t last) {
                                                   });
 }
 
+// The command of a template at `at`: {% if %} and {# a remark #} of Jinja, Django and Liquid, <% if %> and <%= value %>
+// of ERB, EJS and JSP. Where there is none, an empty text. Conditions and loops keep their order, and thus are borders.
+// {{ values }} without signs of HTML are placeholders for the model.
+HtmlPiece template_command(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  const std::string_view here = text.substr(at, kMostBytes), beginning = here.substr(0, 2);
+  const char* const closing = beginning == "{%"   ? "%}"
+                              : beginning == "<%" ? "%>"
+                              : beginning == "{#" ? "#}"
+                              : beginning == "{{" ? "}}"
+                                                  : nullptr;
+  const size_t end = closing == nullptr ? std::string_view::npos : here.find(closing, beginning.size());
+  if (end == std::string_view::npos) return {HtmlKind::text, at, at};
+  if (beginning == "{{" && here.substr(0, end).find_first_of("<>&") == std::string_view::npos)
+    return {HtmlKind::text, at, at};
+  const bool is_value =
+      beginning == "{{" || beginning == "{#" || (beginning == "<%" && here.find_first_of("=#", 2) == 2);
+  return {is_value ? HtmlKind::kept : HtmlKind::border, at, at + end + beginning.size()};
+}
+
+// Adds text, and the commands of templates within it.
+void add_text(const std::string& html, size_t begin, size_t end, std::vector<HtmlPiece>& pieces) {
+  const std::string_view text = std::string_view(html).substr(0, end);
+  for (size_t at = text.find_first_of("{<", begin); at < end; at = text.find_first_of("{<", at)) {
+    const HtmlPiece command = template_command(text, at);
+    if (command.kind == HtmlKind::text) {
+      ++at;
+      continue;
+    }
+    if (begin < at) pieces.push_back({HtmlKind::text, begin, at});
+    pieces.push_back(command);
+    begin = at = command.end;
+  }
+  if (begin < end) pieces.push_back({HtmlKind::text, begin, end});
+}
+
 }  // namespace
 
 std::vector<HtmlPiece> html_pieces(const std::string& html) {
@@ -214,12 +250,12 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     if (is_kept && end && is_movable(tokens, i, next)) kind = HtmlKind::kept;
     if (!is_kept && !token.name.empty() && is_movable(token)) kind = HtmlKind::inline_tag;
     if (!token.in_select && !token.is_rest && tag.substr(0, 4) == "<!--") kind = HtmlKind::kept;  // within a sentence
-    if (text < token.begin) pieces.push_back({HtmlKind::text, text, token.begin});
+    add_text(html, text, token.begin, pieces);
     const auto title = is_kept && end ? title_of(html, tokens, i, next) : std::nullopt;
     if (title) {
       const auto [begin, close] = std::pair(tokens[title->first].end, tokens[title->second].begin);
       pieces.push_back({HtmlKind::border, token.begin, begin});
-      pieces.push_back({HtmlKind::text, begin, close});
+      add_text(html, begin, close, pieces);
       pieces.push_back({HtmlKind::border, close, end_byte});
     } else {
       pieces.push_back({kind, token.begin, end_byte});
@@ -227,7 +263,7 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     text = end_byte;
     i = next;
   }
-  if (text < html.size()) pieces.push_back({HtmlKind::text, text, html.size()});
+  add_text(html, text, html.size(), pieces);
   return pieces;
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
 // Every segment in capitals.
@@ -52,6 +53,20 @@ TEST(Document, TranslatesTheLinesOfABrElementSeparately) {
   EXPECT_EQ(within.with({"Ein <i>Hund.", "Eine Katze</i> hier."}), "<p>Ein <i>Hund.<br>Eine Katze</i> hier.</br></p>");
 }
 
+TEST(Document, CommandsOfTemplatesStay) {
+  const std::string html =
+      "<head><title>{% block title %}My dog{% endblock %}</title></head>\n{%- if a < b -%}\n<p>A {# not a cat #} dog "
+      "costs <%= price %> or <%# more %>.</p>\n<% if (a) { %>a dog<% } else { %>a <b>cat<% } %></b> Hi {{ name }}: {{ "
+      "a > "
+      "b }} or {{ c && d }} {% 50 %";
+  const Document document(html, TextFormat::html, true);
+  const std::string kept = "<var-[a-z0-9]+/>";
+  EXPECT_THAT(document.segments(),
+              ElementsAre("My dog", MatchesRegex("A " + kept + " dog costs " + kept + " or " + kept + "\\."), "a dog",
+                          "a <b>cat", MatchesRegex("</b> Hi \\{\\{ name }}: " + kept + " or " + kept + " \\{% 50 %")));
+  EXPECT_EQ(document.with(document.segments()), html);
+}
+
 TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {
   const std::string html = "<!doctype html>\n<ul class=\"a\">\n <li>a <b>red</b> house</li>\n <li><br>two</li></ul>";
   const Document document(html, TextFormat::html, true);
@@ -84,7 +99,7 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
     const std::string html = "<p>Press " + element + " now.</p>";
     const Document document(html, TextFormat::html, true);
     EXPECT_EQ(document.with(document.segments()), html);
-    return document.segments() == std::vector<std::string>{"Press <x000/> now."};
+    return document.segments() == std::vector<std::string>{"Press <var-x000/> now."};
   };
   for (const char* element :
        {"<code>a. B</code>", "<code>if (a\n  < b)</code>", "<span translate=\"no\">A. B</span>",
@@ -98,8 +113,8 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
 
   const std::string html = "<x00>a</x00> <code>x</code> b <code>y</code>";
   const Document document(html, TextFormat::html, true);
-  ASSERT_THAT(document.segments(), ElementsAre("a", "<x010/> b <x011/>"));
-  EXPECT_EQ(document.with({"A", "<x011/> B <x010/>"}), "<x00>A</x00> <code>y</code> B <code>x</code>");
+  ASSERT_THAT(document.segments(), ElementsAre("a", "<var-x010/> b <var-x011/>"));
+  EXPECT_EQ(document.with({"A", "<var-x011/> B <var-x010/>"}), "<x00>A</x00> <code>y</code> B <code>x</code>");
 }
 
 // The marks for tags are short, whatever the page has.
