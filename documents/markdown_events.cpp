@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/markdown_dialects.h>
 #include <transmute/documents/markdown_events.h>
 
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
-#include <cctype>
 #include <exception>
 #include <limits>
 #include <stdexcept>
@@ -32,41 +31,6 @@ Kind kind_of(MD_TEXTTYPE type) {
     default:
       return Kind::words;
   }
-}
-
-// The text in which only dollar signs of formulas, as Pandoc knows them, are dollar signs: the first has no white space
-// after it, the last has none before it and no digit after it. To the parser, any two of them are a formula, so that
-// the others, such as those of prices, become a sign without a meaning.
-std::string with_dollars_of_formulas(std::string_view content) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  constexpr size_t kNone = std::string_view::npos, kMostDollars = 2;
-  const auto is_space = [&](size_t at) { return at >= content.size() || kSpace.find(content[at]) != kNone; };
-  std::string result(content);
-  size_t open = kNone, dollars = 0;  // those that may begin a formula
-  const auto drop_open = [&] {
-    if (open != kNone) result.replace(open, dollars, dollars, '%');
-    open = kNone;
-  };
-  for (size_t at = 0, next = 0; at < content.size(); at = next) {
-    next = at + (content[at] == '\\' ? 2 : 1);
-    if (content[at] == '\n') {
-      const size_t words = content.find_first_not_of(" \t\r>", next);
-      if (words == kNone || content[words] == '\n') drop_open();  // a paragraph ends
-    }
-    if (content[at] != '$') continue;
-    next = std::min(content.find_first_not_of('$', at), content.size());
-    const bool is_digit = next < content.size() && std::isdigit(static_cast<unsigned char>(content[next])) != 0;
-    if (open != kNone && next - at == dollars && (dollars == kMostDollars || (!is_space(at - 1) && !is_digit))) {
-      open = kNone;
-      continue;
-    }
-    drop_open();
-    open = at;
-    dollars = next - at;
-    if (dollars > kMostDollars || (dollars == 1 && is_space(next))) drop_open();
-  }
-  drop_open();
-  return result;
 }
 
 // Gathers the events that the parser tells.
@@ -130,7 +94,7 @@ void read_markdown(const std::string& name, std::string_view content, size_t beg
                    const std::function<void(const MarkdownParagraph& paragraph)>& use) {
   if (content.size() > std::numeric_limits<int32_t>::max())
     throw std::runtime_error(fmt::format("{}: is longer than 2 GiB; divide it", name));
-  const std::string parsed = with_dollars_of_formulas(content);
+  const std::string parsed = as_common_mark(content);
   MarkdownGatherer gatherer(parsed, use);
   MD_PARSER parser{};
   parser.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_LATEXMATHSPANS;

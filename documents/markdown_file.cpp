@@ -4,6 +4,7 @@
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
+#include <transmute/documents/markdown_dialects.h>
 #include <transmute/documents/markdown_events.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/span_file.h>
@@ -83,13 +84,17 @@ size_t extension_length(std::string_view words, size_t at, bool is_first) {
   if (here.substr(0, 2) == "{%") return up_to("%}");
   if (here.substr(0, 3) == "{{<") return up_to(">}}");
   if (here.substr(0, 3) == "{{%") return up_to("%}}");
+  if (here.substr(0, 3) == "{{#") return up_to("}}");
   if (here.substr(0, 2) == "{#" || here.substr(0, 2) == "{:") return up_to("}");
   return 0;
 }
 
-// True for a line whose end other programs see: the kind of a note, and the fence of one.
-bool begins_note(std::string_view line) {
-  return line.substr(0, 3) == ":::" || (line.substr(0, 2) == "[!" && line.substr(2, 1) != "[");
+// True for a line whose end other programs see: the kind of a note, the fence of one, and a tag of a site generator.
+bool stands_alone(std::string_view line) {
+  const bool is_note = line.substr(0, 3) == ":::" || (line.substr(0, 2) == "[!" && line.substr(2, 1) != "[");
+  const std::string_view beginning = line.substr(0, 3);
+  const bool is_tag = beginning.substr(0, 2) == "{%" || beginning == "{{<" || beginning == "{{%" || beginning == "{{#";
+  return is_note || (is_tag && extension_length(line, 0, false) == line.find_last_not_of(" \t\r") + 1);
 }
 
 bool begins_definition(std::string_view line) {
@@ -97,10 +102,10 @@ bool begins_definition(std::string_view line) {
 }
 
 // True for a line that other programs read as one although a parser of Markdown joins it to the line before: a
-// footnote, attributes, a definition, a row of a table, and the fence of a note.
+// footnote, attributes, a definition, a row of a table, and those that stand alone.
 bool is_line_of_extension(std::string_view line) {
   const size_t length = extension_length(line, 0, false);
-  return line.substr(0, 2) == "{:" || begins_definition(line) || line.substr(0, 1) == "|" || begins_note(line) ||
+  return line.substr(0, 2) == "{:" || begins_definition(line) || line.substr(0, 1) == "|" || stands_alone(line) ||
          (line.substr(0, 2) == "[^" && length > 0 && line[length - 1] == ':');
 }
 
@@ -120,6 +125,7 @@ class MarkdownReader {
   // The texts; none where the paragraph has nothing to translate, or is unreadable.
   std::vector<MarkdownText> read() {
     if (!find_begin()) return {};
+    find_title();
     is_row_ = byte(end_) == '|' && byte(next_line(content_.find('\n', end_))) == '|';
     pair_html();
     for (i_ = 0; i_ < events_.size(); ++i_)
@@ -170,10 +176,22 @@ class MarkdownReader {
     return true;
   }
 
+  // Skips what is before the title of an admonition, which the parser takes for an item of a list.
+  void find_title() {
+    constexpr size_t kMarks = 4;
+    if (text_.begin < kMarks) return;
+    const std::string_view line = content_.substr(text_.begin - kMarks);
+    const size_t length = bytes_before_title(line.substr(0, line.find('\n')));
+    is_title_ = length > 0;
+    if (is_title_) first_word_ = text_.begin - kMarks + length;
+  }
+
   // Ends the text, of which the spaces around it are no part. The next one begins at `next`.
   void end_text(size_t next) {
     const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
     for (; !words_.empty() && is_blank(words_.back()) && is_blank(content_[end_ - 1]); --end_) words_.pop_back();
+    if (is_title_ && !words_.empty() && byte(end_ - 1) == '"') words_.pop_back(), --end_;
+    is_title_ = false;
     add_words();
     text_.end = end_;
     if (is_cell_ || is_row_) text_.escaped_signs += '|';
@@ -235,8 +253,7 @@ class MarkdownReader {
     if (is_escaped) ++end_;
     if (event.begin != end_) return false;
     if (is_escaped && byte(end_) == '$') text_.escaped_signs = '$';
-    if (begins_definition_ && is_empty()) text_.begin = end_ = event.begin + 1;
-    begins_definition_ = false;
+    if (end_ < first_word_ && is_empty()) text_.begin = end_ = std::min(first_word_, event.end);
     if (is_row_ && !is_escaped && open_.empty()) {
       const std::string_view line = content_.substr(0, event.end);
       for (size_t bar = line.find('|', end_); bar != kNoPlace; bar = line.find('|', end_)) {
@@ -302,12 +319,12 @@ class MarkdownReader {
     if (line_end == kNoPlace || content_.find_first_not_of(" \t\r\\", end_) != line_end) return false;
     const size_t next = next_line(line_end);
     const bool has_own_line =
-        is_row_ || begins_note(content_.substr(text_.begin, 3)) ||
+        is_row_ || is_title_ || stands_alone(between(text_.begin, end_)) ||
         is_line_of_extension(content_.substr(next, std::min(content_.find('\n', next), content_.size()) - next));
     if (is_hard || is_empty() || (has_own_line && open_.empty())) {
       end_line(next);
       is_row_ = byte(next) == '|';
-      begins_definition_ = begins_definition(content_.substr(next, 2));
+      if (begins_definition(content_.substr(next, 2))) first_word_ = next + 1;
       return true;
     }
     if (words_.empty()) words_ += ' ';
@@ -481,8 +498,9 @@ class MarkdownReader {
   size_t i_ = 0;       // the event
   bool is_first_ = true;
   bool is_cell_;
-  bool is_row_ = false;  // the line is a row of a table that the parser has not seen
-  bool begins_definition_ = false;
+  bool is_row_ = false;    // the line is a row of a table that the parser has not seen
+  bool is_title_ = false;  // the text is one of an admonition, in quotation marks
+  size_t first_word_ = 0;  // place of the first word after the mark of a definition or an admonition
 };
 
 // The settings that site generators put before the Markdown, between lines of "---" or "+++".

@@ -128,6 +128,52 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
   }
 }
 
+TEST(MarkdownFile, BlocksOfSiteGeneratorsKeepTheirLines) {
+  const std::vector<std::pair<std::string, std::string>> pages{
+      {"{% hint style=\"info\" %}\nA word\nor two.\n{% endhint %}\n",
+       "{% hint style=\"info\" %}\nA WORD OR TWO.\n{% endhint %}\n"},
+      {"{% raw %}\r\nA word\r\n{% endraw %}\r\n", "{% raw %}\r\nA WORD\r\n{% endraw %}\r\n"},
+      {"A {% if a %}dog{% endif %}\n{% if b %}or{% endif %}\nmore\n",
+       "A {% if a %}DOG{% endif %} {% if b %}OR{% endif %} MORE\n"},
+      {"{{< tabs >}}\nA word\n{{% tab \"a\" %}}\nor two\n{{#include b.md}}\n",
+       "{{< tabs >}}\nA WORD\n{{% tab \"a\" %}}\nOR TWO\n{{#include b.md}}\n"},
+      {"A word\n{%- highlight ruby -%}\ndef a\n\n# {% b %}\n{%- endhighlight -%}\nor two\n",
+       "A WORD\n{%- highlight ruby -%}\ndef a\n\n# {% b %}\n{%- endhighlight -%}\nOR TWO\n"},
+      {"> {{< highlight go >}}\n> a b\n> {{< /highlight >}}\n\nA word\n",
+       "> {{< highlight go >}}\n> a b\n> {{< /highlight >}}\n\nA WORD\n"},
+      {"1. ```\n   {% highlight a %}\n   ```\n\nA word\n\n{% endhighlight %}\n",
+       "1. ```\n   {% highlight a %}\n   ```\n\nA WORD\n\n{% endhighlight %}\n"},
+      {"{% highlight a %}\n\n\\begin{\n\nA word\n", "{% highlight a %}\n\n\\BEGIN{\n\nA WORD\n"},
+      {"A word\n\\begin{align*}\nx = \\text{no word}\n\\end{align*}.\nor two\n",
+       "A WORD\n\\begin{align*}\nx = \\text{no word}\n\\end{align*}.\nOR TWO\n"},
+      {"$$\nx\n- y\n$$\nA word\n\n\\\\[\nz\n\\\\]\n", "$$\nx\n- y\n$$\nA WORD\n\n\\\\[\nz\n\\\\]\n"}};
+  for (const auto& [page, translated] : pages) {
+    const auto file = opened("a.md", page);
+    EXPECT_EQ(shouted(*file), translated);
+    EXPECT_EQ(file->with(file->texts()), page);
+  }
+}
+
+TEST(MarkdownFile, AdmonitionsAndTabsKeepTheirKindAndTheirLines) {
+  const std::vector<std::pair<std::string, std::string>> pages{
+      {"??? warning \"Be careful\"\n    A word\n    or *two*.\n\n    More\n\nEnd\n",
+       "??? warning \"BE CAREFUL\"\n    A WORD OR *TWO*.\n\n    MORE\n\nEND\n"},
+      {"A word\n!!! note inline end\n\n    Text\n\n        code\n",
+       "A WORD\n!!! note inline end\n\n    TEXT\n\n        code\n"},
+      {"???+ tip \"A *b* `c`\"  \r\n    Text\r\n", "???+ tip \"A *B* `c`\"  \r\n    TEXT\r\n"},
+      {"!!! note \"\"\nText\n", "!!! note \"\"\nTEXT\n"},
+      {"=== \"The tab\"\n\n    ```sh\n    no\n    ```\n\n    !!! note\n        Text\n\n=== \"Other\"\n    B\n",
+       "=== \"THE TAB\"\n\n    ```sh\n    no\n    ```\n\n    !!! note\n        TEXT\n\n=== \"OTHER\"\n    B\n"},
+      {"> !!! note \"A\"\n>     b\n", "> !!! note \"A\"\n>     B\n"},
+      {"!!! What a great day it is\nhere\n", "!!! WHAT A GREAT DAY IT IS HERE\n"},
+      {"??? Really?\nYes\n\nTitle\n===\n", "??? REALLY? YES\n\nTITLE\n===\n"}};
+  for (const auto& [page, translated] : pages) {
+    const auto file = opened("a.md", page);
+    EXPECT_EQ(shouted(*file), translated);
+    EXPECT_EQ(file->with(file->texts()), page);
+  }
+}
+
 TEST(MarkdownFile, LinesOfScriptsWithoutSpacesAreJoinedWithoutOne) {
   EXPECT_THAT(opened("a.md", "彼は家で働\nく。\n\n彼はNHK\nで働く\n")->texts(),
               ElementsAre("彼は家で働く。", "彼はNHK で働く"));

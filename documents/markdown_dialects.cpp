@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/html_tokens.h>
+#include <transmute/documents/markdown_dialects.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr size_t kNone = std::string_view::npos;
+constexpr std::string_view kMarkdownSpace = " \t\r\n";
+
+bool begins(std::string_view text, std::string_view beginning) {
+  return text.substr(0, beginning.size()) == beginning;
+}
+
+std::string_view without_space_after(std::string_view line) {
+  return line.substr(0, line.find_last_not_of(kMarkdownSpace) + 1);
+}
+
+// The bytes of a block that is no Markdown, or 0 where there is none: "{% highlight … %}" to "{% endhighlight %}" of
+// Jekyll, "{{< highlight … >}}" to "{{< /highlight >}}" of Hugo, \begin{…} to \end{…}, \[ to \], and $$ to $$ on lines
+// of their own.
+size_t verbatim_length(std::string_view text) {
+  constexpr size_t kMostBytes = 1 << 15;  // so that many without an end take linear time
+  constexpr const char* kVerbatim = "code codeblock comment highlight math mermaid";
+  text = text.substr(0, kMostBytes);
+  const std::string_view line = without_space_after(text.substr(0, text.find('\n')));
+  const auto after = [&](std::string_view closing, size_t from) {
+    const size_t at = text.find(closing, from);
+    const size_t end = at == kNone ? kNone : at + closing.size();
+    const size_t next = end == kNone ? kNone : std::min(text.find_first_not_of(" \t\r.,;", end), text.size());
+    return next == kNone || (next < text.size() && text[next] != '\n') ? 0 : next;
+  };
+  constexpr std::string_view kBegin = "\\begin", kFormula = "$$";
+  if (line == kFormula) return after(kFormula, kFormula.size());
+  const bool has_name = begins(line, "\\begin{") && line.find('}') != kNone;
+  if (line == "\\[" || line == "\\\\[" || has_name) {
+    const std::string_view opening = line.substr(0, has_name ? line.find('}') + 1 : line.size());
+    text = text.substr(0, text.find(opening, opening.size()));  // a block has none of the same kind within it
+    return after(has_name ? "\\end" + std::string(opening.substr(kBegin.size())) : "\\]", opening.size());
+  }
+  const std::string_view opening = begins(line, "{%") ? "{%" : begins(line, "{{<") ? "{{<" : "{{%";
+  const auto name_of = [&](size_t tag) {
+    const std::string_view inner =
+        text.substr(std::min(text.find_first_not_of(" -", tag + opening.size()), text.size()));
+    return inner.substr(0, inner.find_first_of(" -%>}\t\r\n"));
+  };
+  const std::string name(name_of(0)), end_name = (opening == "{%" ? "end" : "/") + name;
+  if (!begins(line, opening) || name.empty() || !lists(kVerbatim, name)) return 0;
+  for (size_t tag = text.find(opening, opening.size()); tag != kNone; tag = text.find(opening, tag + opening.size())) {
+    if (name_of(tag) == name) return 0;
+    if (name_of(tag) == end_name) return after(opening == "{{<" ? ">}}" : opening == "{%" ? "%}" : "%}}", tag);
+  }
+  return 0;
+}
+
+// Code between lines such as "```".
+class Fence {
+ public:
+  // True for a line of the code, and for those before and after it.
+  bool takes(std::string_view line) {
+    const char mark = line.empty() ? ' ' : line.front();
+    const size_t marks = mark == '`' || mark == '~' ? std::min(line.find_first_not_of(mark), line.size()) : 0;
+    if (marks_ > 0) {
+      if (mark == mark_ && marks >= marks_ && without_space_after(line).size() == marks) marks_ = 0;
+      return true;
+    }
+    constexpr size_t kFewestMarks = 3;
+    if (marks < kFewestMarks || (mark == '`' && line.find('`', marks) != kNone)) return false;
+    mark_ = mark;
+    marks_ = marks;
+    return true;
+  }
+
+ private:
+  char mark_ = ' ';
+  size_t marks_ = 0;  // of the one that is open
+};
+
+// Writes blanks, and items of lists, in place of what only other programs understand.
+void replace_blocks(std::string& content) {
+  Fence fence;
+  for (size_t begin = 0, next = 0; begin < content.size(); begin = next) {
+    next = std::min(content.find('\n', begin), content.size() - 1) + 1;
+    const size_t at = std::min(content.find_first_not_of(" \t>", begin), next);
+    const std::string_view rest = std::string_view(content).substr(at), line = rest.substr(0, next - at);
+    // Code may be in an item of a list.
+    if (fence.takes(line.substr(std::min(line.find_first_not_of(" *+-.)0123456789"), line.size())))) continue;
+    if (const size_t length = verbatim_length(rest); length > 0) {
+      next = at + length;
+      for (size_t i = at; i < next; ++i)
+        if (content[i] != '\n' && content[i] != '\r') content[i] = ' ';
+    } else if (bytes_before_title(line) > 0) {
+      const std::string_view item = begins(line, "???+") ? "-   %" : "-   ";
+      content.replace(at, item.size(), item);
+    }
+  }
+}
+
+// Replaces dollar signs that are none of a formula, as Pandoc knows them: the first has no white space after it, the
+// last has none before it and no digit after it. To the parser, any two of them, such as those of prices, are a
+// formula.
+void replace_other_dollars(std::string& content) {
+  constexpr size_t kMostDollars = 2;
+  const auto is_space = [&](size_t at) { return at >= content.size() || kMarkdownSpace.find(content[at]) != kNone; };
+  size_t open = kNone, dollars = 0;  // those that may begin a formula
+  const auto drop_open = [&] {
+    if (open != kNone) content.replace(open, dollars, dollars, '%');
+    open = kNone;
+  };
+  for (size_t at = 0, next = 0; at < content.size(); at = next) {
+    next = at + (content[at] == '\\' ? 2 : 1);
+    if (content[at] == '\n') {
+      const size_t words = content.find_first_not_of(" \t\r>", next);
+      if (words == kNone || content[words] == '\n') drop_open();  // a paragraph ends
+    }
+    if (content[at] != '$') continue;
+    next = std::min(content.find_first_not_of('$', at), content.size());
+    const bool is_digit = next < content.size() && std::isdigit(static_cast<unsigned char>(content[next])) != 0;
+    if (open != kNone && next - at == dollars && (dollars == kMostDollars || (!is_space(at - 1) && !is_digit))) {
+      open = kNone;
+      continue;
+    }
+    drop_open();
+    open = at;
+    dollars = next - at;
+    if (dollars > kMostDollars || (dollars == 1 && is_space(next))) drop_open();
+  }
+  drop_open();
+}
+
+}  // namespace
+
+std::string as_common_mark(std::string_view content) {
+  std::string result(content);
+  replace_blocks(result);
+  replace_other_dollars(result);
+  return result;
+}
+
+size_t bytes_before_title(std::string_view line) {
+  constexpr size_t kMarks = 3;
+  constexpr int kMostWords = 3;
+  line = without_space_after(line);
+  const bool is_tab = begins(line, "===");
+  if (!is_tab && !begins(line, "!!!") && !begins(line, "???")) return 0;
+  const size_t kind = begins(line, "???+") ? kMarks + 1 : kMarks;
+  const size_t quote = std::min(line.find('"', kind), line.size());
+  const std::string_view words = line.substr(kind, quote - kind);
+  const bool are_names = std::all_of(words.begin(), words.end(), [](char c) {
+    return c == ' ' || c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  });
+  if (!are_names || words.substr(0, 1) != " " || words.substr(0, 2) == "  ") return 0;
+  const bool has_title = quote + 1 < line.size() && line.back() == '"';
+  if (quote < line.size() && !has_title) return 0;
+  if (is_tab ? words != " " || !has_title : words == " ") return 0;
+  if (std::count(words.begin(), words.end(), ' ') > kMostWords + (has_title ? 1 : 0)) return 0;
+  return has_title ? quote + 1 : line.size();
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The Markdown of Pandoc, Jekyll, Hugo and MkDocs as a parser of CommonMark with formulas understands it. Each byte
+/// that is text keeps its place:
+/// - spaces stand for blocks that are no Markdown: code of Jekyll and Hugo, formulas of LaTeX;
+/// - an item of a list stands for an admonition or a tab of MkDocs, so that the indented lines after it belong to it;
+/// - '%' stands for dollar signs that are none of a formula.
+std::string as_common_mark(std::string_view content);
+
+/// The bytes before the title of an admonition or a tab of MkDocs: those of `!!! note "`, or all of `!!! note`. In
+/// as_common_mark(), the item's text begins four bytes after the line. 0 for other lines.
+/// @param line from its first character that is no white space
+size_t bytes_before_title(std::string_view line);
+
+}  // namespace v0
+}  // namespace transmute
