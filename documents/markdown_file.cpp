@@ -8,6 +8,7 @@
 #include <transmute/documents/markdown_events.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/span_file.h>
+#include <transmute/text/protected_spans.h>
 #include <transmute/text/sentences.h>
 #include <unicode/utf8.h>
 
@@ -35,8 +36,24 @@ bool is_punctuation(char c) {
   return std::ispunct(static_cast<unsigned char>(c)) != 0;
 }
 
-// Words as Markdown writes them: what would be markup has a backslash before it, and so have these signs.
-std::string markdown_escaped(std::string_view words, bool is_first, std::string_view signs) {
+// For the first byte of an address, a path or a placeholder that the source has without a backslash, the place after
+// it; 0 for other bytes.
+std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view source) {
+  constexpr size_t kMostBytes = 1 << 14;  // of the source, so that many addresses take linear time
+  source = source.substr(0, kMostBytes);
+  std::vector<size_t> ends(words.size());
+  for (const ProtectedSpan& span : protected_spans(std::string(words))) {
+    const bool is_address = span.kind == ProtectedKind::address || span.kind == ProtectedKind::path ||
+                            span.kind == ProtectedKind::placeholder || span.kind == ProtectedKind::argument;
+    if (is_address && source.find(words.substr(span.begin, span.length)) != std::string_view::npos)
+      ends[span.begin] = span.begin + span.length;
+  }
+  return ends;
+}
+
+// Words as Markdown writes them: what would be markup has a backslash before it, and so have these signs. Addresses
+// stay as the source has them.
+std::string markdown_escaped(std::string_view words, bool is_first, std::string_view signs, std::string_view source) {
   std::string result;
   if (is_first) {
     const auto ends_at = [&](size_t at) {
@@ -51,7 +68,13 @@ std::string markdown_escaped(std::string_view words, bool is_first, std::string_
       words.remove_prefix(digits);
     }
   }
+  const std::vector<size_t> addresses = ends_of_addresses(words, source);
   for (size_t i = 0; i < words.size(); ++i) {
+    if (addresses[i] > 0) {
+      result += words.substr(i, addresses[i] - i);
+      i = addresses[i] - 1;
+      continue;
+    }
     const char c = words[i], before = i > 0 ? words[i - 1] : ' ', after = i + 1 < words.size() ? words[i + 1] : ' ';
     const bool is_apart = before == ' ' && after == ' ' && i > 0 && i + 1 < words.size();
     const bool is_markup = c == '`' || (c == '*' && !is_apart) ||
@@ -523,13 +546,14 @@ class MarkdownFile : public SpanFile {
       for (MarkdownText& text : MarkdownReader(content_, paragraph).read()) {
         if (text.begin < last_) return;
         last_ = text.end;
+        const std::string_view source = std::string_view(content_).substr(text.begin, text.end - text.begin);
         add({text.begin,
              text.end,
              {text.markup.text()},
-             [markup = std::move(text.markup),
-              signs = text.escaped_signs](const std::vector<std::string>& translations) {
+             [markup = std::move(text.markup), signs = text.escaped_signs,
+              source](const std::vector<std::string>& translations) {
                return markup.written(translations.front(), [&](std::string_view words, bool is_first) {
-                 return markdown_escaped(words, is_first, signs);
+                 return markdown_escaped(words, is_first, signs, source);
                });
              }});
       }

@@ -79,6 +79,20 @@ TEST(MarkdownFile, NumbersAndSignsThatAreNoMarkupHaveNoBackslash) {
     EXPECT_EQ(file->with({words, "H", words}), words + "\n\n| H |\n|---|\n| " + words + " |\n");
 }
 
+TEST(MarkdownFile, AddressesHaveNoBackslash) {
+  for (const std::string address :
+       {"https://en.wikipedia.org/wiki/Mercury_(planet)", "https://a.b/static/*.js", "src/_index.md", "/usr/_lib.so",
+        "{{ page._title }}", "%(_name)s", "https://a.b/c_", "__a@b.org"}) {
+    const auto file = opened("a.md", "See " + address + " for more.\n");
+    ASSERT_THAT(file->texts(), ElementsAre("See " + address + " for more."));
+    EXPECT_EQ(file->with({"Mehr: " + address + " _hier_"}), "Mehr: " + address + " \\_hier\\_\n");
+  }
+  // An address that the source has with backslashes keeps them.
+  const auto file = opened("a.md", "See https://a.b/\\_c\\_ there.\n");
+  ASSERT_THAT(file->texts(), ElementsAre("See https://a.b/_c_ there."));
+  EXPECT_EQ(file->with({"Dort: https://a.b/_c_"}), "Dort: https://a.b/\\_c\\_\n");
+}
+
 TEST(MarkdownFile, DollarSignsOfPricesBeginNoFormula) {
   for (const std::string text :
        {"It costs $20 for adults and $10 for children.", "Pay $5-$10 here.", "Pay US$ 5 or 6 $ there.",
