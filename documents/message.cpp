@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <regex>
 
 namespace transmute {
 inline namespace v0 {
@@ -86,9 +87,75 @@ size_t reference_length(std::string_view text, size_t at) {
   return end > 2 ? end : 0;
 }
 
+// True for a pattern of dates and times, such as "YYYY-MM-DD HH:mm" and "d. MMMM 'de' y": runs of one
+// letter, with signs and quoted words between them. Runs beside each other have two letters or more: "yyyyMMdd", but
+// not "Hmm".
+bool is_date_pattern(std::string_view text) {
+  constexpr std::string_view kFields = "yYuMLdDEehHkKmsSaAZzXxQqwW", kCommonFields = "yYMdDHhms", kSigns = " -/:.,";
+  const auto is_one_of = [](char c, std::string_view set) { return set.find(c) != std::string_view::npos; };
+  size_t fields = 0, before = 0;  // before: letters of the field that ends here
+  bool has_common = false;
+  for (size_t at = 0, next = 0; at < text.size(); at = next) {
+    const char c = text[at];
+    next = std::min(text.find_first_not_of(c, at), text.size());
+    const size_t length = next - at;
+    if (c == '\'' || c == '[') {
+      next = text.find(c == '[' ? ']' : c, at + 1);
+      if (next++ == std::string_view::npos) return false;
+      before = 0;
+    } else if (is_one_of(c, kFields)) {
+      if (before > 0 && c != 'Z' && std::min(before, length) == 1) return false;
+      ++fields;
+      has_common = has_common || (length > 1 && is_one_of(c, kCommonFields));
+      before = length;
+    } else if (is_one_of(c, kSigns) || (c == 'T' && length == 1 && before > 1)) {
+      before = 0;
+    } else {
+      return false;
+    }
+  }
+  return fields > 1 && has_common;
+}
+
 }  // namespace
 
+bool is_no_language(const std::string& text) {
+  constexpr size_t kMostValueBytes = 200;
+  // A word with digits: v1, sha256, B2B, 7f3a; but not 2nd, 90s and Step1.
+  static const std::string code = "([a-z]+[0-9][a-z0-9]*|[A-Z]+[0-9][A-Z0-9]*|[0-9]+[A-Za-z]+[0-9][A-Za-z0-9]*)";
+  static const std::vector<std::regex> values{
+      std::regex("[\\w./:@#$=+~-]*[A-Za-z0-9]_+[A-Za-z0-9]([\\w./:@#$=+~-]*\\w)?"),  // first_name, MAX_LENGTH
+      std::regex("[a-z]+[0-9]*([A-Z][a-z0-9]*)+"),                                   // firstName
+      std::regex("(?!.*Innen?$)[A-Z][a-z0-9]+([A-Z][a-z0-9]*)+"),                    // MainWindow; not LehrerInnen
+      std::regex("[a-z][\\w-]+(\\.[\\w-]{2,})+"),                                    // com.example.app.Main
+      std::regex("[A-Z][\\w-]+(\\.[a-z][\\w-]+)+"),                                  // README.md; not Done.Next
+      std::regex("(\\.{0,2}|~|\\$\\w+)/[\\w./-]*"),                                  // ./bin/run, $HOME/.config
+      std::regex(code + "([-.:/](" + code + "|[0-9]+))*"),
+      std::regex("(v[0-9]+|[0-9]+\\.[0-9]+)(\\.[0-9]+)+([-+][\\w.-]+)?"),                 // v1.2.3, 1.2.3-beta.1
+      std::regex("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),                   // an identifier of RFC 9562
+      std::regex("[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]+ ?(Z|UTC|GMT)?([-+][0-9:]+)?"),  // times of ISO 8601
+      std::regex("(%[-_0^#]?[A-Za-z]|[-/:., ])+"),                                        // %d/%m/%Y
+      std::regex("#(?=.*[0-9])[0-9a-fA-F]{3,8}"),
+      std::regex("#([0-9a-fA-F])\\1+"),
+      std::regex("(rgba?|hsla?|var|calc|url)\\([^()]*\\)"),
+      std::regex("[0-9.]+(px|em|rem|vh|vw)"),
+      std::regex("[a-z]{2,3}-[A-Z]{2}"),  // en-US
+      std::regex("(application|multipart)/[\\w.+*-]+"),
+      std::regex(
+          "(text|image|audio|video)/(\\*|plain|html|css|csv|xml|markdown|javascript|png|jpe?g|gif|webp|svg\\+xml|"
+          "mp[34]|mpeg|ogg|wav|webm)")};
+  const size_t begin = skip_space(text, 0), end = text.find_last_not_of(kMessageSpace) + 1;
+  if (begin >= end || end - begin > kMostValueBytes) return false;
+  const std::string value = text.substr(begin, end - begin);
+  return is_date_pattern(value) || std::any_of(values.begin(), values.end(),
+                                               [&](const std::regex& kind) { return std::regex_match(value, kind); });
+}
+
 Message::Message(const std::string& message, MessageSyntax syntax) {
+  if (is_no_language(message)) {
+    between_.back() = message;
+    return;
+  }
   const bool has_arguments = syntax == MessageSyntax::java && [&] {
     for (size_t at = message.find('{'); at != std::string::npos; at = message.find('{', at + 1))
       if (at + 1 < message.size() && std::isdigit(static_cast<unsigned char>(message[at + 1])) != 0) return true;

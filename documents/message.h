@@ -17,6 +17,10 @@ enum class MessageSyntax {
   java,  ///< java.text.MessageFormat: with arguments such as {0}, two apostrophes stand for one
 };
 
+/// True for a value that is no language: an identifier, the name of a file, a version, a date or a pattern of dates, a
+/// color and the like. What could be a sentence or a plain word is none of these.
+bool is_no_language(const std::string& text);
+
 /// A message of a program, as catalogs have them. A plural or a selection of ICU, such as
 /// "{n, plural, one {# file} other {# files}} left", has a text of its own for each case: "# file left".
 class Message {
@@ -25,7 +29,7 @@ class Message {
 
   /// True if the message has a plural or a selection that is understood.
   bool has_cases() const { return has_cases_; }
-  /// The texts to translate; none where there is nothing.
+  /// The texts to translate; none where there is nothing, and in a value that is no language.
   std::vector<std::string> texts() const;
   /// The message with these translations of the texts.
   std::string with(const std::vector<std::string>& translations) const;

@@ -186,7 +186,7 @@ class AndroidFile : public SpanFile {
     if (!markup.has_letters()) return;
     std::string words = markup.text();
     const bool is_reference = content_[tokens[start].end] == '@' || content_[tokens[start].end] == '?';
-    if (is_reference) return;
+    if (is_reference || is_no_language(words)) return;
     add({tokens[start].end,
          tokens[end].begin,
          {std::move(words)},

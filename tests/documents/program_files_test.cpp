@@ -57,6 +57,103 @@ TEST(Message, ReferencesAndApostrophesOfArgumentsStay) {
   EXPECT_THAT(Message("It''s", MessageSyntax::java).texts(), ElementsAre("It''s"));
 }
 
+TEST(Message, ValuesThatAreNoLanguageStay) {
+  for (const char* value : {"2024-01-01T00:00:00Z",
+                            "2024-01-01 12:30:00 UTC",
+                            "2024-01-01T00:00:00.000+01:00",
+                            "YYYY-MM-DD HH:mm",
+                            "yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+                            "yyyyMMddHHmmss",
+                            "d. MMMM 'de' y",
+                            "EEE, MMM d, yyyy",
+                            "h:mm a",
+                            "hh:mm A",
+                            "D [de] MMMM [de] YYYY",
+                            "YYYY. MM. DD.",
+                            "yyyy-MM-ddTHH:mm:ssZ",
+                            "%d/%m/%Y",
+                            "%B %-d, %Y %H:%M",
+                            "rgba(255,0,0,0.5)",
+                            "rgb(0 0 0 / 50%)",
+                            "#FFAA00",
+                            "#fff",
+                            "var(--main)",
+                            "SOME_CONSTANT",
+                            "MAX_LENGTH",
+                            "first_name",
+                            "America/New_York",
+                            "API_KEY=abc",
+                            "firstName",
+                            "MainWindow",
+                            "com.example.app.MainWindow",
+                            "user.profile.title",
+                            "README.md",
+                            "application/json",
+                            "image/svg+xml",
+                            "text/html",
+                            "v1.2.3",
+                            "1.2.3-beta.1",
+                            "v2",
+                            "sha256",
+                            "B2B",
+                            "PT1H30M",
+                            "550e8400-e29b-abcd-a716-446655440000",
+                            "16px",
+                            "en-US",
+                            "./bin/run",
+                            "$HOME/.config",
+                            " first_name\n"}) {
+    const Message message(value);
+    ASSERT_THAT(message.texts(), IsEmpty()) << value;
+    EXPECT_EQ(message.with({}), value);
+  }
+  for (const std::string text : {"Hello",
+                                 "OK",
+                                 "TODO",
+                                 "and/or",
+                                 "Yes/No",
+                                 "he/she",
+                                 "day/month/year",
+                                 "Audio/Video",
+                                 "text/image",
+                                 "Done.Next",
+                                 "e.g.",
+                                 "U.S.A",
+                                 "z.B",
+                                 "p.m.",
+                                 "1st",
+                                 "90s",
+                                 "mid-1990s",
+                                 "3D-printed",
+                                 "MP3-Dateien",
+                                 "Step1",
+                                 "LehrerInnen",
+                                 "add",
+                                 "Hmm",
+                                 "Mmm",
+                                 "DDT",
+                                 "mm",
+                                 "a.m.",
+                                 "well-known",
+                                 "file(s)",
+                                 "#add",
+                                 "_Hello_",
+                                 "Rock'n'Roll",
+                                 "First name",
+                                 "first_name is required.",
+                                 "The file config.json is missing",
+                                 "2.5-inch",
+                                 "12:30 Uhr",
+                                 "#1 choice",
+                                 "Version v1.2.3",
+                                 "a",
+                                 "Café",
+                                 "日本語",
+                                 "{name}s"}) {
+    EXPECT_THAT(Message(text).texts(), ElementsAre(text));
+  }
+}
+
 TEST(JsonFile, StringsThatAreValuesAreTranslated) {
   const std::string catalog =
       "{\r\n \"Menu\" : {\"open\":\"Open \\\"{name}\\\"\", \"n\": [1.5e3, null, true, \"a\\tb\"]},\"e\":\"\"}\n";
@@ -194,6 +291,14 @@ TEST(AndroidFile, SpacesAfterWhatIsKeptStay) {
   EXPECT_THAT(texts_of(argument + "\n  of  " + argument + " files"), ElementsAre("<var-x0/> of <var-x1/> files"));
   EXPECT_THAT(texts_of("a \"red\" dog"), ElementsAre("a <x0/>red<x1/> dog"));
   EXPECT_THAT(texts_of("a <b> dog</b> runs"), ElementsAre("a <x0>dog</x0> runs"));  // as Android joins spaces
+}
+
+TEST(AndroidFile, ValuesThatAreNoLanguageStay) {
+  EXPECT_THAT(opened("strings.xml",
+                     "<resources><string name=\"a\">yyyy-MM-dd</string><string name=\"b\">app_name</string>"
+                     "<string name=\"c\">Name</string></resources>")
+                  ->texts(),
+              ElementsAre("Name"));
 }
 
 TEST(AndroidFile, TagsKeepTheirQuotesAndLettersAreDecoded) {
