@@ -4,6 +4,7 @@
 #include <transmute/documents/document.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ inline namespace v0 {
 struct DocumentFileOptions {
   bool retranslate = false;                 ///< texts that the file has a translation of, as catalogs do, too
   uint64_t most_bytes = uint64_t{1} << 28;  ///< what the texts of a packed file may take when unpacked
+  /// Called while the file is written, with what its reader should know: a text that stays, and why.
+  std::function<void(const std::string& message)> on_warning{};
 };
 
 /// A file whose texts are translated. Everything else stays as it is, byte for byte.

@@ -51,7 +51,10 @@ std::string without_string_values(const std::string& xml) {
 class PackedDocument : public DocumentParts {
  public:
   PackedDocument(const std::string& name, std::string content, const DocumentFileOptions& options)
-      : name_(name), file_(name, std::move(content)), most_bytes_(options.most_bytes) {}
+      : name_(name),
+        file_(name, std::move(content)),
+        most_bytes_(options.most_bytes),
+        on_warning_(options.on_warning) {}
 
   TextFormat text_format() const override { return TextFormat::html; }
   size_t size() const override { return parts_.size(); }
@@ -63,7 +66,7 @@ class PackedDocument : public DocumentParts {
     if (rules && rules->has_string_values) content = without_string_values(content);
     if (!rules) return open_xhtml(std::move(content));
     if (content.find(mark) == std::string::npos) return nullptr;
-    auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member));
+    auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member), on_warning_);
     return xml->texts().empty() ? nullptr : std::move(xml);
   }
 
@@ -118,6 +121,7 @@ class PackedDocument : public DocumentParts {
   std::string name_;
   PackedFile file_;
   uint64_t most_bytes_, unpacked_ = 0;
+  std::function<void(const std::string& message)> on_warning_;
   std::set<size_t> counted_;
   std::vector<Part> parts_;
 };
@@ -143,6 +147,7 @@ XmlRules cell_rules(const char* paragraphs) {
   rules.paragraphs = paragraphs;
   rules.runs = "r";
   rules.keeps_lines = true;
+  rules.most_characters = 32'767;  // of a cell; Excel reports that a file with more is damaged
   return rules;
 }
 

@@ -14,13 +14,14 @@ inline namespace v0 {
 
 /// The meaning of an XML format's elements for a translation: names without prefixes, separated by single spaces.
 struct XmlRules {
-  const char* paragraphs = "";     ///< hold text that is translated together
-  const char* runs = "";           ///< stretches of a paragraph with one formatting; none: the text is there directly
-  const char* wrappers = "";       ///< within a paragraph, go with the words that they hold: hyperlinks and the like
-  const char* borders = "";        ///< end the text before them: tabs, line breaks
-  const char* dropped = "";        ///< tell nothing to a reader: marks of a spelling checker
-  const char* skipped = "";        ///< nothing that they hold is translated
-  bool keeps_lines = false;        ///< a line end within text is one to the reader too, and so is _x000D_
+  const char* paragraphs = "";  ///< hold text that is translated together
+  const char* runs = "";        ///< stretches of a paragraph with one formatting; none: the text is there directly
+  const char* wrappers = "";    ///< within a paragraph, go with the words that they hold: hyperlinks and the like
+  const char* borders = "";     ///< end the text before them: tabs, line breaks
+  const char* dropped = "";     ///< tell nothing to a reader: marks of a spelling checker
+  const char* skipped = "";     ///< nothing that they hold is translated
+  size_t most_characters = 0;   ///< of a paragraph, in units of UTF-16; one that would have more stays; 0: any number
+  bool keeps_lines = false;     ///< a line end within text is one to the reader too, and so is _x000D_
   bool has_string_values = false;  ///< cells may have their text in an attribute, too
   bool (*skips)(std::string_view name, std::string_view tag) = nullptr;  ///< true for further elements to skip
   std::shared_ptr<const KeptTexts> kept_texts{};                         ///< texts of paragraphs that stay; null: none

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/xml_texts.h>
 
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/xml_paragraph.h>
 #include <transmute/documents/xml_text.h>
@@ -45,10 +47,34 @@ size_t number_in_tag(std::string_view tag) {
   return number;
 }
 
+// The text of a cell, without its markup.
+std::string text_of_cell(std::string_view xml) {
+  std::string text;
+  for (size_t at = 0; at < xml.size();) {
+    const size_t tag = std::min(xml.find('<', at), xml.size());
+    text += xml.substr(at, tag - at);
+    at = std::min(xml.find('>', tag), xml.size() - 1) + 1;
+  }
+  return with_excel_escapes_decoded(with_references_decoded(text));
+}
+
+// The number of UTF-16's units, which Excel counts as characters.
+size_t utf16_length(std::string_view text) {
+  constexpr unsigned char kFirstOfFour = 0xF0;  // bytes of UTF-8, which are two units
+  size_t units = 0;
+  for (const char c : text) units += (c & 0xC0) == 0x80 ? 0 : static_cast<unsigned char>(c) >= kFirstOfFour ? 2 : 1;
+  return units;
+}
+
 }  // namespace
 
-XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& name)
-    : xml_(std::move(xml)), has_escapes_(rules.keeps_lines) {
+XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& name,
+                   std::function<void(const std::string& message)> on_warning)
+    : xml_(std::move(xml)),
+      name_(name),
+      on_warning_(std::move(on_warning)),
+      most_characters_(rules.most_characters),
+      has_escapes_(rules.keeps_lines) {
   const std::vector<XmlToken> tokens = xml_tokens(xml_, name);
   const std::set<std::string> code_styles = derived_code_styles(xml_, tokens);
   const XmlSource source{xml_, tokens, rules, code_styles};
@@ -83,14 +109,28 @@ std::string XmlTexts::rendered(const std::vector<std::string>& translations, con
   const bool is_changed = std::any_of(paragraph.parts.begin(), paragraph.parts.end(), [&](const XmlPart& part) {
     return part.text != std::string::npos && seen_text(translations[part.text]) != seen_text(texts_[part.text]);
   });
-  if (!is_changed) {  // those within it may
-    const XmlMark all{"", "", paragraph.begin, paragraph.end};
-    return rendered(translations, all);
-  }
+  const XmlMark all{"", "", paragraph.begin, paragraph.end};
+  if (!is_changed) return rendered(translations, all);  // those within it may
   std::string result;
   for (const XmlPart& part : paragraph.parts)
     result += part.text == std::string::npos ? rendered(translations, part.kept) : text_of(translations, part);
-  return result;
+  return is_too_long(result, paragraph) ? rendered(translations, all) : result;
+}
+
+// Warns of a paragraph that has too many characters.
+bool XmlTexts::is_too_long(const std::string& xml, const XmlParagraph& paragraph) const {
+  if (most_characters_ == 0 || xml.size() <= most_characters_) return false;
+  const size_t characters = utf16_length(text_of_cell(xml));
+  if (characters <= most_characters_) return false;
+  constexpr size_t kShownBytes = 60;
+  const std::string source =
+      text_of_cell(std::string_view(xml_).substr(paragraph.begin, paragraph.end - paragraph.begin));
+  if (on_warning_)
+    on_warning_(
+        fmt::format("{}: the text \"{} …\" stays, because its translation has {} characters, and Excel reads at most "
+                    "{}; divide it",
+                    name_, shortened_name(source, kShownBytes), characters, most_characters_));
+  return true;
 }
 
 // No paragraph within it begins where it begins.

@@ -5,6 +5,7 @@
 #include <transmute/documents/xml_parts.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ inline namespace v0 {
 class XmlTexts : public DocumentFile {
  public:
   /// @param name of the file, for messages
+  /// @param on_warning see DocumentFileOptions
   /// @throws std::runtime_error as xml_tokens() does
-  XmlTexts(std::string xml, const XmlRules& rules, const std::string& name);
+  XmlTexts(std::string xml, const XmlRules& rules, const std::string& name,
+           std::function<void(const std::string& message)> on_warning = {});
 
   TextFormat text_format() const override { return TextFormat::html; }
   std::string with(const std::vector<std::string>& translations) const override;
@@ -27,9 +30,12 @@ class XmlTexts : public DocumentFile {
   std::string rendered(const std::vector<std::string>& translations, size_t begin, size_t end) const;
   std::string rendered(const std::vector<std::string>& translations, const XmlParagraph& paragraph) const;
   std::string rendered(const std::vector<std::string>& translations, const XmlMark& mark) const;
+  bool is_too_long(const std::string& xml, const XmlParagraph& paragraph) const;
   std::string text_of(const std::vector<std::string>& translations, const XmlPart& part) const;
 
-  std::string xml_;
+  std::string xml_, name_;
+  std::function<void(const std::string& message)> on_warning_;
+  size_t most_characters_;                // of a paragraph, see XmlRules
   bool has_escapes_;                      // the texts have Excel's escapes
   std::vector<XmlParagraph> paragraphs_;  // in the order of the document; those within another follow it
 };

@@ -8,6 +8,7 @@
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
+#include <transmute/programs/shared/program.h>
 #include <transmute/translation/document_texts.h>
 #include <unistd.h>
 
@@ -109,8 +110,10 @@ DocumentRun::DocumentRun(const DocumentFlags& flags, const StreamFlags& streams)
     throw std::invalid_argument(
         fmt::format("{} would be a file of the format {}, as the input is; rename it", output_, format->name));
   check_output_is_no_input(output_, {{"--input", input_}});
-  document_ =
-      open_document(*format, input_name(input_), read_file(input_ == "-" ? "/dev/stdin" : input_), {flags.retranslate});
+  DocumentFileOptions options;
+  options.retranslate = flags.retranslate;
+  options.on_warning = [this](const std::string& message) { warnings_.push_back(message); };
+  document_ = open_document(*format, input_name(input_), read_file(input_ == "-" ? "/dev/stdin" : input_), options);
   segments_ = count_segments(*document_);
 }
 
@@ -134,6 +137,7 @@ void DocumentRun::translate(const Translator& translator, TranslationOptions opt
   write_translated(translator, *document_, std::move(options), call,
                    [&](std::string_view bytes) { output.write(bytes); });
   output.finish();
+  for (const std::string& warning : warnings_) note(warning);
 }
 
 }  // namespace transmute

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace transmute {
 
@@ -42,7 +43,10 @@ class DocumentRun {
 
   /// False if the input is to be read line by line.
   bool has_document() const { return document_ != nullptr; }
-  /// Translates the document, and writes it.
+  DocumentRun(const DocumentRun&) = delete;  // the document calls it
+  DocumentRun& operator=(const DocumentRun&) = delete;
+
+  /// Translates the document, and writes it. Notes at the end what stays, and why.
   /// @param block_segments for one call of the translator
   void translate(const Translator& translator, TranslationOptions options, int64_t block_segments,
                  TranslationTotals& totals);
@@ -52,6 +56,7 @@ class DocumentRun {
 
   std::string input_, output_;
   std::unique_ptr<DocumentParts> document_;
+  std::vector<std::string> warnings_;
   size_t segments_ = 0;  // segments of the document
 };
 

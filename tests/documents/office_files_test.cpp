@@ -212,6 +212,32 @@ TEST(ExcelFile, DamagedFormulasTakeLinearTime) {
   }
 }
 
+TEST(ExcelFile, ACellThatWouldBeTooLongStaysWithAWarning) {
+  constexpr size_t kMost = 32'767;  // characters of a cell, as Excel counts them
+  std::vector<std::string> warnings;
+  DocumentFileOptions options;
+  options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+  const std::string bold = "<si><r><t>a </t></r><r><rPr><b/></rPr><t>b</t></r></si>";
+  const std::string content = workbook("", {"One &amp; two</t></si>" + bold + "<si><t>Three"});
+  const auto file = opened("a.xlsx", content, options);
+  ASSERT_THAT(file->texts(), ElementsAre("One &amp; two", "a <b 0>b</b>", "Three"));
+  const auto strings = [&](const std::vector<std::string>& translations) {
+    return member_of(file->with(translations), "xl/sharedStrings.xml");
+  };
+  const std::string longest(kMost - 1, 'x');  // besides the '&'
+  EXPECT_THAT(strings({"&amp;" + longest, "c", "Drei"}), HasSubstr("<t>&amp;" + longest + "</t>"));
+  EXPECT_THAT(warnings, ElementsAre());
+  std::string faces;
+  for (size_t units = 0; units <= kMost; units += 2) faces += "😀";
+  EXPECT_THAT(strings({"&amp;" + longest + "x", "c <b 0>" + longest + "</b>", faces}),
+              HasSubstr("<si><t>One &amp; two</t></si>" + bold + "<si><t>Three</t></si>"));
+  ASSERT_EQ(warnings.size(), 3U);
+  EXPECT_EQ(
+      warnings.front(),
+      "a.xlsx: xl/sharedStrings.xml: the text \"One & two …\" stays, because its translation has 32768 characters, "
+      "and Excel reads at most 32767; divide it");
+}
+
 TEST(ExcelFile, EscapesAreCharacters) {
   const auto file =
       opened("a.xlsx", workbook("", {"One_x000D_\ntwo\tthree&#9;_x005F_x0041__x0042_ _x003C_ _xD83D_four"}));
