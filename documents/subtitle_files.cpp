@@ -315,6 +315,7 @@ class Subtitles : public DocumentFile {
   static bool begins_part(std::string_view beginning, std::string_view before, std::string_view line) {
     if (begins_with_note(line) || ends_with_note(before) || begins_with_speaker(line)) return true;
     if (is_in_brackets(line, line) || is_in_brackets(beginning, before)) return true;
+    if (speaker_length(before) + 1 == before.size()) return true;  // a name that has the line for itself
     return ends_sentence(before) && (speaker_length(line) > 0 || begins_with_bracket(line));
   }
 

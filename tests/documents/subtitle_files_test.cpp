@@ -168,6 +168,7 @@ TEST(SubRip, LyricsSoundsAndSpeakersAreTextsOfTheirOwn) {
       {"[door opens]\nJOHN: Who is\nthere?", {"[door opens]", "JOHN: Who is there?"}},
       {"JOHN: I am tired\nDR. LEE (V.O.): So am I", {"JOHN: I am tired", "DR. LEE (V.O.): So am I"}},
       {"John: I am tired.\nMary: So am I.", {"John: I am tired.", "Mary: So am I."}},
+      {"MARY:\nI am here.", {"MARY:", "I am here."}},
       {"I am going\n(sighs)\nhome.", {"I am going", "(sighs)", "home."}},
       {"I am home.\n(the door opens\nand closes)\nhello", {"I am home.", "(the door opens and closes)", "hello"}},
       {"（ドア）\n太郎です", {"（ドア）", "太郎です"}},
