@@ -21,14 +21,23 @@ std::string_view without_space_after(std::string_view line) {
   return line.substr(0, line.find_last_not_of(kMarkdownSpace) + 1);
 }
 
+// True for a statement of JavaScript, as MDX has them: import Tabs from '@theme/Tabs';
+bool is_statement(std::string_view line) {
+  const std::string_view statement = line.substr(0, line.find_last_not_of(';') + 1);
+  if (begins(line, "export const ")) return statement.size() < line.size();
+  const size_t name = std::min(statement.find(" from '"), statement.find(" from \""));
+  return begins(line, "import ") && name != kNone && (statement.back() == '\'' || statement.back() == '"');
+}
+
 // The bytes of a block that is no Markdown, or 0 where there is none: "{% highlight … %}" to "{% endhighlight %}" of
-// Jekyll, "{{< highlight … >}}" to "{{< /highlight >}}" of Hugo, \begin{…} to \end{…}, \[ to \], and $$ to $$ on lines
-// of their own.
+// Jekyll, "{{< highlight … >}}" to "{{< /highlight >}}" of Hugo, statements of MDX, and on lines of their own,
+// \begin{…} to \end{…}, \[ to \], and $$ to $$.
 size_t verbatim_length(std::string_view text) {
   constexpr size_t kMostBytes = 1 << 15;  // so that many without an end take linear time
   constexpr const char* kVerbatim = "code codeblock comment highlight math mermaid";
   text = text.substr(0, kMostBytes);
   const std::string_view line = without_space_after(text.substr(0, text.find('\n')));
+  if (is_statement(line)) return line.size();
   const auto after = [&](std::string_view closing, size_t from) {
     const size_t at = text.find(closing, from);
     const size_t end = at == kNone ? kNone : at + closing.size();

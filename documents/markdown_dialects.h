@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// The Markdown of Pandoc, Jekyll, Hugo and MkDocs as a parser of CommonMark with formulas understands it. Each byte
 /// that is text keeps its place:
-/// - spaces stand for blocks that are no Markdown: code of Jekyll and Hugo, formulas of LaTeX;
+/// - spaces stand for blocks that are no Markdown: code of Jekyll, Hugo and MDX, formulas of LaTeX;
 /// - an item of a list stands for an admonition or a tab of MkDocs, so that the indented lines after it belong to it;
 /// - '%' stands for dollar signs that are none of a formula.
 std::string as_common_mark(std::string_view content);
