@@ -30,6 +30,7 @@ std::shared_ptr<const TaskRoute> route_from(const std::string& source, const Mod
   plain.inline_tags = request.options.inline_tags;
   plain.split_sentences = request.options.split_sentences =
       SentenceSplitting::never;  // segments are what documents say
+  plain.guard = request.options.guard;
   plain.protect = request.options.protect;
   if (source != request.target) {
     route.models = models.route(source, request.target);

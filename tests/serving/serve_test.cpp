@@ -464,6 +464,13 @@ TEST_F(Serve, TranslatesByWayOfAPivotOnlyWhereAsked) {
   const Answer answer = Client(server.port()).post("/translate", request.dump());
   EXPECT_EQ(parse_json(answer.body)["translatedText"], Translator(second.path()).translate(translated(kText)));
   EXPECT_THAT(Client(server.port()).get("/languages").body, HasSubstr(R"("targets":["de","en","fr"])"));
+  const auto warnings_with = [&](const char* guard) {
+    const Json body{{"text", "the 😀 train"}, {"source", "fr"}, {"target", "de"}, {"protect", "none"}, {"guard", guard}};
+    const Answer of_v1 = Client(server.port()).post("/v1/translate", body.dump());
+    return parse_json(of_v1.body)["translations"][0]["segments"][0]["warnings"];
+  };
+  EXPECT_FALSE(warnings_with("warn").empty());
+  EXPECT_EQ(warnings_with("off"), Json::array()) << "not from the first model, which drops the emoji, either";
   std::string ligatures;  // of 3 bytes and 6 tokens each
   for (int i = 0; i < 500; ++i) ligatures += "\uFDFA";
   const Json aligned{{"text", ligatures}, {"source", "fr"}, {"target", "de"}, {"alignments", true}};
