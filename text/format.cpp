@@ -63,29 +63,53 @@ std::string format_n_best(const Translation& translation, int64_t line, const Se
 
 namespace {
 
-Json characters(const std::string& text, const std::pair<size_t, size_t>& bytes) {
-  const std::string_view all = text;
-  return Json::array({characters_in(all.substr(0, bytes.first)), characters_in(all.substr(0, bytes.second))});
-}
+// Counts the characters before places of a text. Each count continues from the place before, so that many places in
+// their order cost one pass.
+class CharacterCounter {
+ public:
+  explicit CharacterCounter(std::string_view text) : text_(text) {}
+
+  Json operator()(const std::pair<size_t, size_t>& bytes) {
+    const size_t first = before(bytes.first);
+    return Json::array({first, before(bytes.second)});
+  }
+
+ private:
+  size_t before(size_t byte) {
+    byte = std::min(byte, text_.size());
+    if (byte >= byte_) {
+      characters_ += characters_in(text_.substr(byte_, byte - byte_));
+    } else {
+      characters_ -= characters_in(text_.substr(byte, byte_ - byte));
+    }
+    byte_ = byte;
+    return characters_;
+  }
+
+  std::string_view text_;
+  size_t byte_ = 0;        // the place before
+  size_t characters_ = 0;  // before it
+};
 
 }  // namespace
 
 void add_confidence(const Hypothesis& hypothesis, Json& object) {
   object["confidence"] = hypothesis.confidence ? Json(*hypothesis.confidence) : Json();
   if (!hypothesis.confidence) return;
+  CharacterCounter characters(hypothesis.text);
   Json words = Json::array();
   for (const WordConfidence& word : hypothesis.words)
-    words.push_back({{"place", characters(hypothesis.text, word.place)}, {"confidence", word.confidence}});
+    words.push_back({{"place", characters(word.place)}, {"confidence", word.confidence}});
   object["words"] = std::move(words);
 }
 
 Json warnings_json(const std::string& source, const Translation& translation) {
+  CharacterCounter of_source(source), of_target(translation.hypotheses.front().text);
   Json list = Json::array();
   for (const TranslationWarning& warning : translation.warnings) {
     Json entry{{"kind", name_of(warning.kind)}, {"message", warning.message}};
-    if (warning.source.second > warning.source.first) entry["source"] = characters(source, warning.source);
-    if (warning.target.second > warning.target.first)
-      entry["target"] = characters(translation.hypotheses.front().text, warning.target);
+    if (warning.source.second > warning.source.first) entry["source"] = of_source(warning.source);
+    if (warning.target.second > warning.target.first) entry["target"] = of_target(warning.target);
     list.push_back(std::move(entry));
   }
   return list;

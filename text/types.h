@@ -283,7 +283,9 @@ struct Translation {
   std::vector<std::string> unknown{};
   int parts = 1;      ///< number of parts into which the source was split, each of which was translated by itself
   int sentences = 1;  ///< number of sentences into which it was split; fewer than parts if some were over-long
-  std::vector<TranslationWarning> warnings{};  ///< what TranslationOptions::guard finds wrong with the best hypothesis
+  /// TranslationOptions::guard fills them, for the best hypothesis: at most 100 of each kind, the last of which then
+  /// says that there are more.
+  std::vector<TranslationWarning> warnings{};
 };
 
 /// Callbacks to follow a call and to stop it. They run on the translator's threads, but never two at a time for one

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/join_parts.h>
 
+#include <transmute/text/checks/checks.h>
 #include <transmute/text/sentences.h>
 #include <transmute/tokenizer/truecase.h>
 
@@ -163,7 +164,7 @@ void append_translation(Translation& whole, Translation&& part, const std::strin
   for (TranslationWarning& warning : part.warnings) {
     warning.target.first += begin;
     warning.target.second += begin;
-    whole.warnings.push_back(std::move(warning));
+    checks::add_warning(std::move(warning), whole.warnings);
   }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <transmute/common/json.h>
+#include <transmute/tests/support/cpu_clock.h>
 #include <transmute/text/format.h>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 namespace transmute {
@@ -70,6 +72,25 @@ TEST(Output, SaysWhereAModelIsNotCalibrated) {
   translation.hypotheses[0].words = {{{4, 7}, 0.5}};
   EXPECT_EQ(first()["confidence"], 0.75);
   EXPECT_EQ(first()["words"], parse_json(R"([{"place":[3,5],"confidence":0.5}])")) << "in characters";
+}
+
+// The characters before each place were counted from the beginning of the text.
+TEST(Output, CountsTheCharactersOfALongTextOnce) {
+  Translation translation = example();
+  Hypothesis& best = translation.hypotheses[0];
+  best.text.clear();
+  best.confidence = 0.5;
+  for (size_t i = 0; i < 100'000; ++i) {
+    best.words.push_back({{best.text.size(), best.text.size() + 2}, 0.5});
+    best.text += "é ";
+  }
+  best.words.push_back(best.words[1]);  // a place before the one before
+  const auto start = testing::CpuClock::now();
+  Json object;
+  add_confidence(best, object);
+  EXPECT_LT(std::chrono::duration<double>(testing::CpuClock::now() - start).count(), 1);
+  EXPECT_EQ(object["words"][99'999]["place"], (Json{199'998, 199'999}));
+  EXPECT_EQ(object["words"][100'000]["place"], (Json{2, 3}));
 }
 
 // A sampled translation of byte pieces need not be text.

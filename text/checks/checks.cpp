@@ -158,11 +158,16 @@ size_t occurrences(std::string_view text, std::string_view part) {
 
 void check_kept_text(std::string_view source, std::string_view target, const std::vector<KeptText>& kept,
                      Warnings& warnings) {
-  std::map<std::string_view, size_t> seen;
+  std::map<std::string_view, size_t> left;  // occurrences in the target
   for (const KeptText& part : kept) {
     const std::string_view text = part_of(source, part.span);
-    if (++seen[text] > occurrences(target, text))
-      warnings.push_back({part.kind, part.span, {}, fmt::format("the {} {} is missing", name_of(part.kind), text)});
+    const auto [count, is_new] = left.try_emplace(text);
+    if (is_new) count->second = occurrences(target, text);
+    if (count->second > 0) {
+      --count->second;
+    } else {
+      add_warning({part.kind, part.span, {}, fmt::format("the {} {} is missing", name_of(part.kind), text)}, warnings);
+    }
   }
 }
 
@@ -173,7 +178,7 @@ void check_numbers(std::string_view source, std::string_view target, const std::
     const std::string message = after.empty()    ? fmt::format("the number {} is missing", before)
                                 : before.empty() ? fmt::format("the source has no number {}", after)
                                                  : fmt::format("the number {} became {}", before, after);
-    warnings.push_back({WarningKind::number, fault.source, fault.target, message});
+    add_warning({WarningKind::number, fault.source, fault.target, message}, warnings);
   }
 }
 
@@ -245,6 +250,19 @@ bool is_copy(std::string_view source, std::string_view target) {
 bool is_half_copied(std::string_view source, std::string_view target) {
   const WordCounts counts = count_words(source, target);
   return counts.of_source > 0 && 2 * counts.of_source >= counts.all;
+}
+
+void add_warning(TranslationWarning warning, Warnings& all) {
+  constexpr std::ptrdiff_t kMostOfAKind = 100;
+  constexpr std::string_view kMore = "; there are more of these";
+  const auto is_alike = [&](const TranslationWarning& other) { return other.kind == warning.kind; };
+  if (std::count_if(all.begin(), all.end(), is_alike) < kMostOfAKind) {
+    all.push_back(std::move(warning));
+    return;
+  }
+  std::string& message = std::find_if(all.rbegin(), all.rend(), is_alike)->message;
+  if (message.size() < kMore.size() || message.compare(message.size() - kMore.size(), kMore.size(), kMore) != 0)
+    message += kMore;
 }
 
 Warnings check_texts(std::string_view source, std::string_view target, const Expectations& expected) {

@@ -17,6 +17,10 @@ namespace checks {
 std::vector<TranslationWarning> check_texts(std::string_view source, std::string_view target,
                                             const Expectations& expected);
 
+/// Adds a warning to those of a text. Of each kind only the first 100 are kept, and the last of these says that there
+/// are more.
+void add_warning(TranslationWarning warning, std::vector<TranslationWarning>& all);
+
 /// True if a translation of several words has hardly a word that its source lacks.
 bool is_copy(std::string_view source, std::string_view target);
 

@@ -52,6 +52,29 @@ TEST(Checks, MissKeptTextThatIsGoneOrIsThereTooRarely) {
   EXPECT_EQ(kinds("item {12}", "Eintrag {12}"), Kinds{}) << "its digits are no number";
 }
 
+// Each emoji was searched for in the whole translation, and made a warning of its own.
+TEST(Checks, OfManyEmojiAreFewAndQuick) {
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) many += "😀";
+  const auto start = testing::CpuClock::now();
+  const auto warnings = check_texts(many, many.substr(0, many.size() / 2), {});
+  EXPECT_LT(std::chrono::duration<double>(testing::CpuClock::now() - start).count(), 2);
+  ASSERT_EQ(warnings.size(), 100U);
+  EXPECT_EQ(warnings.front().source, std::make_pair(size_t{200'000}, size_t{200'004})) << "the first half is there";
+  EXPECT_EQ(warnings[98].message, "the emoji 😀 is missing");
+  EXPECT_EQ(warnings[99].message, "the emoji 😀 is missing; there are more of these");
+}
+
+TEST(Checks, OfAllPartsOfATextAreFewOfEachKind) {
+  std::vector<TranslationWarning> all{{WarningKind::length}};
+  for (int i = 0; i < 300; ++i) checks::add_warning({WarningKind::emoji, {}, {}, std::to_string(i)}, all);
+  checks::add_warning({WarningKind::copy}, all);
+  ASSERT_EQ(all.size(), 102U);
+  EXPECT_EQ(all[99].message, "98");
+  EXPECT_EQ(all[100].message, "99; there are more of these");
+  EXPECT_EQ(all[101].kind, WarningKind::copy);
+}
+
 TEST(Checks, SayWhereANumberDiffers) {
   const auto warnings = check_texts("There are 15 men.", "Da sind 51 Männer.", {});
   ASSERT_EQ(warnings.size(), 1U);
