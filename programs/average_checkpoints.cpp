@@ -110,7 +110,6 @@ int main(int argc, char** argv) {
   std::string output;
   app.add_option("-o,--output", output, "model folder to write")
       ->type_name("FOLDER")
-      ->check(transmute::not_empty("folder"))
       ->check(transmute::not_standard_output())
       ->required();
   app.add_option("models", models, "model folders or checkpoints, one or more")->type_name("FOLDER");

@@ -103,7 +103,6 @@ int main(int argc, char** argv) {
       ->check(transmute::one_of({"folder", "safetensors", "ctranslate2", "hugging_face", "argos"}));
   app.add_option("-o,--output", output, "output folder; for --to argos a file, NAME.argosmodel")
       ->type_name("PATH")
-      ->check(transmute::not_empty("folder or file"))
       ->check(transmute::not_standard_output())
       ->required();
   app.add_option("--precision", precision,

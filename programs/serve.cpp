@@ -272,7 +272,6 @@ void add_flags(CLI::App& app, Arguments& arguments) {
   app.add_option(
          "--api-keys", arguments.api_keys,
          "a file with one line per client: the SHA-256 of its key and a name; without this flag, no key is needed")
-      ->check(transmute::not_empty())
       ->type_name("FILE");
   app.add_flag(
       "--behind-proxy", arguments.api.behind_proxy,

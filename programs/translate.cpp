@@ -319,7 +319,6 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
   app.add_option("--target-prefix", arguments.prefixes,
                  "a file whose line n is the beginning of the translation of line n")
       ->type_name("FILE")
-      ->check(transmute::not_empty())
       ->group("Search");
   const auto glossary =
       app.add_option(
@@ -327,7 +326,6 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
              "a file of lines \"source term<tab>target term\"; if a line contains a source term, its translation "
              "will contain the target term")
           ->type_name("FILE")
-          ->check(transmute::not_empty())
           ->group("Search");
   const auto trees =
       app.add_option(
@@ -335,7 +333,6 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
              "parsing: allow only trees over exactly the words of the input. FILE has the allowed labels: one tree a "
              "line, as `trees --labels` writes them")
           ->type_name("FILE")
-          ->check(transmute::not_empty())
           ->excludes(app.get_option("--alternatives"))
           ->excludes(glossary)
           ->group("Search");
@@ -344,7 +341,6 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
          "the words that belong to --trees, line by line; a word then gets only the parts of speech it has there "
          "(rare and unknown words: also those of open classes)")
       ->type_name("FILE")
-      ->check(transmute::not_empty())
       ->needs(trees)
       ->group("Search");
   arguments.rerank = arguments.translator.add_rerank_to(app, arguments.translation.rerank)

@@ -73,10 +73,6 @@ CLI::Validator between(double low, double high) {
                      [=](double value) { return value >= low && value <= high; });
 }
 
-CLI::Validator not_empty(const std::string& kind) {
-  return CLI::Validator([=](std::string& text) { return text.empty() ? "needs the name of a " + kind : ""; }, "");
-}
-
 CLI::Validator not_standard_output() {
   return CLI::Validator(
       [](std::string& text) {

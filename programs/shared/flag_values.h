@@ -21,8 +21,6 @@ CLI::Validator between(double low, double high);
 
 /// A number that is not negative.
 CLI::Validator not_negative();
-/// For the name of a file, or of what `kind` says: not empty, as a variable of the shell that is not set would make it.
-CLI::Validator not_empty(const std::string& kind = "file");
 /// For the name of what cannot go to standard output, such as a folder: not "-".
 CLI::Validator not_standard_output();
 

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <new>
 #include <stdexcept>
 
@@ -129,6 +130,15 @@ std::string with_flag(const CLI::App& app, const std::string& message) {
   return speaks_of_it && app.get_option_no_throw(flag) != nullptr ? flag + rest : message;
 }
 
+// The name of a file is not empty, as a variable of the shell that is not set would make it.
+void refuse_empty_names(CLI::App& app) {
+  const std::map<std::string, std::string> kinds{{"FILE", "file"}, {"FOLDER", "folder"}, {"PATH", "folder or file"}};
+  for (CLI::Option* const option : app.get_options({}))
+    if (const auto kind = kinds.find(option->get_type_name()); kind != kinds.end())
+      option->check(CLI::Validator(
+          [name = kind->second](std::string& text) { return text.empty() ? "needs the name of a " + name : ""; }, ""));
+}
+
 // A descriptor that was closed before the start would be that of the next file that is opened, and messages would go
 // into it. In the wrong direction, so that reading or writing it is still an error.
 void keep_standard_descriptors() {
@@ -149,6 +159,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   app.set_version_flag(
       "--version", [&] { return version_text(own_name); },
       "print the version, with the revision and the instruction set");
+  refuse_empty_names(app);
   app.add_flag_callback("--help-records", [] { throw RecordsWanted(); })->group("")->trigger_on_parse();
   try {
     app.parse(argc, argv);

@@ -72,7 +72,6 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
                      "tokens, tokens of the line itself, digits, punctuation and frequent tokens; none: no shortlist, "
                      "not even the model's own")
           ->type_name("FILE")
-          ->check(not_empty())
           ->group("Shortlist");
   app.add_option("--shortlist-best", shortlist.best, "maximum number of translations per source token")
       ->check(at_least(0))

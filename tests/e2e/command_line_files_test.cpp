@@ -33,8 +33,6 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoFileForAText) {
   for (const std::string program : {"translate", "embed", "visualize", "generate"})
     EXPECT_THAT(refusal(program, {"-m", other, "-i", text, "-o", other}), HasSubstr("--output is the file of --model"))
         << program;
-  for (const std::string flag : {"--target-prefix", "--glossary", "--trees", "--shortlist"})
-    EXPECT_THAT(refusal("translate", {"-m", model(), flag, ""}), HasSubstr(flag));
   EXPECT_THAT(refusal("score", {"-m", model(), "--source", text, "--target", other, "-o", other}),
               HasSubstr("--output is the file of --target"));
   EXPECT_THAT(refusal("score", {"-m", model(), "--text", text, "-o", text}),
@@ -49,6 +47,17 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoFileForAText) {
   EXPECT_THAT(refusal("translate", {"-m", model(), text}), HasSubstr("is a file, not a text; did you mean --input"));
   EXPECT_THAT(refusal("translate", {"-m", model(), model()}),
               HasSubstr("is a folder, not a text; did you mean --model"));
+}
+
+TEST_F(CommandLine, NoNameOfAFileIsEmpty) {
+  for (const std::string flag :
+       {"--input", "--output", "--target-prefix", "--glossary", "--trees", "--tree-words", "--shortlist"})
+    EXPECT_THAT(refusal("translate", {"-m", model(), flag, ""}), HasSubstr(flag + ": needs the name of a file"));
+  for (const std::string flag : {"--hypothesis", "--reference", "--compare"})
+    EXPECT_THAT(refusal("evaluate", {flag, ""}), HasSubstr(flag + ": needs the name of a file"));
+  for (const std::string flag : {"--config", "--profile", "--source", "--valid-target"})
+    EXPECT_THAT(refusal("train", {flag, ""}), HasSubstr(flag + ": needs the name of a file"));
+  EXPECT_THAT(refusal("train", {"--run-folder", ""}), HasSubstr("--run-folder: needs the name of a folder"));
 }
 
 TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {

@@ -148,8 +148,8 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("convert", {"-m", "m", "--to", "folder", "-o", ""}),
               HasSubstr("--output: needs the name of a folder"));
   EXPECT_THAT(refusal("translate", {"-m", ""}, 1), HasSubstr("the path of the model is empty"));
-  EXPECT_THAT(refusal("make_shortlist", {"-m", "", "--source", "a", "--target", "b"}, 1),
-              HasSubstr("the path of the model is empty"));
+  EXPECT_THAT(refusal("make_shortlist", {"-m", "", "--source", "a", "--target", "b"}),
+              HasSubstr("--model: needs the name of a folder"));
   EXPECT_THAT(refusal("make_shortlist", {"-m", program("train"), "--source", "a", "--target", "b"}, 1),
               HasSubstr("has no tokenizer (tokenizer.model)"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--metric", "BLEU"}), HasSubstr("not 'BLEU'; did you mean bleu?"));
