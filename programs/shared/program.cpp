@@ -18,6 +18,7 @@
 #include <map>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 
 /// The version of LibTorch, in programs that link it (libtorch/device.cpp).
 extern "C" __attribute__((weak)) const char* transmute_libtorch_version();
@@ -29,7 +30,8 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
-std::string called_as;  // the program, by its user
+std::string called_as;         // the program, by its user
+bool flags_are_ended = false;  // by "--"
 
 // Thrown where the command line asks for the records that documentation is made from.
 struct RecordsWanted {};
@@ -152,6 +154,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   keep_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), after which nothing is left behind
   called_as = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : app.get_name();
+  flags_are_ended = std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   const std::string own_name = app.get_name();
   app.name(called_as);
   app.formatter(std::make_shared<HelpFormatter>());
@@ -188,6 +191,10 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 
 const std::string& program_name() {
   return called_as;
+}
+
+bool has_end_of_flags() {
+  return flags_are_ended;
 }
 
 void note(const std::string& text) {

@@ -18,6 +18,9 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 /// The name by which the user called the program.
 const std::string& program_name();
 
+/// True if the command line has the word "--", after which no word is a flag.
+bool has_end_of_flags();
+
 /// Writes a line to standard error after the program's name, with control characters escaped as by without_control().
 void note(const std::string& text);
 

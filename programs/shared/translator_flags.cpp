@@ -18,12 +18,16 @@ namespace {
 
 constexpr const char* kAsStored = "stored";
 
+// A path that was meant for a flag. A word such as "docs" is a text, although a folder may have this name.
 void refuse_path(const std::string& text) {
+  const bool is_like_a_path =
+      text.find('/') != std::string::npos || std::filesystem::path(text).extension().string().size() > 1;
   std::error_code ignored;
-  if (std::filesystem::is_directory(text, ignored))
-    throw std::invalid_argument(fmt::format("'{0}' is a folder, not a text; did you mean --model {0}?", text));
-  if (std::filesystem::is_regular_file(text, ignored))
-    throw std::invalid_argument(fmt::format("'{0}' is a file, not a text; did you mean --input {0}?", text));
+  const bool is_folder = std::filesystem::is_directory(text, ignored);
+  if (!is_like_a_path || !(is_folder || std::filesystem::is_regular_file(text, ignored))) return;
+  throw std::invalid_argument(
+      fmt::format("'{0}' is a {1}, not a text; did you mean {2} {0}? If it is a text, write -- before it", text,
+                  is_folder ? "folder" : "file", is_folder ? "--model" : "--input"));
 }
 
 }  // namespace
@@ -55,8 +59,8 @@ CLI::Option* TranslatorFlags::add_texts_to(CLI::App& app, const std::string& des
 
 std::vector<std::string> TranslatorFlags::texts() const {
   std::vector<std::string> lines;
+  if (texts_.size() == 1 && !has_end_of_flags()) refuse_path(texts_.front());
   for (const std::string& word : texts_) {
-    refuse_path(word);
     check_utf8(word, "the text on the command line");
     std::istringstream text(word + "\n");
     for (std::string line; std::getline(text, line);) lines.push_back(line);

@@ -22,7 +22,8 @@ class TranslatorFlags {
   /// Texts as words of the command line, which texts() returns.
   CLI::Option* add_texts_to(CLI::App& app, const std::string& description);
   /// The texts of the command line, one for each of their lines.
-  /// @throws std::invalid_argument for a text that is not UTF-8 or that seems to be a model or an input file
+  /// @throws std::invalid_argument for a text that is not UTF-8, and for a single one that seems to be the path of a
+  /// model or an input file, unless "--" precedes it
   std::vector<std::string> texts() const;
   /// --shortlist and what belongs to it.
   void add_shortlist_to(CLI::App& app);

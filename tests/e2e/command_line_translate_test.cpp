@@ -61,6 +61,9 @@ TEST_F(CommandLine, TextsAmongTheWordsAreTranslatedALineEach) {
     EXPECT_THAT(refusal("translate", words), HasSubstr("--input"));
   EXPECT_THAT(refusal("translate", {model()}), HasSubstr("did you mean --model " + model() + "?"));
   EXPECT_THAT(refusal("translate", {model(), "-m", model()}), HasSubstr("is a folder, not a text"));
+  const std::string wanted_twice = translate(model() + "\n" + model() + "\n").output;
+  EXPECT_EQ(translate("", {"--", model(), model()}).output, wanted_twice);
+  EXPECT_EQ(translate("", {model(), model()}).output, wanted_twice) << "two words are no model";
   EXPECT_THAT(refusal("translate", {"-m", model(), "gr\xfcn"}), HasSubstr("not valid UTF-8"));
 }
 
