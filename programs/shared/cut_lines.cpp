@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/text/format.h>
@@ -50,10 +51,11 @@ void SuspiciousLines::report(const std::string& lines, const std::string& remedy
 }
 
 void UnknownText::add(const Translation& translation) {
-  constexpr size_t kMostExamples = 20;
+  constexpr size_t kMostExamples = 20, kMostBytes = 40;  // of an example
   if (translation.unknown.empty()) return;
   ++count_;
-  for (const std::string& text : translation.unknown) {
+  for (const std::string& word : translation.unknown) {
+    const std::string text = word.size() > kMostBytes ? shortened_name(word, kMostBytes) + "…" : word;
     if (std::find(examples_.begin(), examples_.end(), text) != examples_.end()) continue;
     has_more_ = examples_.size() == kMostExamples;
     if (has_more_) return;
