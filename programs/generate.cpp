@@ -52,8 +52,6 @@ transmute::GenerationOptions options_from(const Arguments& arguments) {
 std::string check_prompt(std::string& prompt) {
   if (prompt.find_first_of("\n\r") != std::string::npos)
     return "must be one line; give each line a --prompt of its own";
-  if (const size_t bad = transmute::find_invalid_utf8(prompt); bad != std::string::npos)
-    return fmt::format("is not valid UTF-8 (byte {} of the text)", bad + 1);
   return "";
 }
 
@@ -172,7 +170,9 @@ int main(int argc, char** argv) {
   add_search_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
     transmute::keep_freed_memory();
-    for (const std::string& text : arguments.model.texts()) arguments.prompts.push_back(text);
+    const transmute::LineRules rules = arguments.streams.lines.rules();
+    for (std::string& prompt : arguments.prompts) prompt = transmute::checked_line(prompt, "--prompt:", rules);
+    for (const std::string& text : arguments.model.texts(rules)) arguments.prompts.push_back(text);
     return generate(arguments, transmute::run_facts(app));
   });
 }

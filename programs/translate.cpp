@@ -426,7 +426,7 @@ int main(int argc, char** argv) {
   add_line_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
     transmute::keep_freed_memory();
-    arguments.texts = arguments.translator.texts();
+    arguments.texts = arguments.translator.texts(arguments.streams.lines.rules());
     arguments.document.check(app);
     return translate(arguments, transmute::run_facts(app));
   });

@@ -57,15 +57,27 @@ CLI::Option* TranslatorFlags::add_texts_to(CLI::App& app, const std::string& des
   return takes_all_words(app.add_option("TEXT", texts_, description))->type_name("TEXT");
 }
 
-std::vector<std::string> TranslatorFlags::texts() const {
+std::vector<std::string> TranslatorFlags::texts(const LineRules& rules) const {
   std::vector<std::string> lines;
   if (texts_.size() == 1 && !has_end_of_flags()) refuse_path(texts_.front());
   for (const std::string& word : texts_) {
-    check_utf8(word, "the text on the command line");
     std::istringstream text(word + "\n");
-    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    for (std::string line; std::getline(text, line);)
+      lines.push_back(checked_line(line, "the text on the command line", rules));
   }
   return lines;
+}
+
+std::string checked_line(const std::string& line, const std::string& what, const LineRules& rules) {
+  const std::string valid = rules.invalid == InvalidUtf8::replace ? with_valid_utf8(line) : line;
+  if (const size_t bad = find_invalid_utf8(valid); bad != std::string::npos)
+    throw std::invalid_argument(
+        fmt::format("{} is not valid UTF-8 (byte {}); --invalid-utf8 replace puts U+FFFD in the place of such bytes",
+                    what, bad + 1));
+  if (line.size() > rules.max_bytes)
+    throw std::invalid_argument(
+        fmt::format("{} has a line of {} bytes, more than --max-line-bytes {}", what, line.size(), rules.max_bytes));
+  return valid;
 }
 
 void TranslatorFlags::add_shortlist_to(CLI::App& app) {

@@ -22,9 +22,9 @@ class TranslatorFlags {
   /// Texts as words of the command line, which texts() returns.
   CLI::Option* add_texts_to(CLI::App& app, const std::string& description);
   /// The texts of the command line, one for each of their lines.
-  /// @throws std::invalid_argument for a text that is not UTF-8, and for a single one that seems to be the path of a
-  /// model or an input file, unless "--" precedes it
-  std::vector<std::string> texts() const;
+  /// @throws std::invalid_argument as checked_line(), and for a single text that seems to be the path of a model or an
+  /// input file, unless "--" precedes it
+  std::vector<std::string> texts(const LineRules& rules) const;
   /// --shortlist and what belongs to it.
   void add_shortlist_to(CLI::App& app);
   /// --rerank, which is returned, and what belongs to it. `rerank` counts only where --rerank is given.
@@ -44,6 +44,10 @@ class TranslatorFlags {
   TranslatorOptions options_;
   std::string precision_{};
 };
+
+/// A line of text from the command line, with its invalid bytes replaced if the rules say so.
+/// @throws std::invalid_argument naming `what` where it is not UTF-8 or too long
+std::string checked_line(const std::string& line, const std::string& what, const LineRules& rules);
 
 /// The flags that every program with a model has, in the same words.
 void add_device_flag(CLI::App& app, std::string& device);

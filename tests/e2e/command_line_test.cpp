@@ -214,6 +214,7 @@ TEST_F(CommandLine, EvaluateRefusesFlagsThatNoMetricUses) {
 TEST_F(CommandLine, APromptIsOneLine) {
   EXPECT_THAT(refusal("generate", {"-m", "m", "--prompt", "a\nb"}), HasSubstr("--prompt: must be one line"));
   EXPECT_THAT(refusal("generate", {"-m", "m", "--prompt", "a\xff"}), HasSubstr("--prompt: is not valid UTF-8 (byte 2"));
+  EXPECT_THAT(refusal("generate", {"-m", "m", "--prompt", "a\xff", "--invalid-utf8", "replace"}, 1), HasSubstr("m: "));
 }
 
 TEST_F(CommandLine, BadValuesAreRefusedBeforeTheFirstLineIsRead) {

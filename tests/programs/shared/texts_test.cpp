@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // The texts that a program takes from these words, or its message.
-std::vector<std::string> texts_of(std::vector<std::string> words) {
+std::vector<std::string> texts_of(std::vector<std::string> words, const LineRules& rules = {}) {
   CLI::App app("A program of the tests.", "program");
   TranslatorFlags flags;
   flags.add_to(app);
@@ -32,7 +32,7 @@ std::vector<std::string> texts_of(std::vector<std::string> words) {
   std::vector<std::string> texts;
   ::testing::internal::CaptureStderr();
   run_program(app, static_cast<int>(argv.size()), argv.data(), [&] {
-    texts = flags.texts();
+    texts = flags.texts(rules);
     return 0;
   });
   if (const std::string errors = ::testing::internal::GetCapturedStderr(); !errors.empty()) texts.push_back(errors);
@@ -65,6 +65,15 @@ TEST_F(TextsAmongTheWords, AreNoPathThatAFlagShouldHave) {
               ElementsAre(AllOf(HasSubstr("is a file, not a text; did you mean --input README.md?"),
                                 HasSubstr("write -- before it"))));
   EXPECT_THAT(texts_of({"./docs"}), ElementsAre(HasSubstr("is a folder, not a text; did you mean --model ./docs?")));
+}
+
+TEST_F(TextsAmongTheWords, FollowTheRulesOfLines) {
+  EXPECT_THAT(texts_of({"a\xff\nb"}, {InvalidUtf8::replace}), ElementsAre("a\uFFFD", "b"));
+  EXPECT_THAT(texts_of({"a\xff"}),
+              ElementsAre(AllOf(HasSubstr("is not valid UTF-8 (byte 2)"), HasSubstr("--invalid-utf8 replace"))));
+  EXPECT_THAT(texts_of({"ab\ncd"}, {InvalidUtf8::fail, 2}), ElementsAre("ab", "cd"));
+  EXPECT_THAT(texts_of({"ab\ncde"}, {InvalidUtf8::fail, 2}),
+              ElementsAre(HasSubstr("has a line of 3 bytes, more than --max-line-bytes 2")));
 }
 
 }  // namespace
