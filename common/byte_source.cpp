@@ -61,6 +61,20 @@ std::string beginning_of(int fd) {
   return {bytes.data(), static_cast<size_t>(std::max<ssize_t>(count, 0))};
 }
 
+// Why zlib's code says that a file cannot be read. Its messages name the file by its descriptor.
+std::string fault_of(int code, const char* message) {
+  switch (code) {
+    case Z_ERRNO:
+      return std::strerror(errno);
+    case Z_BUF_ERROR:
+      return "the gzipped text is cut off";
+    case Z_DATA_ERROR:
+      return "the gzipped text is damaged";
+    default:
+      return message;
+  }
+}
+
 }  // namespace
 
 // A program that unpacks a file into a pipe.
@@ -163,7 +177,7 @@ size_t ByteSource::read(void* to, size_t count) {
   int code = Z_OK;
   const char* message = gzerror(file_->handle, &code);
   // A gzip stream that ends early reads as a short block with Z_BUF_ERROR.
-  if (read < 0 || (code != Z_OK && code != Z_STREAM_END)) error_ = code == Z_ERRNO ? std::strerror(errno) : message;
+  if (read < 0 || (code != Z_OK && code != Z_STREAM_END)) error_ = fault_of(code, message);
   const auto bytes = static_cast<size_t>(std::max(read, 0));
   if (!std::exchange(is_begun_, true))
     if (const std::string packer = packer_of({static_cast<const char*>(to), bytes}); !packer.empty())

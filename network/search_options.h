@@ -31,6 +31,11 @@ struct SamplingOptions {
 /// Largest beam_size and num_hypotheses.
 constexpr int64_t kMaxHypotheses = 10'000;
 
+/// Smallest repetition_penalty.
+constexpr double kLeastRepetitionPenalty = 0.01;
+/// Largest repetition_penalty.
+constexpr double kMostRepetitionPenalty = 1000;
+
 /// Options of beam search. Defaults: section 6.1 of the paper.
 struct SearchOptions {
   int64_t beam_size = 4;  ///< hypotheses kept per sentence; 1 is greedy search

@@ -331,6 +331,6 @@ int main(int argc, char** argv) {
   declare_files(app, arguments);
   declare_rules(app, arguments);
   app.add_option("--threads", arguments.threads, "number of threads; by default, one per core")
-      ->check(transmute::at_least(1));
+      ->check(transmute::whole_between(1, 4096));
   return transmute::run_program(app, argc, argv, [&] { return prepare(arguments); });
 }

@@ -181,8 +181,10 @@ void check_search_options(const SearchOptions& options) {
   require_between(options.max_extra_length, 0, kMostLength, "max_extra_length");
   require_between(options.min_length, 0, kMostLength, "min_length");
   require_between(options.no_repeat_ngram, 0, kMostLength, "no_repeat_ngram");
-  require(options.repetition_penalty > 0 && std::isfinite(options.repetition_penalty),
-          fmt::format("repetition_penalty must be finite and more than 0, not {}", options.repetition_penalty));
+  const double penalty = options.repetition_penalty;
+  require(penalty >= kLeastRepetitionPenalty && penalty <= kMostRepetitionPenalty,
+          fmt::format("repetition_penalty must lie between {} and {}, not {}", kLeastRepetitionPenalty,
+                      kMostRepetitionPenalty, penalty));
   require(!options.constraint || !options.alternatives, "alternatives cannot be combined with a constraint");
   if (!options.sampling) return;
   require(!options.alternatives, "sampling and alternatives exclude each other");

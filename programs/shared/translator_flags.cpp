@@ -180,7 +180,7 @@ std::optional<Precision> precision_of_flag(const std::string& precision) {
 
 void add_threads_flag(CLI::App& app, int& threads) {
   app.add_option("--threads", threads, "CPU worker threads; 0: one per core")
-      ->check(at_least(0))
+      ->check(whole_between(0, 4096))
       ->capture_default_str();
 }
 

@@ -139,6 +139,10 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
               HasSubstr("--length-penalty: must be paper, power, or a number"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--seed", "x", "--sample"}),
               HasSubstr("--seed: needs a whole number, not 'x'"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--threads", "99999999999"}),
+              HasSubstr("--threads: must be from 0 to 4096, not 99999999999"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--repetition-penalty", "1e-300"}),
+              HasSubstr("--repetition-penalty must lie between 0.01 and 1000"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--n-best", "2", "--alternatives", "2"}),
               HasSubstr("--n-best excludes --alternatives"));
   EXPECT_THAT(refusal("train", {"my.yaml"}),

@@ -132,7 +132,7 @@ TEST_F(HostileInput, NumbersBeyondReasonAreUsageErrors) {
       {translate + " --beam-size 9223372036854775807", "--beam-size: must be from 1 to 10000, not 9223372036854775807"},
       {translate + " --alternatives 9223372036854775807", "--alternatives: must be from 1 to 10000"},
       {translate + " --batch-size 9223372036854775807", "--batch-size must lie between"},
-      {translate + " --threads 2147483647", "--threads must lie between"},
+      {translate + " --threads 2147483647", "--threads: must be from 0 to 4096"},
       {translate + " --length-alpha nan", "--length-alpha"},
       {translate + " --length-alpha inf", "--length-alpha must be"},
       {program("make_shortlist") + " --model " + model() + " --source /dev/null --target /dev/null --least nan",

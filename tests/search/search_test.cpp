@@ -414,7 +414,9 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refusal([](auto& o) { o.coverage_beta = -1; }), HasSubstr("coverage_beta"));
   EXPECT_THAT(refusal([](auto& o) { o.min_length = -1; }), HasSubstr("min_length"));
   EXPECT_THAT(refusal([](auto& o) { o.no_repeat_ngram = -1; }), HasSubstr("no_repeat_ngram"));
-  EXPECT_THAT(refusal([](auto& o) { o.repetition_penalty = 0; }), HasSubstr("repetition_penalty"));
+  for (const double penalty : {0.0, 1e-300, 1e300, std::nan("")})
+    EXPECT_THAT(refusal([=](auto& o) { o.repetition_penalty = penalty; }),
+                HasSubstr("repetition_penalty must lie between 0.01 and 1000"));
   const auto refused_sampling = [&](double SamplingOptions::*member, double value) {
     return refusal([&](auto& o) { o.sampling.emplace().*member = value; });
   };
