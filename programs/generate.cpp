@@ -39,8 +39,6 @@ transmute::GenerationOptions options_from(const Arguments& arguments) {
   if (arguments.beam_size > 0) {
     options.search.sampling.reset();
     options.search.beam_size = arguments.beam_size;
-  } else {
-    options.search.length_alpha = 0;  // draws are in the order of their probability
   }
   if (arguments.num_best > 0) options.search.num_hypotheses = arguments.num_best;
   if (arguments.beam_size > 0 && arguments.num_best > arguments.beam_size)

@@ -125,8 +125,9 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
                                                        const TranslationHooks& hooks) const {
   const SubwordModel& tokenizer = state_->tokenizer();
   const SourceTexts sources = encode_all(tokenizer, prompts, hooks);
-  const TranslationOptions ours = checked(options);
+  TranslationOptions ours = checked(options);
   check_search_options(options.search);
+  if (ours.search.sampling) ours.search.length_alpha = 0;
   state_->check_added(options.search.max_extra_length);
   state_->check_lengths(sources, options.search.max_extra_length);
   const auto whole = [&](size_t text, const std::string& decoded) {

@@ -17,8 +17,9 @@ inline namespace v0 {
 struct GenerationOptions {
   GenerationOptions() { search.sampling.emplace(); }
 
-  /// The default samples num_hypotheses continuations; without SearchOptions::sampling, searches for the most probable
-  /// ones. The same seed and prompt give the same texts. Alignments and the coverage penalty are not available.
+  /// The default samples num_hypotheses continuations, which come in the order of their probability, whatever
+  /// length_alpha is; without SearchOptions::sampling, searches for the most probable ones. The same seed and prompt
+  /// give the same texts. Alignments and the coverage penalty are not available.
   SearchOptions search;
   int64_t batch_size = TranslationOptions().batch_size;  ///< maximum number of prompts in a thread's batch
   /// Maximum number of prompt tokens in a batch, padding included.

@@ -234,10 +234,11 @@ TRANSMUTE_API transmute_language_model* transmute_open_language_model(const char
 /* Closes a language model. No call may be in progress. */
 TRANSMUTE_API void transmute_close_language_model(transmute_language_model* model);
 
-/* Fills the first struct_size bytes of `options` with the defaults for generating text: one sample. max_extra_length
- * limits the number of tokens added to the prompt. Options that need a source (target_prefixes, glossary, inline_tags,
- * split_sentences, text_language, source_language, target_language, mbr_candidates, rerank_candidates, guard, protect,
- * long_texts, letter_case, word_alignments), and suppress_sequences, are not available. */
+/* Fills the first struct_size bytes of `options` with the defaults for generating text: one sample. Several samples
+ * come in the order of their probability, whatever length_alpha is. max_extra_length limits the number of tokens added
+ * to the prompt. Options that need a source (target_prefixes, glossary, inline_tags, split_sentences, text_language,
+ * source_language, target_language, mbr_candidates, rerank_candidates, guard, protect, long_texts, letter_case,
+ * word_alignments), and suppress_sequences, are not available. */
 TRANSMUTE_API void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for generating text. */

@@ -87,6 +87,18 @@ TEST_F(TinyLanguageModel, DrawsTheSameTextsByTheSameSeedWhateverIsDrawnBesideThe
   EXPECT_NE(texts_of(model.generate_batch(prompts, options)), together);
 }
 
+TEST_F(TinyLanguageModel, GivesDrawsInTheOrderOfTheirProbability) {
+  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
+  GenerationOptions options;
+  options.search.num_hypotheses = 12;
+  options.search.max_extra_length = 12;
+  const std::vector<Hypothesis> found = model.generate_batch({"the red"}, options).front().hypotheses;
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].score, found[i].log_probability);
+    EXPECT_LE(found[i].log_probability, found[i > 0 ? i - 1 : 0].log_probability);
+  }
+}
+
 TEST_F(TinyLanguageModel, BeginsEachTextWithItsPromptAsGiven) {
   const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
   GenerationOptions options;
