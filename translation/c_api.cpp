@@ -154,6 +154,15 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   return ours;
 }
 
+// The options of a call; without any, the defaults with the search that the model recommends.
+transmute_translation_options call_options(const transmute_translator* translator,
+                                           const transmute_translation_options* options) {
+  if (options != nullptr) return read_options(options, transmute_translation_options_init);
+  transmute_translation_options recommended;
+  transmute_translation_options_of(translator, &recommended, sizeof(recommended));
+  return recommended;
+}
+
 // The tokens that the alignment of a scored translation has.
 std::vector<std::string> source_tokens(const std::string& text, const transmute::SubwordModel& tokenizer) {
   std::vector<std::string> tokens;
@@ -221,7 +230,7 @@ transmute_result* transmute_translate(const transmute_translator* translator, co
                                       const transmute_translation_options* options, char** error) {
   return guarded(error, [&] {
     if (translator == nullptr) throw std::invalid_argument("transmute_translate: the translator is NULL");
-    const auto given = read_options(options, transmute_translation_options_init);
+    const auto given = call_options(translator, options);
     transmute::TranslationOptions ours = translation_options(given);
     if (given.target_prefixes != nullptr) ours.target_prefixes = read_strings(given.target_prefixes, count, "prefix");
     return new transmute_result{
@@ -240,7 +249,7 @@ int transmute_translate_document(const transmute_translator* translator, const c
       guarded(error, [&] {
         if (translator == nullptr || input == nullptr || output == nullptr)
           throw std::invalid_argument("transmute_translate_document: the translator, the input or the output is NULL");
-        const auto given = read_options(options, transmute_translation_options_init);
+        const auto given = call_options(translator, options);
         if (given.target_prefixes != nullptr) throw std::invalid_argument("documents take no target_prefixes");
         const auto reading = read_options(document, transmute_document_options_init);
         transmute::translate_document(translator->translator, input, output, translation_options(given),
@@ -255,7 +264,7 @@ transmute_result* transmute_score(const transmute_translator* translator, const 
                                   const transmute_translation_options* options, char** error) {
   return guarded(error, [&] {
     if (translator == nullptr) throw std::invalid_argument("transmute_score: the translator is NULL");
-    const auto given = read_options(options, transmute_translation_options_init);
+    const auto given = call_options(translator, options);
     const std::vector<std::string> texts = read_strings(sources, count, "source");
     std::unique_ptr<transmute_result> result(one_each(translator->translator.score_batch(
         texts, read_strings(targets, count, "target"), translation_options(given), hooks_of(given))));

@@ -50,5 +50,11 @@ void translate_document(const Translator& translator, const std::string& input, 
   file.commit();
 }
 
+void translate_document(const Translator& translator, const std::string& input, const std::string& output) {
+  TranslationOptions options;
+  options.search = translator.default_search();
+  translate_document(translator, input, output, options);
+}
+
 }  // namespace v0
 }  // namespace transmute

@@ -23,8 +23,11 @@ struct DocumentOptions {
 /// are the same file; std::runtime_error if the input cannot be read or is not in the format, or the output cannot be
 /// written; Cancelled if a hook stopped the call
 TRANSMUTE_API void translate_document(const Translator& translator, const std::string& input, const std::string& output,
-                                      const TranslationOptions& options = {}, const DocumentOptions& document = {},
+                                      const TranslationOptions& options, const DocumentOptions& document = {},
                                       const TranslationHooks& hooks = {});
+/// The same by the default options and the search that the model recommends (Translator::default_search()).
+TRANSMUTE_API void translate_document(const Translator& translator, const std::string& input,
+                                      const std::string& output);
 
 }  // namespace v0
 }  // namespace transmute

@@ -12,6 +12,17 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+// The options of a call that is given none.
+TranslationOptions recommended_options(const Translator& translator) {
+  TranslationOptions options;
+  options.search = translator.default_search();
+  return options;
+}
+
+}  // namespace
+
 struct Translator::State {
   State(const std::string& path, const TranslatorOptions& options)
       : device(find_device(options.device)),
@@ -84,8 +95,16 @@ std::string Translator::slow_reason() const {
   return state_->engine->slow_reason();
 }
 
+std::string Translator::translate(const std::string& text) const {
+  return translate_batch({text}).front().hypotheses.front().text;
+}
+
 std::string Translator::translate(const std::string& text, const TranslationOptions& options) const {
   return translate_batch({text}, options).front().hypotheses.front().text;
+}
+
+std::vector<Translation> Translator::translate_batch(const std::vector<std::string>& texts) const {
+  return translate_batch(texts, recommended_options(*this));
 }
 
 std::vector<Translation> Translator::translate_batch(const std::vector<std::string>& texts,
@@ -104,6 +123,11 @@ std::vector<Hypothesis> Translator::score_batch(const std::vector<std::string>& 
                                                 const TranslationOptions& options,
                                                 const TranslationHooks& hooks) const {
   return state_->engine->score(sources, targets, options, hooks);
+}
+
+std::vector<Hypothesis> Translator::score_batch(const std::vector<std::string>& sources,
+                                                const std::vector<std::string>& targets) const {
+  return score_batch(sources, targets, recommended_options(*this));
 }
 
 }  // namespace v0

@@ -37,14 +37,18 @@ class TRANSMUTE_API Translator {
   /// No call may be in progress.
   Translator& operator=(Translator&&) noexcept;
 
-  /// The best translation of one text.
-  std::string translate(const std::string& text, const TranslationOptions& options = {}) const;
+  /// The best translation of one text, by the default options and the search that the model recommends
+  /// (default_search()).
+  std::string translate(const std::string& text) const;
+  /// The same by these options.
+  std::string translate(const std::string& text, const TranslationOptions& options) const;
 
-  /// One result per text, in order.
+  /// One result per text, in order, by the default options and the search that the model recommends.
+  std::vector<Translation> translate_batch(const std::vector<std::string>& texts) const;
+  /// The same by these options.
   /// @throws std::invalid_argument if an option is out of range or a text is not UTF-8, as BadText if a text exceeds a
   /// limit; Cancelled if a hook stopped the call.
-  std::vector<Translation> translate_batch(const std::vector<std::string>& texts,
-                                           const TranslationOptions& options = {},
+  std::vector<Translation> translate_batch(const std::vector<std::string>& texts, const TranslationOptions& options,
                                            const TranslationHooks& hooks = {}) const;
 
   /// Checks options as translate_batch() does, before there is a text.
@@ -58,12 +62,15 @@ class TRANSMUTE_API Translator {
   /// @throws std::invalid_argument if the numbers of sources and targets differ or a text is not UTF-8; BadText if one
   /// exceeds kMaxWholeTokens or the model's learned positions; Cancelled if should_stop stopped the call.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
-                                      const TranslationOptions& options = {}, const TranslationHooks& hooks = {}) const;
+                                      const TranslationOptions& options, const TranslationHooks& hooks = {}) const;
+  /// The same by the default options and the search that the model recommends, whose length penalty the scores have.
+  std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources,
+                                      const std::vector<std::string>& targets) const;
 
   /// The search options that the model's files recommend: the section `search` of its configuration, Marian's
   /// decoder.yml, or Hugging Face's generation_config.json. Options that these files leave out have the defaults of
-  /// SearchOptions. The programs and the server search with them; the methods of this class use only the options that
-  /// they are given.
+  /// SearchOptions. The programs and the server search with them. Where a method of this class is given options, it
+  /// uses only those.
   SearchOptions default_search() const;
 
   /// The model's tokenizer, for implementing a SearchOptions::constraint.

@@ -188,7 +188,7 @@ TRANSMUTE_API void transmute_translation_options_of(const transmute_translator* 
 /* Closes a translator. No call may be in progress. */
 TRANSMUTE_API void transmute_close(transmute_translator* translator);
 
-/* Translates `count` texts. `options` may be NULL for the defaults. */
+/* Translates `count` texts. `options` may be NULL for those of transmute_translation_options_of(). */
 TRANSMUTE_API transmute_result* transmute_translate(const transmute_translator* translator, const char* const* texts,
                                                     size_t count, const transmute_translation_options* options,
                                                     char** error);
@@ -211,14 +211,15 @@ static inline transmute_document_options transmute_document_options_default(void
 }
 
 /* Translates a document, such as a Word file, and keeps everything but its text. The output appears under its name when
- * it is complete. `document` and `options` may be NULL for the defaults; target_prefixes must be NULL, and on_text is
- * not called. Returns nonzero for success. */
+ * it is complete. `document` may be NULL for the defaults, `options` for those of transmute_translation_options_of();
+ * target_prefixes must be NULL, and on_text is not called. Returns nonzero for success. */
 TRANSMUTE_API int transmute_translate_document(const transmute_translator* translator, const char* input,
                                                const char* output, const transmute_document_options* document,
                                                const transmute_translation_options* options, char** error);
 
 /* Scores targets[i] as a translation of sources[i]: one hypothesis each, with its tokens and, if requested, its
- * alignment. Of the callbacks, should_stop is called. */
+ * alignment. `options` may be NULL for those of transmute_translation_options_of(). Of the callbacks, should_stop is
+ * called. */
 TRANSMUTE_API transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
                                                 const char* const* targets, size_t count,
                                                 const transmute_translation_options* options, char** error);

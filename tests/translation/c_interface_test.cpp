@@ -7,12 +7,15 @@
 #include <transmute/metrics/bleu.h>
 #include <transmute/metrics/chrf.h>
 #include <transmute/metrics/ter.h>
+#include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/text_encoder.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -90,6 +93,26 @@ TEST_F(TheCInterface, TokenizesAsTheModelDoes) {
       for (int64_t id = 0; id < model.size(); ++id) EXPECT_EQ(vocabulary[static_cast<size_t>(id)], model.piece(id));
     }
   }
+}
+
+TEST_F(TheCInterface, SearchesAsTheModelRecommendsWhereThereAreNoOptions) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(TRANSMUTE_TEST_DATA "/formats/npz", folder.path());
+  std::ofstream(folder / "decoder.yml", std::ios::app) << "normalize: 1\n";
+  const Translator translator(folder.path());
+  TranslationOptions options;
+  options.search = translator.default_search();
+  ASSERT_NE(options.search.length_alpha, SearchOptions().length_alpha);
+  const auto score_of = [](const std::vector<Translation>& found) { return found.front().hypotheses.front().score; };
+  const double expected = score_of(translator.translate_batch({kSentences}, options));
+  ASSERT_NE(score_of(translator.translate_batch({kSentences}, TranslationOptions())), expected);
+  EXPECT_EQ(score_of(translator.translate_batch({kSentences})), expected);
+  EXPECT_EQ(translator.translate(kSentences), translator.translate(kSentences, options));
+  const auto in_c = open(folder.path().c_str());
+  const Owned<transmute_result> result{transmute_translate(in_c.get(), &kSentences, 1, nullptr, &error),
+                                       transmute_result_free};
+  ASSERT_NE(result, nullptr) << take_error();
+  EXPECT_EQ(transmute_result_score(result.get(), 0, 0), expected);
 }
 
 TEST_F(TheCInterface, KnowsTheLanguagesOfAModel) {
