@@ -280,6 +280,12 @@ def to_path(path: str | os.PathLike[str]) -> bytes:
     return os.fsencode(path)
 
 
+def is_missing(model: str | os.PathLike[str]) -> bool:
+    """True if there is nothing at the path of a model, and no downloaded model of that name."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return not any(os.path.exists(path) for path in (model, os.path.join(data, "transmute", "models", os.fsdecode(model))))
+
+
 def text_of(encoded: Optional[bytes]) -> str:
     """Pieces of byte_fallback may end within a character."""
     return (encoded or b"").decode(errors="replace")
@@ -356,7 +362,7 @@ def open_model(
         address = call(open_function, to_path(models[0]), ctypes.byref(opening))
     except RuntimeError as error:
         files = [*models, *(options.get(name) for name in ("shortlist", "reverse_model"))]
-        if any(path not in (None, "none") and not os.path.exists(path) for path in files):
+        if any(path not in (None, "none") and is_missing(path) for path in files):
             raise FileNotFoundError(str(error)) from None
         raise
     return Handle(address, close_function, what)

@@ -7,7 +7,7 @@ import ctypes
 import os
 from typing import Dict, Iterable, List, Optional, Tuple, Union
 
-from ._library import LIBRARY, SOURCE, TARGET, Handle, call, take_string, text_of, to_bytes, to_path
+from ._library import LIBRARY, SOURCE, TARGET, Handle, call, is_missing, take_string, text_of, to_bytes, to_path
 from ._results import _Characters
 
 Span = Tuple[int, int]
@@ -29,7 +29,7 @@ class Tokenizer:
         try:
             address = call(LIBRARY.open_tokenizer, to_path(model))
         except RuntimeError as error:
-            if not os.path.exists(model):
+            if is_missing(model):
                 raise FileNotFoundError(str(error)) from None
             raise
         self._set(address)
