@@ -22,6 +22,7 @@ import time
 import unittest
 from fractions import Fraction
 from pathlib import Path
+from unittest import mock
 
 import transmute
 
@@ -244,7 +245,7 @@ class Errors(WithModel):
             ({"mbr": 4, "beam_size": 2}, "mbr=4 needs a beam_size of at least 4, not 2"),
         ):  # fmt: skip
             with self.subTest(options), self.assertRaisesRegex(ValueError, message):
-                self.translator.translate("a", **options)
+                self.translator.translate_batch(["a"], **options)
         for options in ({"beam_size": 2}, {"sample": True}, {"max_source_tokens": 9}):
             with self.subTest(options), self.assertRaisesRegex(TypeError, "there is no option .* here$"):
                 self.translator.score("a", "a", **options)
@@ -260,7 +261,7 @@ class Errors(WithModel):
             ({"mbr": -3}, "mbr must"), ({"case": "x"}, "case must"),
         ):  # fmt: skip
             with self.subTest(options), self.assertRaisesRegex(ValueError, "^(rerank needs .*)?" + message):
-                self.translator.translate("a", **options)
+                self.translator.translate_batch(["a"], **options)
         with self.assertRaisesRegex(ValueError, r"mbr cannot be combined with stream\(\)"):
             list(self.translator.stream("a", mbr=2))
 
@@ -276,11 +277,29 @@ class Errors(WithModel):
         self.assertEqual(scores[0], scores[1])
         self.assertNotEqual(scores[0], scores[2])
 
+    def test_what_a_text_alone_cannot_show_is_refused(self):
+        for options in ({"n_best": 2}, {"alignment": "words"}):
+            stream = lambda text, **given: list(self.translator.stream(text, **given))  # noqa: E731
+            for translate in (self.translator.translate, stream):
+                with self.subTest(options), self.assertRaisesRegex(ValueError, "has no effect here"):
+                    translate(LINES[0], **options)
+            with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ValueError, "has no effect here"):
+                Path(folder, "a.txt").write_text(LINES[0])
+                self.translator.translate_document(Path(folder, "a.txt"), Path(folder, "b.txt"), **options)
+        self.assertEqual(self.translator.translate(LINES[0], n_best=1, alignment="none"), self.translator.translate(LINES[0]))
+
     def test_models(self):
         with self.assertRaisesRegex(FileNotFoundError, "/no/such"):
             transmute.Translator("/no/such")
         with self.assertRaises(RuntimeError):
             transmute.Translator(Path(__file__).parent)  # a folder, but no model
+        with tempfile.TemporaryDirectory() as data, mock.patch.dict(os.environ, XDG_DATA_HOME=data):
+            Path(data, "transmute/models/damaged").mkdir(parents=True)
+            for opening in (transmute.Translator, transmute.Tokenizer):
+                with self.assertRaises(RuntimeError):
+                    opening("damaged")
+                with self.assertRaises(FileNotFoundError):
+                    opening("missing")
         with self.assertRaises(ValueError):
             transmute.Translator(TINY, precision="float3")
         with self.assertRaises(ValueError):

@@ -181,6 +181,7 @@ class Translator(_Model):
         running, handle = Call(on_progress=on_progress), self._open()
         if options.get("target_prefix") is not None:
             raise ValueError("target_prefix is not for documents")
+        _check_best(options)
         filled, _ = translation_options(handle, options, 0, reranks=self._reranks)
         running.attach(filled)
         document = DocumentOptions()
@@ -270,6 +271,8 @@ class Translator(_Model):
         copied: Callable[[int, List[str], Any], List[T]],
     ) -> List[T]:
         handle = self._open()
+        if copied is _best:
+            _check_best(options)
         filled, wanted = translation_options(handle, options, len(texts), reranks=self._reranks)
         running.attach(filled)
         result = call(LIBRARY.translate, handle.address, to_array(texts), len(texts), filled)
@@ -366,6 +369,14 @@ class LanguageModel(_Model):
         running.attach(filled)
         result = call(LIBRARY.generate, handle.address, to_array(prompts, "prompt"), len(prompts), filled)
         return copied(result, prompts, wanted)
+
+
+def _check_best(options: TranslationOptions) -> None:
+    """Refuses what is of no use where the text of the best hypothesis is all that is returned."""
+    if (options.get("n_best") or 1) > 1:
+        raise ValueError("n_best has no effect here: translate_batch returns several hypotheses")
+    if options.get("alignment") not in (None, "none"):
+        raise ValueError("alignment has no effect here: translate_batch returns alignments")
 
 
 def _best(result: int, _texts: List[str], _wanted: Any) -> List[str]:
