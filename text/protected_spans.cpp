@@ -467,9 +467,7 @@ class SpanFinder {
   bool begins_token(size_t at) const {
     if (at == free_ || is_one_of(text_, at - 1, " \t\r\n<>\"'([{,;:=|!?*`")) return true;
     if (U8_IS_SINGLE(text_[at - 1]) || !U8_IS_SINGLE(text_[at])) return false;
-    auto begin = static_cast<int32_t>(at);
-    UChar32 before = U_SENTINEL;
-    U8_PREV(text_.data(), 0, begin, before);
+    const UChar32 before = characters::before(text_, at);
     return before >= 0 && !is_of_word(before);
   }
 

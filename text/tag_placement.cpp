@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/tag_placement.h>
 
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
+#include <transmute/text/characters.h>
 
 #include <algorithm>
 #include <iterator>
@@ -16,17 +15,11 @@ inline namespace v0 {
 namespace {
 
 bool is_alnum_at(const std::string& text, size_t at) {
-  UChar32 c = U_SENTINEL;
-  auto next = static_cast<int32_t>(at);
-  if (at < text.size()) U8_NEXT(text.data(), next, static_cast<int32_t>(text.size()), c);
-  return c >= 0 && u_isalnum(c) != 0;
+  return characters::is_letter_or_digit(characters::at(text, at));
 }
 
 bool is_alnum_before(const std::string& text, size_t at) {
-  UChar32 c = U_SENTINEL;
-  auto before = static_cast<int32_t>(at);
-  if (at > 0) U8_PREV(text.data(), 0, before, c);
-  return c >= 0 && u_isalnum(c) != 0;
+  return characters::is_letter_or_digit(characters::before(text, at));
 }
 
 bool is_word(TagRole role) {

@@ -209,8 +209,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     check_utf8(texts[i], "text", i + 1);
     cuts.push_back(is_cut(texts[i], given));
   }
+  if (std::find(cuts.begin(), cuts.end(), true) == cuts.end()) return translate_whole(texts, given, hooks);
   const TextPieces pieces(texts, cuts, splitter_for(given), Glossary(given.glossary), given.inline_tags);
-  if (!pieces.exist()) return translate_whole(texts, given, hooks);
   try {
     return pieces.joined(translate_whole(pieces.pieces(), given, pieces.hooks(hooks)), given.search, hooks);
   } catch (const TextTooLong& error) {
@@ -260,7 +260,8 @@ std::vector<Translation> TranslationEngine::translate_whole(const std::vector<st
     first.on_text = [&](size_t text, const std::string& so_far) {
       if (!stand_ins[text].exist()) hooks.on_text(text, so_far);
     };
-  const Glossary read = read_glossary(given);
+  const std::optional<Glossary> changed = read_glossary(given);
+  const Glossary& read = changed ? *changed : glossary;
   std::vector<Translation> translations = translate_tagged(tagged, options, read, first);
   std::vector<size_t> lost;  // the texts whose translations lack a number
   for (size_t i = 0; i < texts.size(); ++i) {

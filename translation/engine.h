@@ -132,8 +132,8 @@ class TranslationEngine {
                                             const Glossary& glossary, const TranslationHooks& hooks) const;
   // Tells which characters the source's vocabulary lacks; empty if it lacks none.
   IsUnknown is_unknown() const;
-  // The options' glossary with its source terms as the model reads them.
-  Glossary read_glossary(const TranslationOptions& options) const;
+  // The options' glossary with its source terms as the model reads them, if it reads any in another way.
+  std::optional<Glossary> read_glossary(const TranslationOptions& options) const;
   // The text with the tags and protected spans that the options take out, but for spans that `prefix` has or a term of
   // `glossary` overlaps. `spans` gets the protected ones.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,

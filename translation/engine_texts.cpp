@@ -59,8 +59,13 @@ IsUnknown TranslationEngine::is_unknown() const {
   return [this](int32_t character) { return unknown_characters_.contain(character); };
 }
 
-Glossary TranslationEngine::read_glossary(const TranslationOptions& options) const {
-  if (!unknown_characters_.exist() || options.protect == Protection::none) return Glossary(options.glossary);
+std::optional<Glossary> TranslationEngine::read_glossary(const TranslationOptions& options) const {
+  const auto is_ascii = [](const GlossaryEntry& entry) {
+    return std::all_of(entry.source.begin(), entry.source.end(), [](char c) { return U8_IS_SINGLE(c); });
+  };
+  if (!unknown_characters_.exist() || options.protect == Protection::none ||
+      std::all_of(options.glossary.begin(), options.glossary.end(), is_ascii))
+    return {};
   std::vector<GlossaryEntry> entries, changed;
   std::unordered_set<std::string> sources;
   for (const GlossaryEntry& entry : options.glossary) {
@@ -69,6 +74,7 @@ Glossary TranslationEngine::read_glossary(const TranslationOptions& options) con
     (read.plain() == entry.source ? entries : changed).push_back({read.plain(), entry.target});
     if (read.plain() == entry.source) sources.insert(entry.source);
   }
+  if (changed.empty()) return {};
   // A term that differs from another one but in such marks is read as that one.
   for (GlossaryEntry& entry : changed)
     if (sources.insert(entry.source).second) entries.push_back(std::move(entry));

@@ -21,8 +21,6 @@ class TextPieces {
   TextPieces(const std::vector<std::string>& texts, const std::vector<bool>& cuts, const SentenceSplitter& splitter,
              const Glossary& glossary, bool has_tags);
 
-  /// True if any text was cut.
-  bool exist() const { return pieces_.size() > count_; }
   const std::vector<std::string>& pieces() const { return pieces_; }
 
   /// Hooks for a call with the pieces. A text that was cut is streamed at the end, by joined().

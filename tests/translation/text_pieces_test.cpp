@@ -35,7 +35,8 @@ TEST(TextPieces, AreWholeSentences) {
   EXPECT_EQ(pieces.pieces()[3], texts[2]) << "one sentence";
   EXPECT_EQ(pieces.text_of(2), 1);
   EXPECT_EQ(pieces.text_of(3), 2);
-  EXPECT_FALSE(TextPieces(texts, {true, false, true}, SentenceSplitter("en"), {}, false).exist());
+  const TextPieces uncut(texts, {true, false, true}, SentenceSplitter("en"), {}, false);
+  EXPECT_EQ(uncut.pieces(), texts);
 }
 
 TEST(TextPieces, HaveWholeTerms) {
