@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/device/step_models.h>
 
-#include <transmute/device/fixed_step.h>
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/engine/inference_model.h>
 #include <transmute/libtorch/device.h>
 #include <transmute/model/module_weights.h>
 
-#include <cstdlib>
 #include <stdexcept>
-#include <string_view>
 
 namespace transmute {
 inline namespace v0 {
-
-namespace {
-
-// An experiment: see docs/gpus.md.
-bool wants_cuda_graphs() {
-  const char* const wanted = std::getenv("TRANSMUTE_CUDA_GRAPHS");
-  return wanted != nullptr && std::string_view(wanted) == "1";
-}
-
-}  // namespace
 
 std::shared_ptr<const NetworkModel> make_device_model(const std::vector<Transformer>& transformers,
                                                       torch::Device device, Precision precision) {
@@ -33,8 +20,7 @@ std::shared_ptr<const NetworkModel> make_device_model(const std::vector<Transfor
                                             : twin_of(transformer, torch::TensorOptions(device).dtype(type)));
     in_type.back()->eval();
   }
-  return std::make_shared<TransformerStepModel>(
-      std::move(in_type), device, wants_cuda_graphs() ? std::make_shared<FixedSteps>(record_cuda_graph) : nullptr);
+  return std::make_shared<TransformerStepModel>(std::move(in_type), device);
 }
 
 ReadyModel make_step_model(const Transformer& transformer, torch::Device device, Precision precision,

@@ -2,7 +2,6 @@
 #include <transmute/device/transformer_step_model.h>
 
 #include <c10/core/InferenceMode.h>
-#include <transmute/device/fixed_step.h>
 #include <transmute/device/tensor_logits.h>
 #include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
@@ -95,10 +94,6 @@ class TransformerBatch {
     return next;
   }
 
-  const Transformer& transformer() const { return transformer_; }
-  const DecoderCache& cache() const { return cache_; }
-  void replace_cache(DecoderCache cache) { cache_ = std::move(cache); }
-
   // sentences: [B'] and parents: [B'·N'] on the device, as DecoderCache::select() takes them.
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) {
     cache_ = cache_.select(sentences, parents);
@@ -150,30 +145,23 @@ Prediction mean_of(const std::vector<Prediction>& all) {
           attention.empty() ? torch::Tensor() : torch::stack(attention).mean(0)};
 }
 
-// Tokens of a hypothesis in a fixed step, at most.
-constexpr int64_t kMostFixedLength = 512;
-
 // The sentences being decoded by all of them, in LibTorch's inference mode, whose operations cost the host less than
 // those without gradients. A selection waits for the next step: its numbers go to the device with that step's tokens,
-// in one copy. Between two steps, the tokens are in the members' caches, or a single member's in a fixed step.
+// in one copy.
 class DeviceBatch : public DecodingBatch {
  public:
-  // `fixed_steps`: null for several members, and where a single one cannot take them.
-  DeviceBatch(std::vector<TransformerBatch> members, size_t sentences, torch::Device device,
-              std::shared_ptr<FixedSteps> fixed_steps)
-      : members_(std::move(members)), device_(device), fixed_steps_(std::move(fixed_steps)) {
+  DeviceBatch(std::vector<TransformerBatch> members, size_t sentences, torch::Device device)
+      : members_(std::move(members)), device_(device) {
     select_all(static_cast<int64_t>(sentences), static_cast<int64_t>(sentences));
   }
-  ~DeviceBatch() override { give_fixed_step_back(); }
-  DeviceBatch(const DeviceBatch&) = delete;
-  DeviceBatch& operator=(const DeviceBatch&) = delete;
 
   NextToken step(const Ids& ids, int64_t positions) override {
     return with_plain_errors([&] {
       const c10::InferenceMode inference;
-      const Prediction next = prepare_fixed_step(positions) ? fixed_prediction(ids) : prediction(ids, positions);
-      length_ += positions;
-      return next_token(next, positions);
+      const torch::Tensor tokens = with_selection(ids).view({static_cast<int64_t>(selected_sentences_.size()), -1});
+      std::vector<Prediction> all;
+      for (TransformerBatch& member : members_) all.push_back(member.step(tokens, positions));
+      return next_token(mean_of(all), positions);
     });
   }
 
@@ -183,13 +171,6 @@ class DeviceBatch : public DecodingBatch {
   }
 
  private:
-  Prediction prediction(const Ids& ids, int64_t positions) {
-    const torch::Tensor tokens = with_selection(ids).view({static_cast<int64_t>(selected_sentences_.size()), -1});
-    std::vector<Prediction> all;
-    for (TransformerBatch& member : members_) all.push_back(member.step(tokens, positions));
-    return mean_of(all);
-  }
-
   // The ids on the device, for the sentences and hypotheses that were selected.
   torch::Tensor with_selection(const Ids& ids) {
     const bool all_stay = selected_sentences_ == counted_up(sentences_);
@@ -197,75 +178,15 @@ class DeviceBatch : public DecodingBatch {
     Ids numbers = ids;
     if (!in_place) numbers.insert(numbers.end(), selected_rows_.begin(), selected_rows_.end());
     if (!all_stay) numbers.insert(numbers.end(), selected_sentences_.begin(), selected_sentences_.end());
-    const torch::Tensor all = numbers_on_device(numbers);
+    const torch::Tensor on_host = torch::empty({static_cast<int64_t>(numbers.size())}, torch::kLong);
+    std::copy(numbers.begin(), numbers.end(), on_host.data_ptr<int64_t>());
+    const torch::Tensor all = on_device(on_host, device_);
     const auto tokens = static_cast<int64_t>(ids.size()), rows = static_cast<int64_t>(selected_rows_.size());
     if (!in_place)
       for (TransformerBatch& member : members_)
         member.select(all_stay ? torch::Tensor() : all.slice(0, tokens + rows), all.slice(0, tokens, tokens + rows));
     select_all(static_cast<int64_t>(selected_sentences_.size()), rows);
     return all.slice(0, 0, tokens);
-  }
-
-  // Moves the tokens to where the next step needs them. True if that is a fixed step, which the batch leaves for a
-  // smaller one when half of its sentences have ended, and for a larger one when its room is full.
-  bool prepare_fixed_step(int64_t positions) {
-    if (!fixed_steps_) return false;
-    TransformerBatch& member = members_.front();
-    const bool wanted =
-        positions == 1 && length_ < std::min(kMostFixedLength, member.transformer()->options.max_positions);
-    const auto sentences = static_cast<int64_t>(selected_sentences_.size());
-    StepShape sizes{sentences, static_cast<int64_t>(selected_rows_.size()) / sentences, 0, length_ + 1};
-    if (fixed_step_) {
-      sizes.source = fixed_step_->shape().source;
-      if (wanted && fixed_step_->shape() == rounded_up(sizes)) return true;
-      leave_fixed_step();
-    }
-    if (!wanted) return false;
-    with_selection({});
-    const torch::Tensor& cross = member.cache().layers.front().cross;
-    sizes.source = cross.defined() ? cross.size(2) : 0;
-    fixed_step_ = fixed_steps_->take(member.transformer(), member.cache(), rounded_up(sizes));
-    if (!fixed_step_) {
-      fixed_steps_ = nullptr;
-      return false;
-    }
-    fixed_step_->load(member.cache());
-    member.replace_cache({});
-    places_ = counted_up(sentences);
-    return true;
-  }
-
-  Prediction fixed_prediction(const Ids& ids) {
-    places_ = chosen(places_, selected_sentences_);
-    std::vector<int64_t> parents = selected_rows_;
-    for (int64_t& parent : parents) parent %= fixed_step_->shape().hypotheses;
-    const torch::Tensor logits = fixed_step_->run(length_, ids, parents, places_);
-    select_all(static_cast<int64_t>(selected_sentences_.size()), static_cast<int64_t>(selected_rows_.size()));
-    return {logits, {}};
-  }
-
-  // Returns the tokens to the member, of the sentences and hypotheses that were selected.
-  void leave_fixed_step() {
-    const int64_t hypotheses = fixed_step_->shape().hypotheses;
-    const std::vector<int64_t> places = chosen(places_, selected_sentences_);
-    Ids numbers = places;
-    for (const int64_t row : selected_rows_)
-      numbers.push_back(places_[static_cast<size_t>(row / hypotheses)] * hypotheses + row % hypotheses);
-    const torch::Tensor all = numbers_on_device(numbers);
-    const auto sentences = static_cast<int64_t>(places.size());
-    members_.front().replace_cache(fixed_step_->cache(length_, all.slice(0, 0, sentences), all.slice(0, sentences)));
-    select_all(sentences, static_cast<int64_t>(selected_rows_.size()));
-    give_fixed_step_back();
-  }
-
-  void give_fixed_step_back() {
-    if (fixed_step_) fixed_steps_->give_back(std::move(fixed_step_));
-  }
-
-  torch::Tensor numbers_on_device(const Ids& numbers) const {
-    const torch::Tensor on_host = torch::empty({static_cast<int64_t>(numbers.size())}, torch::kLong);
-    std::copy(numbers.begin(), numbers.end(), on_host.data_ptr<int64_t>());
-    return on_device(on_host, device_);
   }
 
   void select_all(int64_t sentences, int64_t rows) {
@@ -294,10 +215,6 @@ class DeviceBatch : public DecodingBatch {
 
   std::vector<TransformerBatch> members_;
   torch::Device device_;
-  std::shared_ptr<FixedSteps> fixed_steps_;
-  std::unique_ptr<FixedStep> fixed_step_;                    // null: the members have the tokens
-  std::vector<int64_t> places_;                              // in it, of the last call's sentences
-  int64_t length_ = 0;                                       // tokens of a hypothesis
   int64_t sentences_ = 0, rows_ = 0;                         // of the last call
   std::vector<int64_t> selected_sentences_, selected_rows_;  // of these, for the next
 };
@@ -307,9 +224,8 @@ class DeviceBatch : public DecodingBatch {
 TransformerStepModel::TransformerStepModel(Transformer transformer, torch::Device device)
     : TransformerStepModel(std::vector<Transformer>{std::move(transformer)}, device) {}
 
-TransformerStepModel::TransformerStepModel(std::vector<Transformer> transformers, torch::Device device,
-                                           std::shared_ptr<FixedSteps> fixed_steps)
-    : transformers_(std::move(transformers)), device_(device), fixed_steps_(std::move(fixed_steps)) {}
+TransformerStepModel::TransformerStepModel(std::vector<Transformer> transformers, torch::Device device)
+    : transformers_(std::move(transformers)), device_(device) {}
 
 void TransformerStepModel::check(AttentionChoice attention) const {
   for (const Transformer& transformer : transformers_) v0::check(attention, transformer->options);
@@ -323,10 +239,7 @@ std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids
     std::vector<TransformerBatch> members;
     for (const Transformer& transformer : transformers_)
       members.emplace_back(transformer, device_, sources, attention, shortlists);
-    const bool fixed = fixed_steps_ && fixed_steps_->usable() && !attention.wanted && shortlists.empty() &&
-                       transformers_.size() == 1 &&
-                       transformers_.front()->options.decoder_self_attention == DecoderSelfAttention::attention;
-    return std::make_unique<DeviceBatch>(std::move(members), sources.size(), device_, fixed ? fixed_steps_ : nullptr);
+    return std::make_unique<DeviceBatch>(std::move(members), sources.size(), device_);
   });
 }
 

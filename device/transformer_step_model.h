@@ -12,8 +12,6 @@
 namespace transmute {
 inline namespace v0 {
 
-class FixedSteps;
-
 /// Each source followed by the end, filled up to the longest: [B,S].
 TRANSMUTE_API torch::Tensor padded_sources(const std::vector<Ids>& sources);
 
@@ -23,10 +21,8 @@ class TRANSMUTE_API TransformerStepModel : public NetworkModel {
  public:
   /// The transformer must be in eval mode and on `device`. It is not modified.
   TransformerStepModel(Transformer transformer, torch::Device device);
-  /// Several of one vocabulary, at least one. `fixed_steps`: decodes by steps whose shapes do not change, where there
-  /// is one transformer and it has self-attention; null: by steps whose caches grow.
-  TransformerStepModel(std::vector<Transformer> transformers, torch::Device device,
-                       std::shared_ptr<FixedSteps> fixed_steps = nullptr);
+  /// Several of one vocabulary, at least one.
+  TransformerStepModel(std::vector<Transformer> transformers, torch::Device device);
   void check(AttentionChoice attention) const override;
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;
@@ -36,7 +32,6 @@ class TRANSMUTE_API TransformerStepModel : public NetworkModel {
  private:
   std::vector<Transformer> transformers_;
   torch::Device device_;
-  std::shared_ptr<FixedSteps> fixed_steps_;
 };
 
 }  // namespace v0

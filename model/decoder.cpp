@@ -31,15 +31,6 @@ int64_t hypotheses_in(const DecoderCache& cache) {
 
 }  // namespace
 
-DecodedKeyValue DecodedKeyValue::in_place(const torch::Tensor& room, int64_t key_width, const torch::Tensor& position) {
-  DecodedKeyValue all;
-  all.buffer_ = room;
-  all.key_width_ = key_width;
-  all.length_ = room.size(2);
-  all.position_ = position;
-  return all;
-}
-
 KeyValue DecodedKeyValue::tokens() const {
   return buffer_.defined() ? key_value_of(buffer_.narrow(2, 0, length_), key_width_) : KeyValue();
 }
@@ -47,10 +38,6 @@ KeyValue DecodedKeyValue::tokens() const {
 DecodedKeyValue DecodedKeyValue::append(const KeyValue& more) const {
   const torch::NoGradGuard no_grad;
   DecodedKeyValue longer = *this;
-  if (position_.defined()) {
-    longer.buffer_.index_copy_(2, position_, torch::cat({more.key, more.value}, 3));
-    return longer;
-  }
   longer.length_ = length_ + more.key.size(2);
   longer.key_width_ = more.key.size(3);
   int64_t written = length_;
@@ -124,13 +111,13 @@ DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const
   return result;
 }
 
-DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, int64_t positions,
-                                                    const DecoderLayerCache& cache, const torch::Tensor& self_mask,
-                                                    const torch::Tensor& memory_mask, ReturnWeights return_weights) {
+DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, const DecoderLayerCache& cache,
+                                                    const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
+                                                    ReturnWeights return_weights) {
   StepResult result{{}, cache, {}};
   torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
-    // [B·N,1,D] of N hypotheses, or [B,T,D].
-    const torch::Tensor rows = input.reshape({-1, positions, input.size(2)});
+    const bool many_positions = self_mask.defined();
+    const torch::Tensor rows = many_positions ? input : input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
     if (ssru) {
       const torch::Tensor cells = ssru(rows, cache.cells);
       result.cache.cells = cells.select(1, -1);
@@ -217,10 +204,7 @@ DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor
 }
 
 DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
-  torch::Tensor self_mask;  // a cache that grows has nothing to hide
-  if (cache.position.defined())
-    self_mask = written_mask(cache.layers.front().self.tokens().key.size(2), cache.position);
-  return decode_positions(x, 1, self_mask, cache, return_weights);
+  return decode_positions(x, 1, {}, cache, return_weights);
 }
 
 DecoderStep DecoderImpl::extend(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
@@ -238,7 +222,7 @@ DecoderStep DecoderImpl::decode_positions(const torch::Tensor& x, int64_t positi
   DecoderStep result{x, {{}, cache.source_mask, cache.length + positions}, {}};
   for (size_t i = 0; i < layers_.size(); ++i) {
     DecoderLayerImpl::StepResult layer =
-        layers_[i]->step(result.states, positions, cache.layers[i], self_mask, cache.source_mask, return_weights);
+        layers_[i]->step(result.states, cache.layers[i], self_mask, cache.source_mask, return_weights);
     result.states = layer.output;
     result.cache.layers.push_back(std::move(layer.cache));
     if (layer.cross_weights.defined()) result.cross_weights.push_back(layer.cross_weights);

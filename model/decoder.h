@@ -40,10 +40,6 @@ struct DecoderOutput {
 /// value: no copy sees what is appended to another. Not differentiable.
 class TRANSMUTE_API DecodedKeyValue {
  public:
-  /// Not a value: append() writes its single token into `room`, [R,H,C,K+Kv], at `position` (int64 [1], on the same
-  /// device), and all C tokens can be read. Every step then runs the same operations on the same memory.
-  static DecodedKeyValue in_place(const torch::Tensor& room, int64_t key_width, const torch::Tensor& position);
-
   /// [R,H,t,K] and [R,H,t,Kv]; undefined before the first token.
   KeyValue tokens() const;
 
@@ -57,7 +53,6 @@ class TRANSMUTE_API DecodedKeyValue {
   torch::Tensor buffer_;   // keys and values side by side, [R,H,C,K+Kv] with C >= length_
   int64_t key_width_ = 0;  // K
   int64_t length_ = 0;
-  torch::Tensor position_;  // of what is written in place; else undefined
   // Number of tokens in the buffer. A cache of this length may append in place; shorter ones that share the buffer must
   // copy it.
   std::shared_ptr<std::atomic<int64_t>> written_;
@@ -79,9 +74,6 @@ struct DecoderCache {
   std::vector<DecoderLayerCache> layers;  ///< one per layer
   torch::Tensor source_mask;              ///< [B,1,1,S]; undefined in a decoder-only network
   int64_t length = 0;                     ///< tokens decoded so far
-  /// If every layer's `self` is in place, this is the position that the next step writes, int64 [1] on the cache's
-  /// device; that step ignores `length`, and its result has no cache. It is undefined otherwise.
-  torch::Tensor position{};
 
   /// The cache for a new set of hypotheses. `sentences` [B'] selects the sentences to keep (undefined: all of them),
   /// and `parents` [B'·N'] the row of `self` or `cells` that each new row continues (undefined: its own). Int64, on the
@@ -123,12 +115,10 @@ class TRANSMUTE_API DecoderLayerImpl : public torch::nn::Module {
     DecoderLayerCache cache;      ///< includes the new tokens
     torch::Tensor cross_weights;  ///< [B,H,N,S] or [B,H,T,S]
   };
-  /// With `positions` 1, adds one token to each of N hypotheses per sentence (x [B,N,D], self_mask undefined, or
-  /// [1,1,1,C] where the cache is in place); otherwise `positions`, T tokens, to one hypothesis per sentence (x
-  /// [B,T,D], self_mask [1,1,T,t+T]).
-  StepResult step(const torch::Tensor& x, int64_t positions, const DecoderLayerCache& cache,
-                  const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
-                  ReturnWeights return_weights = ReturnWeights::no);
+  /// Adds one token to each of N hypotheses per sentence (x [B,N,D], self_mask undefined), or T tokens to one
+  /// hypothesis per sentence (x [B,T,D], self_mask [1,1,T,t+T]).
+  StepResult step(const torch::Tensor& x, const DecoderLayerCache& cache, const torch::Tensor& self_mask,
+                  const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no);
 
   MultiHeadAttention self_attention{nullptr};   ///< the first sub-layer; null with an SSRU
   Ssru ssru{nullptr};                           ///< the first sub-layer; null with self-attention

@@ -22,9 +22,5 @@ torch::Tensor causal_mask(int64_t length, const torch::Device& device, int64_t p
   return torch::ones({length, past + length}, options).tril_(past).unsqueeze(0).unsqueeze(0);  // [1,1,T,past+T]
 }
 
-torch::Tensor written_mask(int64_t length, const torch::Tensor& position) {
-  return torch::arange(length, position.options()).le(position).view({1, 1, 1, length});
-}
-
 }  // namespace v0
 }  // namespace transmute

@@ -22,9 +22,5 @@ TRANSMUTE_API torch::Tensor padding_and_end_mask(const torch::Tensor& ids, int64
 /// masked decoder self-attention). Result: [1,1,T,past+T].
 TRANSMUTE_API torch::Tensor causal_mask(int64_t length, const torch::Device& device, int64_t past = 0);
 
-/// Allows attention to the positions up to `position` (int64 [1]) of a cache with room for `length`. Its shape does not
-/// depend on the position, whose value stays on the device. Result: [1,1,1,length].
-TRANSMUTE_API torch::Tensor written_mask(int64_t length, const torch::Tensor& position);
-
 }  // namespace v0
 }  // namespace transmute

@@ -36,9 +36,5 @@ torch::Tensor PositionalEncodingImpl::forward(int64_t first, int64_t length) {
   return table_.slice(0, first, first + length);
 }
 
-torch::Tensor PositionalEncodingImpl::at(const torch::Tensor& positions) {
-  return table_.index_select(0, positions);
-}
-
 }  // namespace v0
 }  // namespace transmute

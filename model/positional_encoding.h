@@ -25,9 +25,6 @@ class TRANSMUTE_API PositionalEncodingImpl : public torch::nn::Module {
   /// @throws c10::ValueError if a learned table has too few rows.
   torch::Tensor forward(int64_t first, int64_t length);
 
-  /// Vectors of positions that are on the device, int64 [L], and lie within the table: [L,D].
-  torch::Tensor at(const torch::Tensor& positions);
-
  private:
   PositionalEncodingKind kind_;
   int64_t d_model_;

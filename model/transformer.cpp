@@ -206,9 +206,8 @@ DecoderCache TransformerImpl::start_decoding(const EncodedSource& source) {
 DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& cache, ReturnWeights return_weights) {
   check_ids(ids, "ids");
   // All hypotheses are at the same position: [1,D] serves every one.
-  const torch::Tensor position =
-      cache.position.defined() ? target_positions_->at(cache.position) : target_positions_(cache.length, 1);
-  return decoder->step(embed(target_embedding_, ids, position, target_embedding_norm_), cache, return_weights);
+  return decoder->step(embed(target_embedding_, ids, target_positions_(cache.length, 1), target_embedding_norm_), cache,
+                       return_weights);
 }
 
 DecoderStep TransformerImpl::extend(const torch::Tensor& ids, const DecoderCache& cache, ReturnWeights return_weights) {

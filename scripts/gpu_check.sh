@@ -181,12 +181,6 @@ translation() {
 }
 # New, old, new: a machine that slows down shows.
 translation translate "" "$unpacked/new/benchmark_translate"
-graphs=(env TRANSMUTE_CUDA_GRAPHS=1) # without effect on CPUs
-# recorded <stage>: says so where its graphs could not be recorded.
-recorded() {
-  ! grep -q "without CUDA graphs" "$output/$1.log" || { row "$1" "FAILED: see $1.log" ""; failures=$((failures + 1)); }
-}
-translation translate_graphs ", CUDA graphs" "${graphs[@]}" "$unpacked/new/benchmark_translate" && recorded translate_graphs
 if [[ -n $old ]]; then
   translation translate_old ", $(<"$old/commit")" "${of_old[@]}" "$unpacked/old/benchmark_translate"
   translation translate_again ", again" "$unpacked/new/benchmark_translate"
@@ -253,15 +247,6 @@ if stage multi30k "$reserve" "$unpacked/new/train" --config "$here/configs/multi
   [[ -z $old ]] || { parity old "$device" "${of_old[@]}" "$unpacked/old/translate" &&
     row "lines translated the same by $(<"$old/commit")" \
       "$(same_lines "$output/parity.$device.de" "$output/parity.old.de")" lines; }
-  for way in "beam 4" greedy "beam 4, one sentence" "greedy, one sentence"; do
-    flags=(--beam-size 4)
-    [[ $way != greedy* ]] || flags=(--beam-size 1)
-    [[ $way != *one* ]] || { flags+=(--batch-size 1); sed -i '101,$d' "$output/parity.en"; }
-    parity plain "$device" "$unpacked/new/translate" "${flags[@]}" &&
-      parity graphs "$device" "${graphs[@]}" "$unpacked/new/translate" "${flags[@]}" && recorded parity_graphs &&
-      row "lines translated the same by CUDA graphs, $way" \
-        "$(same_lines "$output/parity.plain.de" "$output/parity.graphs.de")" lines
-  done
   # Twice: the first start reads LibTorch from the disk.
   first_line() {
     local start line

@@ -4,7 +4,6 @@
 
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
-#include <transmute/device/fixed_step.h>
 #include <transmute/device/tensor_logits.h>
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/formats/model_folder.h>
@@ -15,9 +14,7 @@
 #include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -163,53 +160,6 @@ TEST(DeviceOperations, AStepOfASearchSendsItsNumbersInOneCopyAndWaitsForNone) {
   EXPECT_EQ(of_one_length.crossings, 1);
   // Each of the two layers negates the mask and fills two copies, and the mask follows the sentences that stay.
   EXPECT_EQ(total(padded.asked) - total(of_one_length.asked), 2 * 5 + 1) << listed(padded.asked);
-}
-
-// The operations of a search's step number `step` where shapes are fixed, and of the part of it that can be recorded.
-// One of four sentences has left.
-struct FixedStepOperations {
-  Operations all, recorded;
-};
-FixedStepOperations of_fixed_step(int64_t layers, int step) {
-  FixedStepOperations found;
-  bool is_counted = false;
-  const auto record = [&](const std::function<void()>& body, torch::Device) -> std::function<void()> {
-    if (is_counted) return {};
-    const OperationCounter counter;
-    body();
-    found.recorded = {OperationCounter::asked(), OperationCounter::waits(), OperationCounter::crossings()};
-    return {};
-  };
-  Transformer transformer = in_double(layers);
-  transformer->eval();
-  const TransformerStepModel model({transformer}, torch::kCPU, std::make_shared<FixedSteps>(record));
-  const auto batch = model.start({{4, 5}, {6}, {7, 8, 9}, {5}}, {}, {});
-  batch->step(Ids(4, special_ids::kBegin), 1);
-  batch->select({0, 1, 2, 3}, {0, 0, 1, 1, 2, 2, 3, 3});
-  for (int i = 1; i < step; ++i) {
-    batch->step({4, 5, 6, 7, 8, 9, 10, 11}, 1);
-    batch->select({0, 1, 2, 3}, {1, 0, 2, 2, 5, 4, 7, 7});
-  }
-  batch->select({0, 1, 3}, {1, 0, 2, 2, 7, 6});
-  is_counted = true;
-  const OperationCounter counter;
-  batch->step({4, 5, 6, 7, 8, 9}, 1);
-  found.all = {OperationCounter::asked(), OperationCounter::waits(), OperationCounter::crossings()};
-  return found;
-}
-
-TEST(DeviceOperations, AFixedStepAsksForTheSameAtEveryPositionAndWaitsForNothing) {
-  const FixedStepOperations fourth = of_fixed_step(2, 4), tenth = of_fixed_step(2, 10);
-  EXPECT_EQ(listed(fourth.recorded.asked), listed(tenth.recorded.asked));
-  EXPECT_EQ(listed(tenth.recorded.waits), "");
-  EXPECT_EQ(tenth.recorded.crossings, 0);
-  const int of_a_layer = total(of_fixed_step(3, 4).recorded.asked) - total(tenth.recorded.asked);
-  EXPECT_LE(of_a_layer, 37);
-  EXPECT_LE(total(tenth.recorded.asked) - 2 * of_a_layer, 6) << listed(tenth.recorded.asked);
-  // Beside it, the step's numbers are copied to the device, and the logits of the three sentences are gathered there.
-  EXPECT_EQ(listed(tenth.all.waits), "");
-  EXPECT_EQ(tenth.all.crossings, 1);
-  EXPECT_LE(total(tenth.all.asked) - total(tenth.recorded.asked), 4) << listed(tenth.all.asked);
 }
 
 // The operations that find the best candidates of two sentences.
