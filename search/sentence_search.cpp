@@ -201,7 +201,7 @@ void SentenceSearch::abandon() {
 void SentenceSearch::finish(const TokenNode& end, double log_probability) {
   int64_t length = 0;
   for (const TokenNode* token = &end; token != nullptr; token = token->before.get()) ++length;
-  double score = log_probability / length_penalty(length, options_.length_alpha, options_.length_penalty);
+  double score = log_probability / penalty(length);
   if (options_.coverage_beta > 0) score += options_.coverage_beta * coverage_penalty(&end);
   if (static_cast<int64_t>(finished_.size()) == options_.num_hypotheses && score <= worst_kept()) return;
   IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score, options_.alignments);
@@ -230,8 +230,13 @@ bool SentenceSearch::is_best_with(const std::string& text, double score) {
 }
 
 double SentenceSearch::best_possible() const {
-  return live_.front().log_probability /
-         length_penalty(max_length_ + 1, options_.length_alpha, options_.length_penalty);
+  return live_.front().log_probability / penalty(max_length_ + 1);
+}
+
+// Terms that the model would not choose make a translation improbable, so that any more tokens would raise the mean.
+double SentenceSearch::penalty(int64_t length) const {
+  const auto rewarded = has_terms() ? std::min(length, source_length() + static_cast<int64_t>(term_tokens_)) : length;
+  return length_penalty(std::max<int64_t>(rewarded, 1), options_.length_alpha, options_.length_penalty);
 }
 
 void SentenceSearch::ban_repetition(const Ids& ids, std::vector<int64_t>& tokens) const {

@@ -134,6 +134,9 @@ class SentenceSearch {
   // Log-probabilities only fall, the length penalty is largest at the maximum length, and coverage only takes away.
   double best_possible() const;
 
+  // The length penalty. It rewards no more tokens than a translation with terms is likely to have.
+  double penalty(int64_t length) const;
+
   double worst_kept() const { return finished_.back().score; }
 
   // Bans what followed the last n - 1 tokens where they occurred before.

@@ -233,6 +233,20 @@ TEST(TargetPrefix, MayBeTheWholeTranslationWhoseProbabilityIsThenKnown) {
   }
 }
 
+// The best of all where the terms have `term_tokens`: the length penalty rewards no more tokens than they and the
+// source have.
+IdHypothesis best_with_terms(const Table& table, const Ids& source, double alpha, size_t term_tokens,
+                             const std::function<bool(const Ids&)>& allowed) {
+  IdHypothesis best;
+  for (auto& hypothesis : all_hypotheses(table, source, 3, source.size() + 2, alpha)) {
+    const auto length = std::min(hypothesis.ids.size() + 1, source.size() + term_tokens);
+    hypothesis.score =
+        hypothesis.log_probability / length_penalty(static_cast<int64_t>(length), alpha, LengthPenalty::paper);
+    if (allowed(hypothesis.ids) && (best.ids.empty() || hypothesis.score > best.score)) best = hypothesis;
+  }
+  return best;
+}
+
 TEST(Terms, AreInTheBestTranslationThatHasThem) {
   const std::vector<Ids> terms{{kB, kC}, {kA}};
   int changed = 0;
@@ -241,7 +255,7 @@ TEST(Terms, AreInTheBestTranslationThatHasThem) {
     const Ids without = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6)).at(0).at(0).ids;
     const SearchRequest request{{kA, kB}, {}, 0, terms};
     const auto found = beam_search(TableModel(table, 3), {request}, whole_space(0.6)).at(0).at(0);
-    expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
+    expect_equal(found, best_with_terms(table, {kA, kB}, 0.6, 3, [&](const Ids& ids) {
                    return contains(ids, terms[0]) && contains(ids, terms[1]);
                  }));
     changed += found.ids != without ? 1 : 0;
@@ -270,7 +284,7 @@ TEST(Terms, AreWholeWordsInTheBestTranslationThatHasThem) {
     SearchContext context;
     context.is_inside_word = [](int64_t, int64_t after) { return after == kC; };
     const auto found = beam_search(TableModel(table, 3), {request}, whole_space(0.6), {}, context).at(0).at(0);
-    expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
+    expect_equal(found, best_with_terms(table, {kA, kB}, 0.6, 2, [&](const Ids& ids) {
                    return is_word_of(ids, terms[0]) && is_word_of(ids, terms[1]);
                  }));
     changed += found.ids != part.ids ? 1 : 0;
@@ -294,6 +308,21 @@ TEST(Terms, AreWholeWordsThoughTheModelWouldRatherContinueThem) {
     const Ids ids = beam_search(TableModel(table), {request}, options, {}, context).at(0).at(0).ids;
     EXPECT_TRUE(is_word_of(ids, {kD, kB})) << ::testing::PrintToString(ids);
   }
+}
+
+TEST(Terms, AreNotMadeProbableByMoreTokens) {
+  const Table table =
+      written({{{}, {{kA, 0.9999}, {kB, 1e-4}}}, {{kA}, {{kEnd, 0.99}, {kC, 0.01}}}, {{kB}, {{kEnd, 1.0}}}});
+  const Table with_loop = [&](const Ids& source, const Ids& prefix) -> Distribution {
+    if (!prefix.empty() && prefix.back() == kC) return {{kC, 0.9}, {kB, 1e-4}, {kEnd, 0.0999}};
+    return !prefix.empty() && prefix.back() == kB ? Distribution{{kEnd, 1.0}} : table(source, prefix);
+  };
+  SearchOptions options = options_of(4, 1);
+  options.length_penalty = LengthPenalty::power;
+  options.max_extra_length = 50;
+  const auto found = beam_search(TableModel(with_loop), {SearchRequest{{kA}, {}, 0, {{kB}}}}, options).at(0).at(0);
+  EXPECT_THAT(found.ids, ElementsAre(kB)) << "the mean of the tokens of a long loop would be higher";
+  EXPECT_NEAR(found.score, std::log(1e-4) / 2, kTolerance);
 }
 
 TEST(Terms, AreMetWithNarrowBeamsAndWithoutAnEffectOnOtherSentences) {
