@@ -77,14 +77,15 @@ Loop longest_loop(const std::vector<Item>& items, size_t longest, const IsLoop& 
 }
 
 // A loop of words is one word four times, or three times where it is no small word; two or three words three times;
-// more twice.
+// more twice. A loop without letters is longer, because people draw lines with marks.
 Loop loop_of_words(const std::vector<Word>& words) {
-  constexpr size_t kLongestPeriod = 30, kSmallWord = 3;
+  constexpr size_t kLongestPeriod = 30, kSmallWord = 3, kMarks = 8;
   std::vector<std::string_view> items;
   for (const Word& word : words) items.emplace_back(word.lower);
   return longest_loop(items, kLongestPeriod, [&](const Loop& loop) {
     const auto begin = items.begin() + static_cast<std::ptrdiff_t>(loop.first);
-    if (!std::any_of(begin, begin + static_cast<std::ptrdiff_t>(loop.period), has_letter)) return false;
+    if (!std::any_of(begin, begin + static_cast<std::ptrdiff_t>(loop.period), has_letter))
+      return loop.times * loop.period >= kMarks && loop.times > 2;
     if (loop.period == 1) return loop.times >= (letters_in(*begin) > kSmallWord ? 3 : 4);
     return loop.times >= (loop.period < 4 ? 3 : 2);
   });

@@ -91,6 +91,7 @@ TEST(Checks, FindLoopsOfWordsPhrasesAndLetters) {
             Kinds{"repetition"});
   EXPECT_EQ(kinds("A MAN", "Ein MININININ"), Kinds{"repetition"});
   EXPECT_EQ(kinds("一个男人", "男の人男の人男の人男の人"), Kinds{"repetition"});
+  EXPECT_EQ(kinds("A man.", "Ein Mann. , , , , , , , , "), Kinds{"repetition"});
   const auto warnings = check_texts("A man.", "Ein Mann in der in der in der Stadt.", {});
   EXPECT_EQ(warnings.at(0).target, std::make_pair(size_t{9}, size_t{29}));
   EXPECT_EQ(warnings.at(0).message, "\"in der\" is repeated 3 times");
@@ -102,6 +103,7 @@ TEST(Checks, AcceptRepetitionOfTheSourceAndOfOrdinaryText) {
   EXPECT_EQ(kinds("the woman who opens the door", "die, die die Tür öffnet"), Kinds{});
   EXPECT_EQ(kinds("A line: ----------", "Eine Linie: ----------"), Kinds{});
   EXPECT_EQ(kinds("a a a", "x - - - - - y"), Kinds{});
+  EXPECT_EQ(kinds("See . . . . . . . . . . 5", "Siehe . . . . . . . . . . 5"), Kinds{});
 }
 
 TEST(Checks, FindCopiesButNotNames) {
