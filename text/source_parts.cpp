@@ -234,7 +234,7 @@ std::vector<ByteSpan> with_words(std::string_view text, const std::vector<ByteSp
   bool was_wordless = false;
   for (const auto& [begin, end] : sentences) {
     const bool is_wordless = sentence_characters::all_characters(text.substr(begin, end - begin),
-                                                                 [](UChar32 c) { return u_isalnum(c) == 0; });
+                                                                 [](UChar32 c) { return u_isalpha(c) == 0; });
     const size_t before = joined.empty() ? begin : joined.back().second;
     const auto line_end = std::lower_bound(line_ends.begin(), line_ends.end(), before);
     const bool is_on_line = text.substr(before, begin - before).find_first_of("\r\n") == std::string_view::npos &&

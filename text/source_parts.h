@@ -82,8 +82,8 @@ std::string leading_tag(const SubwordModel& tokenizer, const std::string& text);
 /// The bytes of each sentence of the text of this number.
 using SentencesOf = std::function<std::vector<ByteSpan>(size_t text)>;
 
-/// The sentences that are translated. A model that reads only marks, such as the full stop after a placeholder that was
-/// taken out, invents words. Marks alone therefore belong to a neighbor on their line.
+/// The sentences that are translated. A model that reads only marks and numbers, such as the full stop after a
+/// placeholder, invents words. Without letters, a sentence therefore belongs to a neighbor on its line.
 /// @param line_ends places of the text, in order, where a line ends besides those with a line feed
 std::vector<ByteSpan> with_words(std::string_view text, const std::vector<ByteSpan>& sentences,
                                  const std::vector<size_t>& line_ends = {});

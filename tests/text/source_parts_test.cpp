@@ -151,6 +151,7 @@ TEST_F(SourcePartsOfTexts, HaveWords) {
   const std::vector<ByteSpan> sentences{{0, 2}, {3, 6}, {7, 9}};
   EXPECT_THAT(with_words("A. ... B.", sentences), ElementsAre(ByteSpan{0, 6}, ByteSpan{7, 9}));
   EXPECT_EQ(with_words("A. ... B.", sentences, {2, 6}), sentences);
+  EXPECT_THAT(with_words("A. 71. B.", sentences), ElementsAre(ByteSpan{0, 6}, ByteSpan{7, 9}));
 }
 
 TEST_F(SourcePartsOfTexts, AreOneTextWhereThePrefixHasSeveralSentences) {
