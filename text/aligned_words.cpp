@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
@@ -77,12 +78,22 @@ class WordAligner {
         row[last] += std::max(0.0F, 1 - std::accumulate(row.begin(), row.end(), 0.0F));
       const Range copied = copied_pieces(token, given_.alignment[t]);
       if (copied.second - copied.first < 2) {
-        add_token(token, row, was_punctuation);
+        const bool is_copy = copied.first < copied.second;
+        const size_t mark = is_copy ? token.second : end_without_mark(token);  // "2." may be one token
+        add_token({token.first, mark}, row, was_punctuation);
+        if (mark < token.second) add_token({mark, token.second}, row, true);
       } else {
         add_copied_token(token, std::move(row), copied, was_punctuation);
       }
       was_punctuation = is_punctuation(given_.text, token);
     }
+  }
+
+  // The end of a token before the mark with which it may end.
+  size_t end_without_mark(const ByteSpan& token) const {
+    constexpr std::string_view kMarks = ".,;:!?";
+    const size_t last = token.second - 1;
+    return token.first < last && kMarks.find(given_.text[last]) != std::string_view::npos ? last : token.second;
   }
 
   static bool is_punctuation(const std::string& text, const ByteSpan& span) {

@@ -2,6 +2,7 @@
 #include <transmute/text/tag_placement.h>
 
 #include <transmute/text/characters.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <iterator>
@@ -20,6 +21,18 @@ bool is_alnum_at(const std::string& text, size_t at) {
 
 bool is_alnum_before(const std::string& text, size_t at) {
   return characters::is_letter_or_digit(characters::before(text, at));
+}
+
+// True for a full stop, a comma or a closing bracket, but not for quotation marks and dashes.
+bool is_closing_mark(const std::string& text, size_t at) {
+  const UChar32 c = characters::at(text, space_end(text, at, text.size()));
+  return c >= 0 && (u_hasBinaryProperty(c, UCHAR_TERMINAL_PUNCTUATION) != 0 || u_charType(c) == U_END_PUNCTUATION);
+}
+
+bool are_closing_marks(const std::string& text, const ByteSpan& bytes) {
+  size_t at = bytes.first;
+  while (at < bytes.second && is_closing_mark(text, at)) at = characters::end(text, space_end(text, at, text.size()));
+  return at >= bytes.second;
 }
 
 bool is_word(TagRole role) {
@@ -131,16 +144,21 @@ class Placement {
     return words;
   }
 
+  // Marks often take all of the attention to the sentence's end, and so would outweigh words.
+  static constexpr float kOfMark = 0.01F;
+
   // The words of a tag's content, for which those of earlier tags are known. A tag around all there is gets all words,
   // whatever they attend to: a final period may belong to the source's end. Others get the words in a row that attend
   // most to their content, among those that no sibling has: where a sum falls below nothing, what follows is better off
-  // without it.
+  // without it. Marks are at their ends only where the content has some there.
   Range range_of(size_t number) {
     const TagSource::Tag& tag = tags_[number];
     const Range around = words_around(tag), pieces = pieces_in(tag.content);
     if (pieces.first == pieces.second) return point_of(number);
     const std::vector<size_t>& taken = taken_by_[tag.parent];
     if (taken.empty() && around.first < around.second && pieces == pieces_around(tag)) return take(number, around);
+    const auto is_mark = [&](size_t word) { return are_closing_marks(translation_, words_[word].bytes); };
+    const bool begins_with_mark = is_closing_mark(source_.plain, tag.content.first);
     Range best{0, 0};
     float best_gain = -1, gain = -1;
     size_t begin = around.first;
@@ -153,13 +171,36 @@ class Placement {
         gain = 0;
         begin = word;
       }
-      gain += belonging(words_[word], pieces);
+      const float more = belonging(words_[word], pieces);
+      gain += more > 0 && is_mark(word) && !begins_with_mark ? kOfMark * more : more;
       if (gain > best_gain) {
         best_gain = gain;
         best = {begin, word + 1};
       }
     }
+    if (!begins_with_mark)
+      while (best.first < best.second && is_mark(best.first)) ++best.first;
+    const size_t end = space_begin(source_.plain, tag.content.first, tag.content.second);
+    if (!is_closing_mark(source_.plain, characters::begin(source_.plain, end)))
+      while (best.first < best.second && is_mark(best.second - 1)) --best.second;
+    if (best.first < best.second && is_suffix(tag.content) && !is_copy(best, tag.content)) best.second = best.first;
     return best.first == best.second ? point_of(number) : take(number, best);
+  }
+
+  bool is_copy(const Range& words, const ByteSpan& content) const {
+    const size_t begin = words_[words.first].bytes.first, end = words_[words.second - 1].bytes.second;
+    return source_.plain.compare(content.first, content.second - content.first, between(begin, end)) == 0;
+  }
+
+  // True for the letters of "21st" or "Mme" that are raised. No word of the translation is, unless it has them as well.
+  bool is_suffix(const ByteSpan& content) const {
+    constexpr size_t kLongest = 3;
+    const auto [begin, end] = content;
+    if (end - begin > kLongest || !is_alnum_before(source_.plain, begin) || is_alnum_at(source_.plain, end))
+      return false;
+    return std::all_of(source_.plain.begin() + static_cast<std::ptrdiff_t>(begin),
+                       source_.plain.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](char c) { return c >= 'a' && c <= 'z'; });
   }
 
   // The next word that begins with a letter or a digit, else the one before, else the given one.

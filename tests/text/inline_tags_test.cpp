@@ -87,6 +87,20 @@ TEST(InlineTags, FollowTheWordsThatTheyEmbrace) {
   EXPECT_EQ(restored("<G><g>a</g></G> red", "rot ein", {1, 0}), "rot <G><g>ein</g></G>");
 }
 
+TEST(InlineTags, HaveMarksAtTheirEndsOnlyWhereTheSourceHasSome) {
+  EXPECT_EQ(restored("then <b>it does</b> .", "dann , tut es .", {0, 1, 2, 1, 3}), "dann , <b>tut es</b> .");
+  EXPECT_EQ(restored("the <b>syntax</b> . it", "die Syntax . es", {0, 1, 1, 3}), "die <b>Syntax</b> . es");
+  EXPECT_EQ(restored("the <b>syntax .</b> it", "die Syntax . es", {0, 1, 2, 3}), "die <b>Syntax .</b> es");
+}
+
+TEST(InlineTags, OfRaisedLettersSurroundNoOtherWord) {
+  EXPECT_EQ(restored("the 21<sup>st</sup> century", "das Jahrhundert 21st", {0, 2, 1}),
+            "das Jahrhundert 21<sup>st</sup>");
+  EXPECT_EQ(restored("the 21<sup>st</sup> century", "das einundzwanzigste Jahrhundert", {0, 1, 2}),
+            "das einundzwanzigste<sup></sup> Jahrhundert");
+  EXPECT_EQ(restored("a red<b>dish</b> car", "ein rotes Auto", {0, 1, 2}), "ein <b>rotes</b> Auto");
+}
+
 TEST(InlineTags, OfCatalogsHaveAnyNameWhereTheirEndFollows) {
   for (const std::string name : {"link", "Link", "col", "source", "input", "img", "1", "12"}) {
     const std::string begin = "<" + name + ">", end = "</" + name + ">";
