@@ -100,6 +100,11 @@ TEST_F(Engine, BeginsWithATermInTheCaseOfTheSource) {
   EXPECT_EQ(begun("das alte Brücke", "House and river"), "das alte Brücke");
   EXPECT_EQ(begun("is", "The river is"), "is") << "as the source has it";
   EXPECT_EQ(begun("Zug", "The train"), "Zug");
+  EXPECT_EQ(begun("1. das alte", "1. The old"), "1. Das alte") << "an item of a list, from any model";
+  EXPECT_EQ(begun("9.4.7. das alte", "9.4.7. The old"), "9.4.7. Das alte");
+  EXPECT_EQ(begun("1. das alte", "1. the old"), "1. das alte");
+  EXPECT_EQ(begun("2. das alte", "1. The old"), "2. das alte");
+  EXPECT_EQ(begun("1.5 das alte", "1.5 The old"), "1.5 das alte");
   const auto so_far = [&](const std::string& text, const std::string& source) {
     return so_far_in_written_case(target.encode(text), part_of(source), target).value_or("not yet");
   };
