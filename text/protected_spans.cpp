@@ -233,12 +233,18 @@ size_t end_of_token(std::string_view text, size_t at) {
   return text.size();
 }
 
-// The length of "@name"; 0 if there is none.
+// The length of "@name", "@fig-red-house" and the like; 0 if there is none. An address may follow: "@name:https://a.b".
 size_t mention_length(std::string_view text, size_t at) {
   constexpr size_t kLeast = 3;
   if (!is_one_of(text, at, "@")) return 0;
-  const size_t length = end_of(text, at + 1, kNameBytes) - at;
-  return length < kLeast ? 0 : length;
+  size_t end = end_of(text, at + 1, kNameBytes);
+  if (end - at < kLeast) return 0;
+  while (is_one_of(text, end, "-.:") && is_one_of(text, end + 1, kNameBytes)) {
+    const size_t next = end_of(text, end + 1, kNameBytes);
+    if (starts_with(text, next, "://")) break;
+    end = next;
+  }
+  return end - at;
 }
 
 // Without the punctuation that ends a sentence or a parenthesis around it, and without marks of direction.
