@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -48,8 +47,7 @@ bool starts_with(std::string_view text, size_t at, std::string_view with) {
 }
 
 bool is_letter_or_digit(std::string_view text, size_t at) {
-  return at < text.size() &&
-         (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || static_cast<unsigned char>(text[at]) >= 0x80);
+  return characters::is_letter_or_digit(characters::at(text, at));
 }
 
 bool has(UChar32 c, UProperty property) {
@@ -184,9 +182,11 @@ size_t entity_length(std::string_view text, size_t at) {
 bool is_accelerator(std::string_view text, size_t at) {
   constexpr size_t kLongestEntry = 40, kMostBefore = 3, kLongestWord = 100;
   if (!is_one_of(text, at + 1, kNameBytes.substr(0, kNameBytes.size() - 1))) return false;
+  const auto belongs_to_word = [&](size_t byte) {  // quotation marks do, too: “_name” has no accelerator
+    return !U8_IS_SINGLE(text[byte]) || is_letter_or_digit(text, byte) || text[byte] == text[at];
+  };
   size_t word = at;
-  while (word > 0 && at - word < kLongestWord && (is_letter_or_digit(text, word - 1) || text[word - 1] == text[at]))
-    --word;
+  while (word > 0 && at - word < kLongestWord && belongs_to_word(word - 1)) --word;
   const size_t end = end_of(text.substr(0, at + kLongestWord), at + 1, kNameBytes);
   if (text.substr(word, end - word).find(text[at]) != at - word ||
       text.substr(at + 1, end - at - 1).find(text[at]) != std::string_view::npos || is_one_of(text, end, "&"))
@@ -223,7 +223,7 @@ size_t end_of_token(std::string_view text, size_t at) {
     UChar32 c = 0;
     U8_NEXT(text.data(), next, size, c);
     constexpr UChar32 kApostrophe = 0x2019;
-    const bool is_in_word = c == kApostrophe && is_letter_or_digit(text, place - 1) &&
+    const bool is_in_word = c == kApostrophe && is_of_word(characters::before(text, place)) &&
                             is_of_word(characters::at(text, static_cast<size_t>(next)));
     if (ends_token(c) && !is_in_word) return place;
     if (c != '&' || entity_length(text, place) == 0) continue;
@@ -344,7 +344,8 @@ size_t fill_length(std::string_view text, size_t at) {
 size_t emoji_name_length(std::string_view text, size_t at) {
   const size_t end = end_of(text, at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_+-");
   const bool has_letter = end_of(text, at + 1, "0123456789_+-") < end || end == at + 3;  // :+1:
-  if (!has_letter || !is_one_of(text, end, ":") || (at > 0 && is_letter_or_digit(text, at - 1))) return 0;
+  if (!has_letter || !is_one_of(text, end, ":") || characters::is_letter_or_digit(characters::before(text, at)))
+    return 0;
   return is_letter_or_digit(text, end + 1) ? 0 : end + 1 - at;
 }
 

@@ -28,6 +28,7 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
       {"JPEG 2000%s, 5%d.", {"%s", "%d"}},
       {"%d%% done, %ds left, %sDo it", {"%d", "%%", "%d", "%s"}},
       {"100%% sure", {"%%"}},
+      {"5%d\u00A0files, %name%\u00A0: $HOME… %name%ä $HOMEä", {"%d", "%name%", "$HOME", "%name"}},
       {"I, ______, of .......... (a... b__c)", {"______", ".........."}},
       {"%(name)s has %(count)03d files, %<rate>.1f", {"%(name)s", "%(count)03d", "%<rate>.1f"}},
       {"%1 of %2: %L3%4", {"%1", "%2", "%L3", "%4"}},
@@ -153,6 +154,7 @@ TEST(ProtectedSpans, AreNotesNamesOfEmojiAndLines) {
   EXPECT_EQ(spans_of("In 1998.¹ “Yes”²³ It ⁴ m² (a)² ½"), (Texts{"¹", "²³", "⁴"}));
   EXPECT_EQ(spans_of("¹ See ¹⁴C"), Texts{"¹"});
   EXPECT_EQ(spans_of("I :heart: it :+1: at 12:30:15 a:b:c ::"), (Texts{":heart:", ":+1:"}));
+  EXPECT_EQ(spans_of(":a-b-16:\u00A0Start “:x:” ä:no: :no:ä"), (Texts{":a-b-16:", ":x:"}));
   EXPECT_EQ(spans_of("One ----- two ==== three -- four"), (Texts{"-----", "===="}));
 }
 
