@@ -134,9 +134,18 @@ size_t icu_message_length(std::string_view text, size_t at) {
   return 0;
 }
 
+// "{ name }" and "{ user.name }", as ICU allows.
+size_t spaced_name_length(std::string_view text, size_t at) {
+  constexpr std::string_view kBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  const size_t name = end_of(text, at + 1, " "), name_end = end_of(text, name, kBytes);
+  const size_t end = end_of(text, name_end, " ");
+  return is_one_of(text, name, kNameBytes) && text[name_end - 1] != '.' && is_one_of(text, end, "}") ? end + 1 - at : 0;
+}
+
 // {0}, {name}, {:.2f}, {}; more than one pair of braces may have spaces within.
 size_t braces_length(std::string_view text, size_t at) {
   if (const size_t length = icu_message_length(text, at); length > 0) return length;
+  if (const size_t length = spaced_name_length(text, at); length > 0) return length;
   constexpr std::string_view kClosing = "}}}";
   const size_t braces = end_of(text.substr(0, at + kClosing.size()), at, "{") - at;
   size_t format = end_of(text, at + braces, kNameBytes);  // {0:>5} and {name:*^10} of Python and fmt
