@@ -553,10 +553,19 @@ bool XmlSource::is_one_of(size_t token, const char* words) const {
 
 bool XmlSource::is_for_code(std::string_view style) const {
   constexpr const char* kStyles =
-      "code codeblock htmlcode htmlpreformatted inlinecode macrotext preformatted preformatted_20_text source_20_text "
+      "code codeblock htmlcode htmlpreformatted inlinecode macrotext preformatted preformattedtext sourcetext "
       "sourcecode verbatim verbatimchar";
-  const std::string name(style);
-  return !name.empty() && (code_styles.count(name) > 0 || lists(kStyles, lower_case(name)));
+  constexpr std::string_view kSpace = "_20_";  // of OpenDocument
+  if (!style.empty() && code_styles.count(std::string(style)) > 0) return true;
+  std::string name;
+  for (size_t at = 0; at < style.size(); ++at) {
+    if (style.compare(at, kSpace.size(), kSpace) == 0) {
+      at += kSpace.size() - 1;
+    } else if (style[at] != '_' && style[at] != '-' && style[at] != ' ') {
+      name += style[at];
+    }
+  }
+  return !name.empty() && lists(kStyles, lower_case(name));
 }
 
 XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<std::string>& texts) {

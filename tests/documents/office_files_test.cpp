@@ -275,6 +275,18 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
                         "</text:p>"));
 }
 
+TEST(OpenDocument, TextsInStylesForCodeStay) {
+  const auto texts_with = [](const std::string& style) {
+    const std::string content = "<office:text><text:p>Use <text:span text:style-name=\"" + style +
+                                "\">red</text:span> here.</text:p></office:text>";
+    return opened("a.odt", zip_of({{"content.xml", content}}))->texts();
+  };
+  for (const char* style : {"Source_Text", "Source_20_Text", "Source Text", "Preformatted_20_Text", "Inline-Code"})
+    EXPECT_THAT(texts_with(style), ElementsAre("Use <var-0/> here.")) << style;
+  for (const char* style : {"Text", "_", "Source", "Barcode", ""})
+    EXPECT_THAT(texts_with(style), ElementsAre("Use <b 0>red</b> here.")) << style;
+}
+
 TEST(OpenDocument, TextsOfCellsAreInNoAttribute) {
   const std::string cell = "<table:table-cell office:value-type=\"string\"",
                     text = "<text:p>one</text:p></table:table-cell>";
