@@ -50,6 +50,28 @@ size_t skip_space(std::string_view text, size_t at) {
   return std::min(text.find_first_not_of(kMessageSpace, at), text.size());
 }
 
+// The beginning of a plural or a selection: "{n, plural,".
+struct SelectionHead {
+  size_t begin = 0, end = 0;
+  bool is_plural = false;
+};
+
+// The first one from `at` on.
+std::optional<SelectionHead> next_head(std::string_view message, size_t at) {
+  for (size_t begin = message.find('{', at); begin != std::string_view::npos; begin = message.find('{', begin + 1)) {
+    const size_t comma = message.find_first_of(",{}", begin + 1);
+    if (comma == std::string_view::npos || message[comma] != ',') continue;
+    const size_t kind = skip_space(message, comma + 1);
+    const size_t second = message.find_first_of(",{}", kind);
+    if (second == std::string_view::npos || message[second] != ',') continue;
+    std::string_view name = message.substr(kind, second - kind);
+    name = name.substr(0, name.find_last_not_of(kMessageSpace) + 1);
+    const bool is_plural = name == "plural" || name == "selectordinal";
+    if (is_plural || name == "select") return SelectionHead{begin, second + 1, is_plural};
+  }
+  return std::nullopt;
+}
+
 // True for an apostrophe that quotes what follows it.
 bool has_quotes(std::string_view text) {
   for (size_t at = text.find('\''); at != std::string_view::npos; at = text.find('\'', at + 1)) {
@@ -163,32 +185,27 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
   }();
   const bool is_sound = !has_quotes(message);
   doubles_apostrophes_ = has_arguments && is_sound;
-  if (is_sound && message.size() <= kMostBytes && expand(message, 0)) return;
-  between_ = {""};
-  texts_.clear();
-  has_cases_ = false;
-  add_leaf(message);
+  const bool may_expand = is_sound && message.size() <= kMostBytes;
+  if (!may_expand && !next_head(message, 0)) {
+    add_leaf(message);
+  } else if (!may_expand || !expand(message, 0)) {
+    has_cases_ = true;
+    between_ = {message};
+    texts_.clear();
+  }
 }
 
 // False where the message has too many cases, or where '#' would get another meaning.
 bool Message::expand(const std::string& message, size_t depth) {
   const auto find_selection = [&]() -> std::optional<Selection> {
-    for (size_t begin = message.find('{'); begin != std::string::npos; begin = message.find('{', begin + 1)) {
+    for (auto head = next_head(message, 0); head; head = next_head(message, head->begin + 1)) {
       Selection found;
-      found.begin = begin;
-      const size_t comma = message.find_first_of(",{}", begin + 1);
-      if (comma == std::string::npos || message[comma] != ',') continue;
-      const size_t kind = skip_space(message, comma + 1);
-      const size_t second = message.find_first_of(",{}", kind);
-      if (second == std::string::npos || message[second] != ',') continue;
-      std::string name = message.substr(kind, second - kind);
-      name.erase(name.find_last_not_of(kMessageSpace) + 1);
-      found.is_plural = name == "plural" || name == "selectordinal";
-      if (!found.is_plural && name != "select") continue;
-      found.end = closing_brace(message, begin);
+      found.begin = head->begin;
+      found.is_plural = head->is_plural;
+      found.end = closing_brace(message, head->begin);
       if (found.end == std::string::npos) continue;
-      found.head = message.substr(begin, second + 1 - begin);
-      for (size_t at = second + 1; true;) {
+      found.head = message.substr(head->begin, head->end - head->begin);
+      for (size_t at = head->end; true;) {
         const size_t open = message.find_first_of("{}", at);
         if (open + 1 == found.end && !found.cases.empty()) {
           found.cases.emplace_back(message.substr(at, open - at), "");  // white space before the last brace

@@ -27,7 +27,7 @@ class Message {
  public:
   explicit Message(const std::string& message, MessageSyntax syntax = MessageSyntax::any);
 
-  /// True if the message has a plural or a selection that is understood.
+  /// True if the message has a plural or a selection. One that is too large or not understood has no texts and stays.
   bool has_cases() const { return has_cases_; }
   /// The texts to translate; none where there is nothing, and in a value that is no language.
   std::vector<std::string> texts() const;

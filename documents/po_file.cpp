@@ -54,7 +54,7 @@ class PoFile : public SpanFile {
     return {begin, text.find_last_not_of('\n') + 1 - begin};
   }
 
-  // The texts of a message: one for each case of a plural or a selection of ICU, else one.
+  // The texts of a message: one for each case of a plural or a selection of ICU, none where it stays, else one.
   std::vector<std::string> texts_of(const std::string& wrapped) const {
     const auto [begin, size] = message_in(wrapped);
     const Message message(wrapped.substr(begin, size));
@@ -67,12 +67,13 @@ class PoFile : public SpanFile {
   }
 
   void add_entry(PoEntry entry) {
-    if (!entry.is_fuzzy && entry.flags > 0) replace(entry.flags, entry.flags, " fuzzy,");
-    if (!entry.is_fuzzy && entry.flags == 0) replace(entry.begin, entry.begin, "#, fuzzy" + line_end_);
     FileSpan span{entry.translations.front().begin, entry.translations.back().end, {}, {}, false};
     if (entry.has_plural) span.texts = texts_of(entry.plural);
     const auto of_plural = static_cast<int64_t>(span.texts.size());
     for (std::string& text : texts_of(entry.id)) span.texts.push_back(std::move(text));
+    if (span.texts.empty()) return;
+    if (!entry.is_fuzzy && entry.flags > 0) replace(entry.flags, entry.flags, " fuzzy,");
+    if (!entry.is_fuzzy && entry.flags == 0) replace(entry.begin, entry.begin, "#, fuzzy" + line_end_);
     span.write = [this, entry = std::move(entry), of_plural](const std::vector<std::string>& translations) {
       const auto middle = translations.begin() + of_plural;
       return translations_of(entry, {translations.begin(), middle}, {middle, translations.end()});

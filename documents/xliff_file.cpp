@@ -252,7 +252,7 @@ class XliffFile : public SpanFile {
     if (read.texts.empty()) return;
     std::vector<std::string> tags;
     const auto [message, is_sound] = message_of(source, tags);
-    if (message.has_cases() && !is_sound) return;
+    if (message.has_cases() && (!is_sound || message.texts().empty())) return;
     if (message.has_cases()) read = {{}, {"", ""}};
     if (is_version_2_) {
       const XmlToken& tag = tokens_[segment];

@@ -65,6 +65,8 @@ TEST(PoFile, EachCaseOfAPluralOfIcuIsATextOfItsOwn) {
   ASSERT_THAT(file->texts(), ElementsAre("<var-x0/> dog here", "<var-x0/> dogs here"));
   EXPECT_THAT(file->with({"<var-x0/> Hund hier", "<var-x0/> Hunde hier"}),
               HasSubstr("msgstr \"{n, plural, one {# Hund hier} other {# Hunde hier}}\\n\"\n"));
+  const std::string unclear = "msgid \"Dog #1: {n, plural, one {dog} other {dogs}}\"\nmsgstr \"\"\n";
+  EXPECT_EQ(opened("a.po", unclear)->with({}), unclear);
 }
 
 TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {

@@ -34,17 +34,37 @@ TEST(Message, EachCaseOfAPluralIsATextOfItsOwn) {
       "other {D''accord: #, {folder}}}");
 }
 
-TEST(Message, SelectionsWithinOthersAreExpandedAndUnclearOnesAreNot) {
+TEST(Message, SelectionsWithinOthersAreExpanded) {
   const Message nested("{g, select, f {Her {n, plural, one {dog} other {dogs}}} other {Their dogs}}");
   EXPECT_THAT(nested.texts(), ElementsAre("Her dog", "Her dogs", "Their dogs"));
   EXPECT_EQ(nested.with(nested.texts()),
             "{g, select, f {{n, plural, one {Her dog} other {Her dogs}}} other {Their dogs}}");
-  const std::string unclear = "Item #1: {n, plural, one {dog} other {dogs}}";
-  EXPECT_THAT(Message(unclear).texts(), ElementsAre(unclear));
-  std::string large = "a";
-  for (int i = 0; i < 10; ++i) large += "{n, plural, one {a} two {b} few {c} other {d}}";
-  EXPECT_THAT(Message(large).texts(), ElementsAre(large));
-  EXPECT_THAT(Message(std::string(1 << 20, '{')).texts(), IsEmpty());
+}
+
+TEST(Message, SelectionsThatAreNotExpandedStayWithTheirMessage) {
+  const std::string plural = "{n, plural,\n one {dog}\n other {dogs}\n}";
+  std::string five = "A house", cases = "{n, select,";
+  for (const char name : {'a', 'b', 'c', 'd', 'e'}) five += std::string("\n{") + name + ", select, x {x} other {y}}";
+  for (int i = 0; i <= 40; ++i) cases += " a" + std::to_string(i) + " {dog}";
+  for (const std::string& text :
+       {"Item #{i}: " + plural, "It is '{'#'}'\n" + plural, std::string("{n, plural,\n one {'{' dog}\n other {dogs}}"),
+        "A house\n" + five, "A house\n" + cases + "}", std::string(10'000, 'a') + '\n' + plural}) {
+    const Message message(text);
+    EXPECT_TRUE(message.has_cases()) << text;
+    EXPECT_THAT(message.texts(), IsEmpty()) << text;
+    EXPECT_EQ(message.with({}), text);
+  }
+  for (const std::string text : {"Write {n, plural, ...} for that.", "It is '{'#'}'\n{name}, {n, number}"}) {
+    EXPECT_FALSE(Message(text).has_cases());
+    EXPECT_THAT(Message(text).texts(), ElementsAre(text));
+  }
+  for (const std::string part : {"{", "{a,plural,", "{a, ", "'{' {a,select"}) {
+    std::string text;
+    while (text.size() < 1 << 20) text += part;
+    const auto start = CpuClock::now();
+    EXPECT_TRUE(Message(text).texts().size() <= 1) << part;
+    EXPECT_LT(std::chrono::duration<double>(CpuClock::now() - start).count(), 2) << part;
+  }
 }
 
 TEST(Message, ReferencesAndApostrophesOfArgumentsStay) {
@@ -404,6 +424,8 @@ TEST(Xliff, EachCaseOfAPluralIsATextOfItsOwn) {
   for (const char* source :
        {"{N, plural, one {a <g id=\"1\">red</g> dog} other {dogs}}", "{N, plural, one {a {xliff.tag.0}} other {dogs}}"})
     EXPECT_THAT(opened("a.xlf", xliff_unit(source))->texts(), IsEmpty());
+  const std::string unclear = xliff_unit("Item #1: {n, plural,\n one {dog}\n other {dogs}\n}");
+  EXPECT_EQ(opened("a.xlf", unclear)->with({}), unclear);
 }
 
 TEST(Catalogs, AnotherEncodingThanUtf8BecomesIt) {
