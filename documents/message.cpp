@@ -18,6 +18,22 @@ struct Message::Selection {
   std::string head;                                        // "{n, plural, offset:1 "
   std::vector<std::pair<std::string, std::string>> cases;  // "one " and what is in its braces
   bool is_plural = false;
+
+  // Its bytes without the words of its cases and without white space.
+  std::string syntax() const {
+    std::string bytes = head;
+    for (const auto& [key, words] : cases) bytes += key + '{';
+    const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+    bytes.erase(std::remove_if(bytes.begin(), bytes.end(), is_space), bytes.end());
+    return bytes;
+  }
+};
+
+// The case of a selection that words are in. Those that follow it in the same syntax take the same case.
+struct Message::Choice {
+  std::string syntax;
+  size_t number = 0;
+  bool is_plural = false;
 };
 
 namespace {
@@ -188,7 +204,7 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
   const bool may_expand = is_sound && message.size() <= kMostBytes;
   if (!may_expand && !next_head(message, 0)) {
     add_leaf(message);
-  } else if (!may_expand || !expand(message, 0)) {
+  } else if (!may_expand || !expand(message, {})) {
     has_cases_ = true;
     between_ = {message};
     texts_.clear();
@@ -196,7 +212,7 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
 }
 
 // False where the message has too many cases, or where '#' would get another meaning.
-bool Message::expand(const std::string& message, size_t depth) {
+bool Message::expand(const std::string& message, const std::vector<Choice>& choices, size_t repeated) {
   const auto find_selection = [&]() -> std::optional<Selection> {
     for (auto head = next_head(message, 0); head; head = next_head(message, head->begin + 1)) {
       Selection found;
@@ -225,13 +241,21 @@ bool Message::expand(const std::string& message, size_t depth) {
     return ++leaves_ <= kMostCases;
   }
   const std::string before = message.substr(0, found->begin), after = message.substr(found->end);
-  if (depth == kMostSelections || (found->is_plural && (has_number_sign(before) || has_number_sign(after))))
-    return false;
+  if (choices.size() + repeated == kMostSelections) return false;
+  const auto with_case = [&](size_t i) { return fmt::format("{}{}{}", before, found->cases[i].second, after); };
+  const std::string syntax = found->syntax();
+  for (auto choice = choices.rbegin(); choice != choices.rend(); ++choice) {
+    if (choice->syntax == syntax) return expand(with_case(choice->number), choices, repeated + 1);
+    if (choice->is_plural && message.find('#', found->begin) < found->end) break;  // the number would be another one
+  }
+  if (found->is_plural && (has_number_sign(before) || has_number_sign(after))) return false;
   has_cases_ = true;
   between_.back() += found->head;
   for (size_t i = 0; i + 1 < found->cases.size(); ++i) {
     between_.back() += found->cases[i].first + '{';
-    if (!expand(fmt::format("{}{}{}", before, found->cases[i].second, after), depth + 1)) return false;
+    std::vector<Choice> with_this = choices;
+    with_this.push_back({syntax, i, found->is_plural});
+    if (!expand(with_case(i), with_this, repeated)) return false;
     between_.back() += '}';
   }
   between_.back() += found->cases.back().first + '}';

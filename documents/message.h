@@ -36,7 +36,8 @@ class Message {
 
  private:
   struct Selection;
-  bool expand(const std::string& message, size_t depth);
+  struct Choice;
+  bool expand(const std::string& message, const std::vector<Choice>& choices, size_t repeated = 0);
   void add_leaf(std::string_view text);
 
   std::vector<std::string> between_{""};  // bytes before each text, and after the last

@@ -41,6 +41,26 @@ TEST(Message, SelectionsWithinOthersAreExpanded) {
             "{g, select, f {{n, plural, one {Her dog} other {Her dogs}}} other {Their dogs}}");
 }
 
+TEST(Message, SelectionsThatAreRepeatedTakeTheSameCase) {
+  const Message message(
+      "{n, plural, one {# item} other {# items}} of {g, select, f {hers} other {theirs}} "
+      "{n,plural,\n one{is} other{are}} hidden from {g, select, f {her} other {them}}");
+  EXPECT_THAT(
+      message.texts(),
+      ElementsAre("<var-x0/> item of hers is hidden from her", "<var-x0/> item of theirs is hidden from them",
+                  "<var-x0/> items of hers are hidden from her", "<var-x0/> items of theirs are hidden from them"));
+  EXPECT_EQ(Message("{n, plural, one {# dog} other {# dogs}} {n, plural, one {(#)} other {(# in all)}}")
+                .with({"<var-x0/> Hund", "<var-x0/> Hunde"}),
+            "{n, plural, one {# Hund} other {# Hunde}}");
+  const std::string first = "{n, plural, one {dog} other {dogs}} ";
+  for (const char* other : {"{n, plural, =0 {no} other {cats}}", "{m, plural, one {cat} other {cats}}",
+                            "{n, select, one {cat} other {cats}}", "{n, selectordinal, one {cat} other {cats}}"})
+    EXPECT_EQ(Message(first + other).texts().size(), 4U) << other;
+  EXPECT_EQ(Message(first + "{m, plural, one {cat} other {cats}} {n, plural, one {in #} other {in #}}").texts().size(),
+            8U)
+      << "the # is not the number of m";
+}
+
 TEST(Message, SelectionsThatAreNotExpandedStayWithTheirMessage) {
   const std::string plural = "{n, plural,\n one {dog}\n other {dogs}\n}";
   std::string five = "A house", cases = "{n, select,";
