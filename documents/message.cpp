@@ -189,6 +189,23 @@ bool is_no_language(const std::string& text) {
                                                [&](const std::regex& kind) { return std::regex_match(value, kind); });
 }
 
+bool doubles_apostrophes(std::string_view message) {
+  const size_t first = message.find('\'');
+  if (first == std::string_view::npos) return false;
+  for (size_t at = first, end = 0; at != std::string_view::npos; at = message.find('\'', end)) {
+    end = std::min(message.find_first_not_of('\'', at), message.size());
+    if ((end - at) % 2 != 0) return false;
+  }
+  for (size_t at = message.find('{'); at != std::string_view::npos; at = message.find('{', at + 1)) {
+    const size_t name = skip_space(message, at + 1);
+    const auto name_end = std::find_if_not(message.begin() + name, message.end(), is_message_name_byte);
+    const size_t end = skip_space(message, static_cast<size_t>(name_end - message.begin()));
+    const bool is_single = at == 0 || message[at - 1] != '{';  // unlike {{name}} of wikis and of i18next
+    if (is_single && end > name && end < message.size() && (message[end] == '}' || message[end] == ',')) return true;
+  }
+  return false;
+}
+
 Message::Message(const std::string& message, MessageSyntax syntax) {
   if (is_no_language(message)) {
     between_.back() = message;
@@ -200,7 +217,7 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
     return false;
   }();
   const bool is_sound = !has_quotes(message);
-  doubles_apostrophes_ = has_arguments && is_sound;
+  doubles_apostrophes_ = (has_arguments && is_sound) || doubles_apostrophes(message);
   const bool may_expand = is_sound && message.size() <= kMostBytes;
   if (!may_expand && !next_head(message, 0)) {
     add_leaf(message);

@@ -21,6 +21,10 @@ enum class MessageSyntax {
 /// color and the like. What could be a sentence or a plain word is none of these.
 bool is_no_language(const std::string& text);
 
+/// True for a message of ICU in which two apostrophes stand for one: it has an argument such as {name}, and apostrophes
+/// that are all doubled.
+bool doubles_apostrophes(std::string_view message);
+
 /// A message of a program, as catalogs have them. A plural or a selection of ICU, such as
 /// "{n, plural, one {# file} other {# files}} left", has a text of its own for each case: "# file left".
 class Message {

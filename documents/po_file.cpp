@@ -59,7 +59,8 @@ class PoFile : public SpanFile {
     const auto [begin, size] = message_in(wrapped);
     const Message message(wrapped.substr(begin, size));
     if (message.has_cases()) return message.texts();
-    return {without_accelerator(without_wrapping(wrapped), accelerator_sign_)};
+    const std::string text = without_accelerator(without_wrapping(wrapped), accelerator_sign_);
+    return {doubles_apostrophes(wrapped) ? undoubled(text, '\'') : text};
   }
 
   void replace(size_t begin, size_t end, const std::string& bytes) {
@@ -103,7 +104,8 @@ class PoFile : public SpanFile {
       const auto [begin, size] = message_in(source);
       const Message message(source.substr(begin, size));
       if (message.has_cases()) return field(keyword, std::string(source).replace(begin, size, message.with(own)));
-      const std::string marked = with_accelerator(without_wrapping(source), own.front(), accelerator_sign_);
+      const std::string translation = doubles_apostrophes(source) ? doubled(own.front(), '\'') : own.front();
+      const std::string marked = with_accelerator(without_wrapping(source), translation, accelerator_sign_);
       return field(keyword, wrapped_like(source, marked));
     };
     if (!entry.has_plural) return written("msgstr", entry.id, singular);

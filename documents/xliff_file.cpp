@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // XLIFF 1.2, 2.0 and 2.1 (ISO 21720).
 #include <spdlog/fmt/fmt.h>
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/message.h>
@@ -43,6 +44,7 @@ bool is_formatting(const XmlToken& token, std::string_view xml) {
 struct XliffSource {
   std::vector<TextMarkup> texts;
   std::vector<std::string> between{""};
+  bool doubles_apostrophes = false;  // two stand for one
 };
 
 // Settings that elements inherit.
@@ -59,6 +61,7 @@ class XliffSourceReader {
   XliffSource read(size_t start) {
     begin_ = tokens_[start].end;
     pair_tags(start);
+    source_.doubles_apostrophes = doubles_apostrophes(words_in(start));
     for (size_t i = start + 1; i < tokens_[start].partner; ++i) {
       const XmlToken& token = tokens_[i];
       if (is_xml_text(token)) {
@@ -145,7 +148,16 @@ class XliffSourceReader {
     }
   }
 
+  // All words in an element, with a space for each tag.
+  std::string words_in(size_t start) const {
+    std::string words;
+    for (size_t i = start + 1; i < tokens_[start].partner; ++i)
+      words += is_xml_text(tokens_[i]) ? xml_text(xml_, tokens_[i]) : " ";
+    return words;
+  }
+
   void add_words(std::string words) {
+    if (source_.doubles_apostrophes) words = undoubled(words, '\'');
     if (!keeps_lines_)
       std::replace_if(
           words.begin(), words.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
@@ -289,8 +301,8 @@ class XliffFile : public SpanFile {
     span.write = [read = std::move(read)](const std::vector<std::string>& translations) {
       std::string result = read.between.front();
       for (size_t i = 0; i < translations.size(); ++i)
-        result += read.texts[i].written(translations[i], [](std::string_view words, bool) {
-          return xml_escaped(words);
+        result += read.texts[i].written(translations[i], [&](std::string_view words, bool) {
+          return xml_escaped(read.doubles_apostrophes ? doubled(words, '\'') : std::string(words));
         }) + read.between[i + 1];
       return result;
     };

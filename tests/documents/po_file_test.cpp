@@ -69,6 +69,13 @@ TEST(PoFile, EachCaseOfAPluralOfIcuIsATextOfItsOwn) {
   EXPECT_EQ(opened("a.po", unclear)->with({}), unclear);
 }
 
+TEST(PoFile, ApostrophesThatAreDoubledInAMessageWithArgumentsStaySo) {
+  const std::string id = "msgid \"Add ''{name}''\"\nmsgstr ";
+  const auto file = opened("a.po", id + "\"\"\n");
+  ASSERT_THAT(file->texts(), ElementsAre("Add '{name}'"));
+  EXPECT_EQ(file->with({"L'area '{name}'"}), "#, fuzzy\n" + id + "\"L''area ''{name}''\"\n");
+}
+
 TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {
   const std::string id =
       "msgid \"\"\n\"Prints the names of all files whose content\\n\"\n\"has changed since the last call of this\\n\"\n"

@@ -97,6 +97,17 @@ TEST(Message, ReferencesAndApostrophesOfArgumentsStay) {
   EXPECT_THAT(Message("It''s", MessageSyntax::java).texts(), ElementsAre("It''s"));
 }
 
+TEST(Message, ApostrophesThatAreDoubledInAMessageWithArgumentsStaySo) {
+  const Message message("Add ''{ name }'' to {n, number}.");
+  EXPECT_THAT(message.texts(), ElementsAre("Add '{ name }' to {n, number}."));
+  EXPECT_EQ(message.with({"L'area '{ name }' in {n, number}."}), "L''area ''{ name }'' in {n, number}.");
+  for (const std::string text : {"Add '{name}'.", "It's ''{name}''.", "'''Bold''' {name}", "''Add'' it", "''Add'' {",
+                                 "''Add'' {{name}}", "''Add'' { it now }", "Add {name}"}) {
+    EXPECT_THAT(Message(text).texts(), ElementsAre(text));
+    EXPECT_EQ(Message(text).with({"L'" + text}), "L'" + text);
+  }
+}
+
 TEST(Message, ValuesThatAreNoLanguageStay) {
   for (const char* value : {"2024-01-01T00:00:00Z",
                             "2024-01-01 12:30:00 UTC",
@@ -446,6 +457,14 @@ TEST(Xliff, EachCaseOfAPluralIsATextOfItsOwn) {
     EXPECT_THAT(opened("a.xlf", xliff_unit(source))->texts(), IsEmpty());
   const std::string unclear = xliff_unit("Item #1: {n, plural,\n one {dog}\n other {dogs}\n}");
   EXPECT_EQ(opened("a.xlf", unclear)->with({}), unclear);
+}
+
+TEST(Xliff, ApostrophesThatAreDoubledStaySo) {
+  const auto file = opened("a.xlf", xliff_unit("Add ''{name}'' <g id=\"1\">''now''</g>"));
+  ASSERT_THAT(file->texts(), ElementsAre("Add '{name}' <x0>'now'</x0>"));
+  EXPECT_EQ(target_in(file->with({"L'area '{name}' <x0>ora</x0>"})), "L''area ''{name}'' <g id=\"1\">ora</g>");
+  EXPECT_THAT(opened("a.xlf", xliff_unit("Add '<x id=\"1\"/>' {name}"))->texts(),
+              ElementsAre("Add '<var-x0/>' {name}"));
 }
 
 TEST(Catalogs, AnotherEncodingThanUtf8BecomesIt) {
