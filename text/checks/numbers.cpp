@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 namespace transmute {
@@ -32,14 +33,18 @@ struct Number {
   bool is_scaled = false;           // a word such as "million" follows
   bool is_hour = false;             // minutes follow, as in 7:30
   bool is_minute = false;
+  bool is_joined = false;  // to another number, as those of 2020-01-01 are
   bool is_matched = false;
 };
 
 // A group of digits that no number of the other side has.
 struct Group {
+  std::string digits;
   int64_t value;
-  Span span;
-  bool is_hour = false, is_minute = false;
+  Span span;  // of the whole number if its groups are one
+  bool is_hour, is_minute;
+  bool is_joined;     // to other digits
+  bool is_continued;  // a later group of one number, as in 1.05
 };
 
 bool is_separator(UChar32 c) {
@@ -130,11 +135,13 @@ int64_t value_with_units(std::string_view text, size_t& at) {
   return total + below_ten_thousand;
 }
 
-// True for the numbers of 7:30.
-bool is_time_of_day(std::string_view text, const Number& hour, const Number& minute) {
-  const Span before = hour.spans.back(), after = minute.spans.front();
-  return before.second + 1 == after.first && text[before.second] == ':' && hour.groups.back().size() <= 2 &&
-         minute.groups.front().size() == 2;
+// Notes what the numbers are to each other, as in 7:30 and 2020-01-01.
+void relate(std::string_view text, Number& before, Number& after) {
+  const size_t end = before.spans.back().second;
+  if (end + 1 != after.spans.front().first || std::string_view("-:/").find(text[end]) == std::string_view::npos) return;
+  before.is_joined = after.is_joined = true;
+  if (text[end] == ':' && before.groups.back().size() <= 2 && after.groups.front().size() == 2)
+    before.is_hour = after.is_minute = true;
 }
 
 std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& ignored) {
@@ -167,8 +174,7 @@ std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& i
       at = separator.end;
     }
     number.is_scaled = is_scale_word(text.substr(at));
-    if (!numbers.empty() && is_time_of_day(text, numbers.back(), number))
-      numbers.back().is_hour = number.is_minute = true;
+    if (!numbers.empty()) relate(text, numbers.back(), number);
     numbers.push_back(std::move(number));
   }
   return numbers;
@@ -191,9 +197,10 @@ std::string joined(const std::vector<std::string>& groups, size_t count) {
   return digits;
 }
 
-// True if the first `count` groups are thousands, or lakhs (1,00,000), with the same separator between them.
+// True if the first `count` groups are thousands, or lakhs (1,00,000), with the same separator between them. 0.500 has
+// no thousands.
 bool are_thousands(const Number& number, size_t count) {
-  if (number.groups.front().size() > 3) return false;
+  if (number.groups.front().size() > 3 || (count > 1 && number.groups.front().front() == '0')) return false;
   for (size_t i = 1; i < count; ++i) {
     const size_t digits = number.groups[i].size();
     const bool fits = digits == 3 || (digits == 2 && i + 1 < count && number.separators.front() == ',');
@@ -202,18 +209,16 @@ bool are_thousands(const Number& number, size_t count) {
   return true;
 }
 
-// The meanings that the number may have: "1.000" is one thousand or one. Empty for dates and the like, which are
-// several numbers.
-std::vector<std::string> readings_of(const Number& number) {
+// The value of the number. "1.250" may be thousands or a decimal, and counts as thousands, so that it is not 1.25.
+// Empty for dates and the like, which are several numbers.
+std::string reading_of(const Number& number) {
   const size_t count = number.groups.size();
-  if (count == 1) return {without_leading_zeros(number.groups.front())};
-  std::vector<std::string> readings;
-  if (are_thousands(number, count)) readings.push_back(without_leading_zeros(joined(number.groups, count)));
+  if (count == 1 || are_thousands(number, count)) return without_leading_zeros(joined(number.groups, count));
   const UChar32 last = number.separators.back();
   const bool may_be_decimal = last == '.' || last == ',' || last == 0x66B;
   if (may_be_decimal && (count == 2 || (number.separators.front() != last && are_thousands(number, count - 1))))
-    readings.push_back(decimal(joined(number.groups, count - 1), number.groups.back()));
-  return readings;
+    return decimal(joined(number.groups, count - 1), number.groups.back());
+  return "";
 }
 
 std::string significant(const std::string& reading) {
@@ -225,11 +230,9 @@ std::string significant(const std::string& reading) {
 }
 
 bool are_equal(const Number& a, const Number& b) {
-  const bool scaled = a.is_scaled || b.is_scaled;
-  for (const std::string& left : readings_of(a))
-    for (const std::string& right : readings_of(b))
-      if (left == right || (scaled && significant(left) == significant(right))) return true;
-  return false;
+  const std::string left = reading_of(a), right = reading_of(b);
+  if (left.empty() || right.empty()) return false;
+  return left == right || ((a.is_scaled || b.is_scaled) && significant(left) == significant(right));
 }
 
 void match_by_value(std::vector<Number>& source, std::vector<Number>& target) {
@@ -241,24 +244,36 @@ void match_by_value(std::vector<Number>& source, std::vector<Number>& target) {
   }
 }
 
-// The groups of the numbers left. Later zeros, such as the minutes of 5:00, may be left out.
+int64_t value_of(const std::string& digits) {
+  return std::strtoll(digits.c_str(), nullptr, 10);  // the largest value for more digits
+}
+
+// The groups of the numbers left. Later zeros, such as the minutes of 17.00, may be left out, but not those of 1,000.
 std::vector<Group> groups_of(const std::vector<Number>& numbers) {
   std::vector<Group> groups;
-  for (const Number& number : numbers)
-    for (size_t i = 0; !number.is_matched && i < number.groups.size(); ++i) {
-      constexpr size_t kMostDigits = 18;
-      const int64_t value = std::strtoll(number.groups[i].substr(0, kMostDigits).c_str(), nullptr, 10);
-      if (value > 0 || i == 0) groups.push_back({value, number.spans[i], number.is_hour, number.is_minute});
+  for (const Number& number : numbers) {
+    if (number.is_matched) continue;
+    const size_t count = number.groups.size();
+    const bool is_one = !reading_of(number).empty();
+    const Span whole{number.spans.front().first, number.spans.back().second};
+    for (size_t i = 0; i < count; ++i) {
+      constexpr size_t kDigitsOfThousands = 3;
+      const std::string& digits = number.groups[i];
+      const int64_t value = value_of(digits);
+      if (value == 0 && i > 0 && !(is_one && digits.size() == kDigitsOfThousands)) continue;
+      groups.push_back({digits, value, is_one ? whole : number.spans[i], number.is_hour, number.is_minute,
+                        number.is_joined || count > 1, is_one && i > 0});
     }
+  }
   return groups;
 }
 
-// Removes pairs for which `are_same(source value, target value)` holds.
+// Removes pairs for which `are_same(group of the source, group of the target)` holds.
 template <class Same>
 void match_groups(std::vector<Group>& source, std::vector<Group>& target, const Same& are_same) {
   for (auto group = source.begin(); group != source.end();) {
-    const auto same = std::find_if(target.begin(), target.end(),
-                                   [&](const Group& other) { return are_same(group->value, other.value); });
+    const auto same =
+        std::find_if(target.begin(), target.end(), [&](const Group& other) { return are_same(*group, other); });
     if (same == target.end()) {
       ++group;
       continue;
@@ -268,9 +283,16 @@ void match_groups(std::vector<Group>& source, std::vector<Group>& target, const 
   }
 }
 
+// 4.3. is 04/03, but 1.5 is not 1.05.
+bool are_same_digits(const Group& a, const Group& b) {
+  if (a.is_continued && b.is_continued) return a.digits == b.digits;
+  return without_leading_zeros(a.digits) == without_leading_zeros(b.digits);
+}
+
 // 5 p.m. and 17 Uhr; the 1960s and the sixties in digits.
-bool are_same_time(int64_t a, int64_t b) {
-  const int64_t earlier = std::min(a, b), later = std::max(a, b);
+bool are_same_time(const Group& a, const Group& b) {
+  if (a.is_continued || b.is_continued) return false;
+  const int64_t earlier = std::min(a.value, b.value), later = std::max(a.value, b.value);
   return (later - earlier == 12 && later <= 24) ||
          (earlier < 100 && earlier % 10 == 0 && later >= 1000 && later < 2100 && (later - earlier) % 100 == 0);
 }
@@ -446,6 +468,22 @@ bool is_roman(int64_t value, std::string_view text) {
   return false;
 }
 
+// Marks the numbers with thousands that the other side's text has in words: 2,000,000 is "zwei Millionen".
+void match_words(std::vector<Number>& numbers, std::string_view other_text) {
+  std::optional<Letters> letters;
+  for (Number& number : numbers) {
+    const size_t count = number.groups.size();
+    if (number.is_matched || count == 1 || !are_thousands(number, count)) continue;
+    if (!letters) letters = letters_of(other_text);
+    const auto is_word = [&](const std::string& digits) {
+      const int64_t value = value_of(digits);
+      return value == 0 || is_spelled_out(value, *letters);
+    };
+    number.is_matched =
+        is_word(joined(number.groups, count)) || std::all_of(number.groups.begin(), number.groups.end(), is_word);
+  }
+}
+
 // Removes the groups that the other side's text has as a word.
 void drop_words(std::vector<Group>& groups, std::string_view other_text) {
   if (groups.empty()) return;
@@ -461,16 +499,45 @@ void drop_words(std::vector<Group>& groups, std::string_view other_text) {
   groups.erase(std::remove_if(groups.begin(), groups.end(), is_word), groups.end());
 }
 
-// Removes those that the other side has elsewhere: a translation may say a number twice.
-void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other) {
-  const auto is_there = [&](const Group& group) {
-    return std::any_of(other.begin(), other.end(), [&](const Number& number) {
-      return std::any_of(number.groups.begin(), number.groups.end(), [&](const std::string& digits) {
-        return without_leading_zeros(digits) == std::to_string(group.value);
-      });
+// The numbers that tokenizers, which use NFKC, read in m², CO₂ and ½. Digits are left out: those beside such a mark
+// would join it.
+std::vector<Number> numbers_of_marks(std::string_view text) {
+  std::string marks(text);
+  for_each_character(text, [&](const Character& character) {
+    const size_t length = character.end - character.begin;
+    if (u_charDigitValue(character.code) >= 0) marks.replace(character.begin, length, length, ' ');
+  });
+  UErrorCode error = U_ZERO_ERROR;
+  std::string normalized;
+  icu::StringByteSink<std::string> sink(&normalized);
+  const icu::Normalizer2* nfkc = icu::Normalizer2::getNFKCInstance(error);
+  if (U_SUCCESS(error)) nfkc->normalizeUTF8(0, marks, sink, nullptr, error);
+  return numbers_in(normalized, {});
+}
+
+bool has_digits(const std::vector<Number>& numbers, const std::string& digits) {
+  return std::any_of(numbers.begin(), numbers.end(), [&](const Number& number) {
+    return std::any_of(number.groups.begin(), number.groups.end(), [&](const std::string& group) {
+      return without_leading_zeros(group) == without_leading_zeros(digits);
     });
-  };
-  groups.erase(std::remove_if(groups.begin(), groups.end(), is_there), groups.end());
+  });
+}
+
+// Removes those that the other side's text has in marks such as ².
+void drop_marks(std::vector<Group>& groups, std::string_view other_text) {
+  if (groups.empty()) return;
+  const std::vector<Number> marks = numbers_of_marks(other_text);
+  groups.erase(
+      std::remove_if(groups.begin(), groups.end(), [&](const Group& group) { return has_digits(marks, group.digits); }),
+      groups.end());
+}
+
+// Removes those that the other side has elsewhere, except for parts of a number: a translation may say a number twice.
+template <class IsPart>
+void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other, const IsPart& is_part) {
+  groups.erase(std::remove_if(groups.begin(), groups.end(),
+                              [&](const Group& group) { return !is_part(group) && has_digits(other, group.digits); }),
+               groups.end());
 }
 
 // True for the number in 12月, 12월 and "tháng 12".
@@ -490,23 +557,10 @@ void drop_months(std::vector<Group>& groups, std::string_view text, size_t other
     group = is_month(*group, text) ? groups.erase(group) : group + 1;
 }
 
-// The numbers that tokenizers, which use NFKC, read in m², CO₂ and ½. Digits are left out: those beside such a mark
-// would join it.
-std::vector<Number> numbers_of_marks(std::string_view text) {
-  std::string marks(text);
-  for_each_character(text, [&](const Character& character) {
-    const size_t length = character.end - character.begin;
-    if (u_charDigitValue(character.code) >= 0) marks.replace(character.begin, length, length, ' ');
-  });
-  UErrorCode error = U_ZERO_ERROR;
-  std::string normalized;
-  icu::StringByteSink<std::string> sink(&normalized);
-  const icu::Normalizer2* nfkc = icu::Normalizer2::getNFKCInstance(error);
-  if (U_SUCCESS(error)) nfkc->normalizeUTF8(0, marks, sink, nullptr, error);
-  return numbers_in(normalized, {});
-}
-
 std::vector<NumberFault> faults_of(std::vector<Group> source, std::vector<Group> target) {
+  const auto are_of_one = [](const Group& a, const Group& b) { return a.span == b.span; };
+  source.erase(std::unique(source.begin(), source.end(), are_of_one), source.end());
+  target.erase(std::unique(target.begin(), target.end(), are_of_one), target.end());
   std::vector<NumberFault> faults;
   for (size_t i = 0; i < std::max(source.size(), target.size()); ++i)
     faults.push_back({i < source.size() ? source[i].span : Span{}, i < target.size() ? target[i].span : Span{}});
@@ -520,15 +574,17 @@ std::vector<NumberFault> compare_numbers(std::string_view source, std::string_vi
                                          const std::vector<Span>& ignored_target) {
   std::vector<Number> in_source = numbers_in(source, ignored_source), in_target = numbers_in(target, ignored_target);
   match_by_value(in_source, in_target);
+  match_words(in_source, target);
+  match_words(in_target, source);
   std::vector<Group> missing = groups_of(in_source), added = groups_of(in_target);
   if (missing.empty() && added.empty()) return {};
-  match_groups(missing, added, [](int64_t a, int64_t b) { return a == b; });
+  match_groups(missing, added, are_same_digits);
   match_groups(missing, added, are_same_time);
-  if (!missing.empty()) drop_repeated(missing, numbers_of_marks(target));
-  if (!added.empty()) drop_repeated(added, numbers_of_marks(source));
+  drop_marks(missing, target);
+  drop_marks(added, source);
   if (missing.empty() != added.empty()) {
-    drop_repeated(missing, in_target);
-    drop_repeated(added, in_source);
+    drop_repeated(missing, in_target, [](const Group& group) { return group.is_joined; });
+    drop_repeated(added, in_source, [](const Group& group) { return group.is_continued; });  // January 1st is 01.01.
   }
   drop_words(missing, target);
   drop_words(added, source);

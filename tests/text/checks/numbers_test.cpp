@@ -38,6 +38,9 @@ TEST(Numbers, AreTheSameInTheFormsOfOtherLanguages) {
       {"12,345 francs", "12’345 Franken"},
       {"1,00,000 rupees", "100.000 Rupien"},
       {"0.50 euros", "0,5 Euro"},
+      {"0.500 kg", "0,5 kg"},
+      {"1.250 million people", "1,25 Millionen Menschen"},
+      {"from 9 to 17.00", "from 9 a.m. to 5 p.m."},
       {"5:30 p.m.", "17.30 Uhr"},
       {"at 5:00", "um 5 Uhr"},
       {"at 5 p.m.", "um 17 Uhr"},
@@ -87,6 +90,8 @@ TEST(Numbers, MayBeWords) {
   EXPECT_EQ(faults("nineteen eighty-six", "1986"), Faults{});
   EXPECT_EQ(faults("a hundred of them", "100 davon"), Faults{});
   EXPECT_EQ(faults("100 men and 1000 women", "hundert Männer und tausend Frauen"), Faults{});
+  EXPECT_EQ(faults("1,000 men and 1,500 women", "mil homens e mil e quinhentas mulheres"), Faults{});
+  EXPECT_EQ(faults("2,000,000 people", "двух миллионов человек"), Faults{});
   for (const char* five : {"năm người đàn ông", "lima orang", "пет мъже", "pet muškaraca", "päť mužov", "pet moških",
                            "пет људи", "viis meest", "cinc homes", "fem menn", "ხუთი კაცი", "پنج مرد", "חמישה גברים"})
     EXPECT_EQ(faults("5 men", five), Faults{}) << five;
@@ -127,25 +132,46 @@ TEST(Numbers, OfAClockMayBeSaidInOtherWays) {
 TEST(Numbers, ThatDifferAreFound) {
   EXPECT_EQ(faults("15 men", "51 Männer"), Faults{"15>51"});
   EXPECT_EQ(faults("7 men", "9 Männer"), Faults{"7>9"});
-  EXPECT_EQ(faults("1,250 men", "1.520 Männer"), Faults{"250>520"});
-  EXPECT_EQ(faults("1.5 liters", "15 Liter"), (Faults{"1>15", "5>"}));
+  EXPECT_EQ(faults("1,250 men", "1.520 Männer"), Faults{"1,250>1.520"});
+  EXPECT_EQ(faults("1.5 liters", "15 Liter"), Faults{"1.5>15"});
   EXPECT_EQ(faults("500 grams", "50 Gramm"), Faults{"500>50"});
   EXPECT_EQ(faults("from 1914 to 1918", "von 1914 bis 1981"), Faults{"1918>1981"});
-  EXPECT_EQ(faults("2.5 million people", "3,5 Millionen Menschen"), Faults{"2>3"});
+  EXPECT_EQ(faults("2.5 million people", "3,5 Millionen Menschen"), Faults{"2.5>3,5"});
   EXPECT_EQ(faults("120 million people", "1億3000万人"), Faults{"120>1億3000万"});
   EXPECT_EQ(faults("12/25/2024", "2024年11月25日"), Faults{"12>11"}) << "a month for a month";
   EXPECT_EQ(faults("December 25, 2024", "2024年12月26日"), Faults{"25>26"});
   EXPECT_EQ(faults("the 21st century", "le XXe siècle"), Faults{"21>"});
-  EXPECT_EQ(faults("2.5 ล้านคน", "3,500,000 people"), (Faults{"2>3", "5>500"}));
+  EXPECT_EQ(faults("2.5 ล้านคน", "3,500,000 people"), Faults{"2.5>3,500,000"});
   EXPECT_EQ(faults("See sysctl.d(5).", "Siehe Verzeichnis sysctl.d(9)."), Faults{"5>9"}) << "V is no number there";
   EXPECT_EQ(faults("The default is 8M.", "Standardmäßig sind es 0M."), Faults{"8>0"});
   EXPECT_EQ(faults("Insert 9 copies", "Sie einigen sich auf 2 Exemplare"), Faults{"9>2"}) << "ni is Danish for 9";
+}
+
+TEST(Numbers, ThatDifferByAFactorOfAThousandAreFound) {
+  EXPECT_EQ(faults("1,000,000 km", "1.000 km"), Faults{"1,000,000>"});
+  EXPECT_EQ(faults("1,000 km", "1.000.000 km"), Faults{">1.000.000"});
+  EXPECT_EQ(faults("1 000 000 km and 1 000 kg", "1 000 km e 1 000 kg"), Faults{"1 000 000>"});
+  EXPECT_EQ(faults("2,500,000", "2.500"), Faults{"2,500,000>"});
+  EXPECT_EQ(faults("5,000", "5"), Faults{"5,000>"});
+  EXPECT_EQ(faults("1,250 km", "1,25 km"), Faults{"1,250>1,25"});
+  EXPECT_EQ(faults("0.500 kg", "500 kg"), Faults{"0.500>"});
+}
+
+TEST(Numbers, AreComparedToTheLastDigit) {
+  EXPECT_EQ(faults("3280643531926694921434", "3280643531926694929999"),
+            Faults{"3280643531926694921434>3280643531926694929999"});
+  EXPECT_EQ(faults("1.05 mg", "1,5 mg"), Faults{"1.05>1,5"});
+  EXPECT_EQ(faults("1.5 mg", "1,17 mg"), Faults{"1.5>1,17"}) << "no time of day";
 }
 
 TEST(Numbers, ThatAreLeftOutOrAddedAreFound) {
   EXPECT_EQ(faults("It was built in 1873.", "Es wurde gebaut."), Faults{"1873>"});
   EXPECT_EQ(faults("It was built.", "Es wurde 1873 gebaut."), Faults{">1873"});
   EXPECT_EQ(faults("1873, yes, 1873", "ja, 1873"), Faults{}) << "once is enough";
+  EXPECT_EQ(faults("0.5 mg by day, 0.5 mg at night", "0,5 mg de dia, 0 mg à noite"), Faults{"0.5>"});
+  EXPECT_EQ(faults("on 2020-01-01, 2020-02-02 and 2020-04-04", "em 2020-01-01, 2020-02 e 2020-04-04"), Faults{"02>"});
+  EXPECT_EQ(faults("From 10:10:10 to 11:11:11", "De 10:10 às 11:11:11"), Faults{"10>"});
+  EXPECT_EQ(faults("since January 1st, 1970", "seit dem 01.01.1970"), Faults{}) << "a month's name";
   EXPECT_EQ(faults("A man has 15 balls.", "Ein Mann hat Bälle."), Faults{"15>"}) << "small numbers too";
   EXPECT_EQ(faults("There are 3 dogs.", "Es sind Hunde."), Faults{"3>"});
   EXPECT_EQ(faults("chapter 100", "Kapitel"), Faults{"100>"});
