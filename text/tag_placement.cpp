@@ -337,7 +337,7 @@ class Placement {
   }
 
   // The spaces before each of these tags and after the last one: where the gap is copied, those of the source; else
-  // those around tags without words.
+  // those around tags without words, but none before a full stop that the translation has no space before.
   std::vector<std::string> spaces_around(const std::vector<Mark>& marks, size_t gap, bool copied) const {
     const std::string space = space_in(gap);
     std::vector<std::string> spaces(marks.size() + 1);
@@ -348,6 +348,8 @@ class Placement {
         continue;
       }
       if ((before == nullptr && gap == 0) || (after == nullptr && gap == words_.size())) continue;
+      if (after == nullptr && !copied && space.empty() && is_closing_mark(translation_, words_[gap].bytes.first))
+        continue;
       if (before != nullptr && (copied || before->is_wordless)) spaces[i] = space_after(*before, space);
       if (spaces[i].empty() && after != nullptr && (copied || after->is_wordless))
         spaces[i] = space_before(*after, space);

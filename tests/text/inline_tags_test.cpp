@@ -192,6 +192,19 @@ TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
   EXPECT_EQ(restored("<a></a>", "", {}), "<a></a>");
 }
 
+TEST(InlineTags, BringNoSpaceBeforeAFullStop) {
+  const TaggedText text("a red{x} car");
+  const auto words = words_of(text.plain());
+  const std::vector<std::vector<float>> alignment{{1, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 0, 0}};
+  for (const std::string mark : {".", ",", ")", "!"}) {
+    const std::string target = "ein Auto rot" + mark;
+    EXPECT_EQ(text.restore(target, words, {{0, 3}, {3, 8}, {8, 12}, {12, target.size()}}, alignment),
+              "ein Auto rot{x}" + mark);
+  }
+  EXPECT_EQ(text.restore("ein Auto rot !", words, {{0, 3}, {3, 8}, {8, 12}, {12, 14}}, alignment), "ein Auto rot{x} !")
+      << "the French write a space";
+}
+
 TEST(InlineTags, ComeOnceAndNestedHoweverWildTheAlignment) {
   const std::string source = "<p>a <b>c <i>d e</i> {1}f</b> <u>g</u><br/> h</p> i";
   const std::string target = "A C D E F G H I";
