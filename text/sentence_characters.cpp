@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/text_file.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
 
 #include <unicode/uchar.h>
@@ -89,6 +90,23 @@ bool is_day_and_month(std::string_view word) {
 
 bool is_roman_number(std::string_view word) {
   return word.size() >= 2 && word.find_first_not_of("IVXLCDM") == std::string_view::npos;
+}
+
+size_t outline_number_length(std::string_view text) {
+  const auto run = [&](size_t at, std::string_view characters, size_t most) {
+    const size_t length = std::min(text.find_first_not_of(characters, at), text.size()) - at;
+    return length <= most ? length : 0;
+  };
+  constexpr size_t kMostDigits = 3, kMostRomanDigits = 5;
+  const bool has_letter = !text.empty() && u_isalpha(static_cast<unsigned char>(text[0])) != 0;
+  size_t part = has_letter ? std::max<size_t>(run(0, "IVXLC", kMostRomanDigits), 1) : 0, end = 0, parts = 0;
+  if (!has_letter) part = run(0, "0123456789", kMostDigits);
+  for (; part > 0 && end + part < text.size() && text[end + part] == '.'; ++parts) {
+    end += part + 1;
+    part = run(end, "0123456789", kMostDigits);
+  }
+  const bool is_apart = end == text.size() || is_space(characters::at(text, end));
+  return parts > 1 && is_apart ? end : 0;
 }
 
 bool is_dotted(std::string_view word) {

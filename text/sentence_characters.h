@@ -36,6 +36,9 @@ bool is_number(std::string_view word);
 /// True for a day and a month: "27.10".
 bool is_day_and_month(std::string_view word);
 bool is_roman_number(std::string_view word);
+/// The length of the number of an outline that begins there, with a full stop after each part: "1.2.", "B.2.3.",
+/// "II.2.1."; 0 if there is none.
+size_t outline_number_length(std::string_view text);
 /// True if the word has parts of a few letters each: "U.S", "z.B", "Ph.D", "S.p.A", "J.-P", "куб.м", ".NET".
 bool is_dotted(std::string_view word);
 /// True for an abbreviation without a vowel, such as "Nr", "Str" and "пгт". Letters with marks count as those without.

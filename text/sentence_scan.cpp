@@ -344,6 +344,12 @@ std::optional<SentenceScan::Item> SentenceScan::item_at(size_t byte) const {
     item.bullet = text_.substr(start, byte - start);
     byte = skip_space(byte);
   }
+  if (const size_t end = byte + outline_number_length(text_.substr(byte)); end > byte) {
+    item.form = text_.substr(byte, end - byte);  // of no other item
+    item.end = end;
+    item.content = skip_space(end);
+    return item;
+  }
   constexpr size_t kMostDigits = 3;
   size_t end = byte;
   while (end < text_.size() && end - byte < kMostDigits && text_[end] >= '0' && text_[end] <= '9') ++end;

@@ -115,6 +115,12 @@ TEST(Sentences, AreItemsOfLists) {
   EXPECT_THAT(sentences("", "• one • two"), ElementsAre("• one", "• two"));
   EXPECT_THAT(sentences("en", "Do it in two steps. 1. Open it. 2. Read it."),
               ElementsAre("Do it in two steps.", "1. Open it.", "2. Read it."));
+  for (const char* heading :
+       {"1.2. Scope", "5.14.2.3. Circular dependencies", "B.2.3. Auto mode", "II.2.1. The parts", "• 1.2. Scope"})
+    EXPECT_THAT(sentences("en", heading), ElementsAre(heading));
+  EXPECT_THAT(sentences("en", "1.2. Open it. 1.3. Read it."), ElementsAre("1.2. Open it.", "1.3. Read it."));
+  EXPECT_THAT(sentences("en", "It is 3.14. Read it."), ElementsAre("It is 3.14.", "Read it."));
+  EXPECT_THAT(sentences("en", "3.1415. Read it."), ElementsAre("3.1415.", "Read it."));
   EXPECT_THAT(sentences("en", "Question. 1. Answer. 1. Question. 2."),
               ElementsAre("Question.", "1.", "Answer.", "1.", "Question.", "2."));
 }
