@@ -144,6 +144,11 @@ void relate(std::string_view text, Number& before, Number& after) {
     before.is_hour = after.is_minute = true;
 }
 
+// True for digits after a point alone, as in ".08 percent".
+bool lacks_zero(std::string_view text, size_t at) {
+  return at > 0 && (text[at - 1] == '.' || text[at - 1] == ',') && (at == 1 || text[at - 2] == ' ');
+}
+
 std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& ignored) {
   std::vector<Number> numbers;
   for (size_t at = 0; at < text.size();) {
@@ -159,6 +164,11 @@ std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& i
       numbers.push_back(std::move(number));
       at = end;
       continue;
+    }
+    if (lacks_zero(text, at)) {
+      number.groups.emplace_back("0");
+      number.spans.emplace_back(at - 1, at - 1);
+      number.separators.push_back(text[at - 1]);
     }
     while (true) {
       const size_t begin = at;
@@ -260,6 +270,7 @@ std::vector<Group> groups_of(const std::vector<Number>& numbers) {
       constexpr size_t kDigitsOfThousands = 3;
       const std::string& digits = number.groups[i];
       const int64_t value = value_of(digits);
+      if (number.spans[i].first == number.spans[i].second) continue;  // the zero that .08 lacks
       if (value == 0 && i > 0 && !(is_one && digits.size() == kDigitsOfThousands)) continue;
       groups.push_back({digits, value, is_one ? whole : number.spans[i], number.is_hour, number.is_minute,
                         number.is_joined || count > 1, is_one && i > 0});

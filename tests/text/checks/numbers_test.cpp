@@ -39,6 +39,9 @@ TEST(Numbers, AreTheSameInTheFormsOfOtherLanguages) {
       {"1,00,000 rupees", "100.000 Rupien"},
       {"0.50 euros", "0,5 Euro"},
       {"0.500 kg", "0,5 kg"},
+      {".08 percent", "0,08 Prozent"},
+      {".5 percent", ",5 Prozent"},
+      {"a .22 rifle", "ein Gewehr vom Kaliber 22"},
       {"1.250 million people", "1,25 Millionen Menschen"},
       {"from 9 to 17.00", "from 9 a.m. to 5 p.m."},
       {"5:30 p.m.", "17.30 Uhr"},
@@ -155,6 +158,7 @@ TEST(Numbers, ThatDifferByAFactorOfAThousandAreFound) {
   EXPECT_EQ(faults("5,000", "5"), Faults{"5,000>"});
   EXPECT_EQ(faults("1,250 km", "1,25 km"), Faults{"1,250>1,25"});
   EXPECT_EQ(faults("0.500 kg", "500 kg"), Faults{"0.500>"});
+  EXPECT_EQ(faults(".08 percent", "0,008 Prozent"), Faults{".08>0,008"});
 }
 
 TEST(Numbers, AreComparedToTheLastDigit) {
