@@ -3,7 +3,9 @@
 #include <transmute/documents/markdown_dialects.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -110,6 +112,25 @@ void replace_blocks(std::string& content) {
   }
 }
 
+// Writes letters in place of the tags of site generators in the addresses of links, as these tags have spaces and
+// brackets.
+void replace_tags_in_addresses(std::string& content) {
+  bool is_address = false;
+  for (size_t at = 0, next = 0; at < content.size(); at = next) {
+    next = at + (content[at] == '\\' ? 2 : 1);
+    if (content[at] == ')' || kMarkdownSpace.find(content[at]) != kNone) is_address = false;
+    if (content[at] == ']' && next < content.size() && (content[next] == '(' || content[next] == ':')) {
+      is_address = true;
+      next = std::min(content.find_first_not_of(' ', next + 1), content.size());
+    } else if (is_address && content[at] == '{') {
+      const size_t length = site_tag_length(std::string_view(content).substr(at));
+      if (content.substr(at, length).find_first_of("`\n") != kNone) continue;
+      content.replace(at, length, length, 'x');
+      next = at + std::max<size_t>(length, 1);
+    }
+  }
+}
+
 // Replaces dollar signs that are none of a formula, as Pandoc knows them: the first has no white space after it, the
 // last has none before it and no digit after it. To the parser, any two of them, such as those of prices, are a
 // formula.
@@ -147,8 +168,20 @@ void replace_other_dollars(std::string& content) {
 std::string as_common_mark(std::string_view content) {
   std::string result(content);
   replace_blocks(result);
+  replace_tags_in_addresses(result);
   replace_other_dollars(result);
   return result;
+}
+
+size_t site_tag_length(std::string_view text) {
+  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTags{
+      {{"{%", "%}"}, {"{{<", ">}}"}, {"{{%", "%}}"}, {"{{", "}}"}}};
+  const auto tag =
+      std::find_if(kTags.begin(), kTags.end(), [&](const auto& marks) { return begins(text, marks.first); });
+  if (tag == kTags.end()) return 0;
+  const size_t end = text.substr(0, kMostBytes).find(tag->second);
+  return end == kNone ? 0 : end + tag->second.size();
 }
 
 size_t bytes_before_title(std::string_view line) {

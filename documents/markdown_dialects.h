@@ -12,8 +12,13 @@ inline namespace v0 {
 /// that is text keeps its place:
 /// - spaces stand for blocks that are no Markdown: code of Jekyll, Hugo and MDX, formulas of LaTeX;
 /// - an item of a list stands for an admonition or a tab of MkDocs, so that the indented lines after it belong to it;
+/// - letters stand for tags of site generators in addresses;
 /// - '%' stands for dollar signs that are none of a formula.
 std::string as_common_mark(std::string_view content);
+
+/// The length of a tag of a site generator at the beginning of a text: {{ a }}, {{< a >}}, {{% a %}}, {% a %}. 0 for
+/// other texts.
+size_t site_tag_length(std::string_view text);
 
 /// The bytes before the title of an admonition or a tab of MkDocs: those of `!!! note "`, or all of `!!! note`. In
 /// as_common_mark(), the item's text begins four bytes after the line. 0 for other lines.

@@ -104,10 +104,8 @@ size_t extension_length(std::string_view words, size_t at, bool is_first) {
     return length > 0 && here.substr(length, 1) == ":" ? length + 1 : length;
   }
   if (is_first && here.substr(0, 2) == "[!") return up_to("]");
-  if (here.substr(0, 2) == "{%") return up_to("%}");
-  if (here.substr(0, 3) == "{{<") return up_to(">}}");
-  if (here.substr(0, 3) == "{{%") return up_to("%}}");
-  if (here.substr(0, 3) == "{{#") return up_to("}}");
+  const bool is_variable = here.substr(0, 2) == "{{" && here.substr(2, 1).find_first_of("<%#") != 0;
+  if (const size_t length = is_variable ? 0 : site_tag_length(here); length > 0) return length;
   if (here.substr(0, 2) == "{#" || here.substr(0, 2) == "{:") return up_to("}");
   return 0;
 }
@@ -488,6 +486,8 @@ class MarkdownReader {
       for (size_t depth = 0; at < content.size() && kSpace.find(content[at]) == std::string_view::npos; ++at) {
         if (content[at] == '\\')
           ++at;
+        else if (const size_t tag = site_tag_length(content.substr(at)); tag > 0)
+          at += tag - 1;
         else if (content[at] == '(')
           ++depth;
         else if (content[at] == ')' && depth-- == 0)

@@ -119,6 +119,23 @@ TEST(MarkdownFile, WhatOtherProgramsReadStays) {
       ElementsAre("A note<x0/> <x1/>", "<x0/> Two words", "The <var-x0/> key <x1/>, <x2/>"));
 }
 
+TEST(MarkdownFile, LinksWithTagsOfSiteGeneratorsStay) {
+  for (const std::string address :
+       {"{{< ref \"/docs/first-page\" >}}", "{{ site.baseurl }}/the/fourth/page.html", "{% link _posts/x.md %}",
+        "https://{{< host >}}/docs/a.html", "{{% ref \"a(b\" %}}#c", "a/{{ b }}/{{ c }} \"A title\""}) {
+    const std::string page = "Read [the *page*](" + address + ") of ![it](" + address + ") (all).\n";
+    const auto file = opened("a.md", page);
+    ASSERT_THAT(file->texts(), ElementsAre("Read <x0>the <x1>page</x1></x0> of <x2/> (all).")) << page;
+    EXPECT_EQ(shouted(*file), "READ [THE *PAGE*](" + address + ") OF ![it](" + address + ") (ALL).\n");
+  }
+  const std::string page =
+      "See [it] and `[a]({{` or `b }}` here.\n\n[it]: {{< ref \"a b\" >}}\n[is]:{{ no\n\n[tag]( {{ a }} b )\n";
+  const auto file = opened("a.md", page);
+  ASSERT_THAT(file->texts(),
+              ElementsAre("See <x0>it</x0> and <var-x1/> or <var-x2/> here.", "[is]:{{ no", "[tag]( {{ a }} b )"));
+  EXPECT_THAT(shouted(*file), HasSubstr("SEE [IT][it] AND `[a]({{` OR `b }}` HERE."));
+}
+
 TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
   const std::vector<std::pair<std::string, std::string>> pages{
       {"One line. \nand  \nTwo\\\nthree\n", "ONE LINE. AND  \nTWO\\\nTHREE\n"},
