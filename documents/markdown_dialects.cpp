@@ -112,21 +112,35 @@ void replace_blocks(std::string& content) {
   }
 }
 
-// Writes letters in place of the tags of site generators in the addresses of links, as these tags have spaces and
-// brackets.
-void replace_tags_in_addresses(std::string& content) {
+// The length of a label, such as "[a]" or "[]", at the beginning of a text; 0 where there is none on one line.
+size_t label_length(std::string_view text) {
+  constexpr size_t kMostBytes = 1000;
+  if (!begins(text, "[")) return 0;
+  const size_t end = text.substr(0, kMostBytes).find_first_of("[]`\\\n", 1);
+  return end == kNone || text[end] != ']' ? 0 : end + 1;
+}
+
+// Writes an address in place of the label of a link, which another file may define, and letters in place of the tags of
+// site generators in addresses, as these tags have spaces and brackets.
+void replace_addresses(std::string& content) {
   bool is_address = false;
   for (size_t at = 0, next = 0; at < content.size(); at = next) {
+    const std::string_view rest = std::string_view(content).substr(at);
     next = at + (content[at] == '\\' ? 2 : 1);
     if (content[at] == ')' || kMarkdownSpace.find(content[at]) != kNone) is_address = false;
-    if (content[at] == ']' && next < content.size() && (content[next] == '(' || content[next] == ':')) {
+    if (begins(rest, "[^")) {
+      next = at + std::max<size_t>(label_length(rest), 1);  // a footnote is no link
+    } else if (begins(rest, "](") || begins(rest, "]:")) {
       is_address = true;
       next = std::min(content.find_first_not_of(' ', next + 1), content.size());
-    } else if (is_address && content[at] == '{') {
-      const size_t length = site_tag_length(std::string_view(content).substr(at));
-      if (content.substr(at, length).find_first_of("`\n") != kNone) continue;
-      content.replace(at, length, length, 'x');
-      next = at + std::max<size_t>(length, 1);
+    } else if (const size_t length = content[at] == ']' ? label_length(rest.substr(1)) : 0; length > 0) {
+      constexpr size_t kParentheses = 2;
+      content.replace(next, length, '(' + std::string(length - kParentheses, 'x') + ')');
+      next += length;
+    } else if (const size_t tag = is_address ? site_tag_length(rest) : 0;
+               tag > 0 && rest.substr(0, tag).find_first_of("`\n") == kNone) {
+      content.replace(at, tag, tag, 'x');
+      next = at + tag;
     }
   }
 }
@@ -168,7 +182,7 @@ void replace_other_dollars(std::string& content) {
 std::string as_common_mark(std::string_view content) {
   std::string result(content);
   replace_blocks(result);
-  replace_tags_in_addresses(result);
+  replace_addresses(result);
   replace_other_dollars(result);
   return result;
 }

@@ -12,7 +12,7 @@ inline namespace v0 {
 /// that is text keeps its place:
 /// - spaces stand for blocks that are no Markdown: code of Jekyll, Hugo and MDX, formulas of LaTeX;
 /// - an item of a list stands for an admonition or a tab of MkDocs, so that the indented lines after it belong to it;
-/// - letters stand for tags of site generators in addresses;
+/// - letters stand for tags of site generators in addresses, and an address for the label of a link;
 /// - '%' stands for dollar signs that are none of a formula.
 std::string as_common_mark(std::string_view content);
 

@@ -51,9 +51,18 @@ std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view s
   return ends;
 }
 
-// Words as Markdown writes them: what would be markup has a backslash before it, and so have these signs. Addresses
-// stay as the source has them.
-std::string markdown_escaped(std::string_view words, bool is_first, std::string_view signs, std::string_view source) {
+// A text to translate: a paragraph, a line of it that ends with a break, or a cell.
+struct MarkdownText {
+  size_t begin, end;
+  TextMarkup markup = {};
+  std::string escaped_signs = {};   // '|' in a cell, '$' where the text has such a sign with a backslash
+  std::string unlinked_signs = {};  // '(', '[', and '<' for markup, that are after a bracket that ends no link
+};
+
+// Words as Markdown writes them: what would be markup and is none in the text has a backslash before it. Addresses stay
+// as the source has them.
+std::string markdown_escaped(std::string_view words, bool is_first, const MarkdownText& text, std::string_view source) {
+  const auto has = [](std::string_view signs, char sign) { return signs.find(sign) != std::string_view::npos; };
   std::string result;
   if (is_first) {
     const auto ends_at = [&](size_t at) {
@@ -82,8 +91,9 @@ std::string markdown_escaped(std::string_view words, bool is_first, std::string_
                            (c == '\\' && (is_punctuation(after) || i + 1 == words.size())) ||
                            (c == '<' && begins_markup(words, i)) || (c == '<' && is_alphanumeric(after)) ||
                            (c == '~' && (before == '~' || after == '~')) ||
-                           (c == ']' && (after == '(' || after == '[' || i + 1 == words.size())) ||
-                           signs.find(c) != std::string_view::npos || (c == '&' && reference_at(words, i).length > 0);
+                           (c == ']' && i + 1 == words.size() && !has(words, '[') && !has(text.unlinked_signs, '<')) ||
+                           (c == ']' && (after == '(' || after == '[') && !has(text.unlinked_signs, after)) ||
+                           has(text.escaped_signs, c) || (c == '&' && reference_at(words, i).length > 0);
     if (is_markup) result += '\\';
     result += c == '\n' || c == '\r' ? ' ' : c;
   }
@@ -129,13 +139,6 @@ bool is_line_of_extension(std::string_view line) {
   return line.substr(0, 2) == "{:" || begins_definition(line) || line.substr(0, 1) == "|" || stands_alone(line) ||
          (line.substr(0, 2) == "[^" && length > 0 && line[length - 1] == ':');
 }
-
-// A text to translate: a paragraph, a line of it that ends with a break, or a cell.
-struct MarkdownText {
-  size_t begin, end;
-  TextMarkup markup = {};
-  std::string escaped_signs = {};  // '|' in a cell, '$' where the text has such a sign with a backslash
-};
 
 // Reads the markup of a paragraph. What does not have the expected bytes makes it unreadable: it then stays.
 class MarkdownReader {
@@ -216,11 +219,18 @@ class MarkdownReader {
     add_words();
     text_.end = end_;
     if (is_cell_ || is_row_) text_.escaped_signs += '|';
+    note_unlinked_signs();
     const bool is_fence = content_.substr(text_.begin, 3) == ":::";
     if (text_.markup.has_letters() && !is_fence) texts_.push_back(std::move(text_));
     text_ = {next, next};
     is_first_ = true;
     end_ = next;
+  }
+  void note_unlinked_signs() {
+    if (between(text_.begin, end_).find("\\]") != kNoPlace) return;
+    const std::string words = text_.markup.text() + '<';
+    for (const char* sign : {"](", "][", "]<"})
+      if (words.find(sign) != std::string::npos) text_.unlinked_signs += sign[1];
   }
   bool is_empty() const { return end_ == text_.begin; }
 
@@ -550,10 +560,9 @@ class MarkdownFile : public SpanFile {
         add({text.begin,
              text.end,
              {text.markup.text()},
-             [markup = std::move(text.markup), signs = text.escaped_signs,
-              source](const std::vector<std::string>& translations) {
-               return markup.written(translations.front(), [&](std::string_view words, bool is_first) {
-                 return markdown_escaped(words, is_first, signs, source);
+             [text = std::move(text), source](const std::vector<std::string>& translations) {
+               return text.markup.written(translations.front(), [&](std::string_view words, bool is_first) {
+                 return markdown_escaped(words, is_first, text, source);
                });
              }});
       }

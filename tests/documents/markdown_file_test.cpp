@@ -136,6 +136,28 @@ TEST(MarkdownFile, LinksWithTagsOfSiteGeneratorsStay) {
   EXPECT_THAT(shouted(*file), HasSubstr("SEE [IT][it] AND `[a]({{` OR `b }}` HERE."));
 }
 
+TEST(MarkdownFile, LinksKeepLabelsThatOtherFilesDefine) {
+  const std::vector<std::pair<std::string, std::string>> pages{
+      {"See the [important class][pkg.Foo] for `a` [more][].\n",
+       "SEE THE [IMPORTANT CLASS][pkg.Foo] FOR `a` [MORE][more].\n"},
+      {"As [*semantic* versions][^2] are\nused.[^1][^2]\n", "AS [*SEMANTIC* VERSIONS][^2] ARE USED.[^1][^2]\n"},
+      {"[![an image][img]][link] and ![one][img] [both][Img]\n\n[img]: a.png\n",
+       "[![an image][img]][link] AND ![one][img] [BOTH][Img]\n\n[img]: a.png\n"},
+      {"| a[0][1] | \\[b][c\n", "| A[0][1] | [B][C\n"},
+      {"A `b][c` [f][g `h`] is\n", "A `b][c` [F][G `h`] IS\n"}};
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted(*opened("a.md", page)), translated);
+}
+
+TEST(MarkdownFile, BracketsHaveABackslashOnlyWhereTheyWouldBecomeALink) {
+  const auto file =
+      opened("a.md", "See [1] and [all](of that).\n\nThe [*one*] dog [1] of [a](b)\n\nA \\[b\\](c) [d]\n");
+  ASSERT_THAT(file->texts(),
+              ElementsAre("See [1] and [all](of that).", "The [<x0>one</x0>] dog [1] of <x1>a</x1>", "A [b](c) [d]"));
+  EXPECT_EQ(file->with({"Siehe [alles](von dem) und [1]", "[1] Hund [von](dem) <x1>a</x1> [x]", "Ein [b](c) [d]"}),
+            "Siehe [alles](von dem) und [1]\n\n[1] Hund [von\\](dem) [a](b) [x]\n\nEin [b\\](c) [d]\n");
+  EXPECT_EQ(file->with({"a", "The <x1>one] dog</x1>", "b"}), "a\n\nThe [one] dog](b)\n\nb\n");
+}
+
 TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
   const std::vector<std::pair<std::string, std::string>> pages{
       {"One line. \nand  \nTwo\\\nthree\n", "ONE LINE. AND  \nTWO\\\nTHREE\n"},
