@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/ascii_case.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/markdown_dialects.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace transmute {
@@ -120,9 +123,36 @@ size_t label_length(std::string_view text) {
   return end == kNone || text[end] != ']' ? 0 : end + 1;
 }
 
-// Writes an address in place of the label of a link, which another file may define, and letters in place of the tags of
-// site generators in addresses, as these tags have spaces and brackets.
+// The labels that begin lines, as in "[a]: address", in small letters.
+std::set<std::string> defined_labels(std::string_view content) {
+  std::set<std::string> labels;
+  for (size_t begin = 0; begin < content.size(); begin = std::min(content.find('\n', begin), content.size() - 1) + 1) {
+    const std::string_view line = content.substr(std::min(content.find_first_not_of(" \t>", begin), content.size()));
+    const size_t length = label_length(line);
+    if (length > 0 && line.substr(length, 1) == ":") labels.insert(lower_case(std::string(line.substr(0, length))));
+  }
+  return labels;
+}
+
+// The length of the label or the attributes after the bracket at `at`; 0 where there is none. A label that the page
+// defines needs no attributes to be a link.
+size_t bytes_after_bracket(std::string_view content, size_t at, const std::set<std::string>& labels) {
+  constexpr size_t kMostBytes = 1000;
+  const size_t after = at + 1;
+  if (const size_t length = label_length(content.substr(after)); length > 0) return length;
+  const size_t length = attributes_length(content, after);
+  if (length == 0) return 0;
+  const size_t least = after - std::min(after, kMostBytes);
+  const std::string_view words = content.substr(least, after - least);
+  const size_t begin = words.rfind('[');
+  return begin != kNone && labels.count(lower_case(std::string(words.substr(begin)))) > 0 ? 0 : length;
+}
+
+// Writes an address in place of what comes after the words of a link: a label, which another file may define, or
+// attributes. Writes letters in place of other attributes, and of tags of site generators in addresses, as these have
+// signs of markup.
 void replace_addresses(std::string& content) {
+  const std::set<std::string> labels = defined_labels(content);
   bool is_address = false;
   for (size_t at = 0, next = 0; at < content.size(); at = next) {
     const std::string_view rest = std::string_view(content).substr(at);
@@ -133,14 +163,19 @@ void replace_addresses(std::string& content) {
     } else if (begins(rest, "](") || begins(rest, "]:")) {
       is_address = true;
       next = std::min(content.find_first_not_of(' ', next + 1), content.size());
-    } else if (const size_t length = content[at] == ']' ? label_length(rest.substr(1)) : 0; length > 0) {
-      constexpr size_t kParentheses = 2;
-      content.replace(next, length, '(' + std::string(length - kParentheses, 'x') + ')');
-      next += length;
+    } else if (content[at] == ']' && bytes_after_bracket(content, at, labels) > 0) {
+      const size_t end = next + bytes_after_bracket(content, at, labels);
+      std::fill(content.begin() + next, content.begin() + end, 'x');
+      content[next] = '(';
+      content[end - 1] = ')';
+      next = end;
     } else if (const size_t tag = is_address ? site_tag_length(rest) : 0;
                tag > 0 && rest.substr(0, tag).find_first_of("`\n") == kNone) {
       content.replace(at, tag, tag, 'x');
       next = at + tag;
+    } else if (const size_t length = attributes_length(content, at); length > 0) {
+      content.replace(at + 1, length - 2, length - 2, 'x');
+      next = at + length;
     }
   }
 }
@@ -196,6 +231,30 @@ size_t site_tag_length(std::string_view text) {
   if (tag == kTags.end()) return 0;
   const size_t end = text.substr(0, kMostBytes).find(tag->second);
   return end == kNone ? 0 : end + tag->second.size();
+}
+
+size_t attributes_length(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  constexpr std::string_view kOfPlaceholders = "{$#%", kComment = "{/*", kCommentEnd = "*/}";
+  const bool is_placeholder = at > 0 && kOfPlaceholders.find(text[at - 1]) != kNone;
+  text = text.substr(at, kMostBytes);
+  if (!begins(text, "{") || is_placeholder) return 0;
+  const bool is_comment = begins(text, kComment);
+  const size_t end = is_comment ? text.find(kCommentEnd, kComment.size()) + kCommentEnd.size() : text.find('}') + 1;
+  if (end < kCommentEnd.size() || text.substr(0, end).find_first_of("`\n") != kNone) return 0;
+  text = text.substr(1, end - 1);
+  if (is_comment || text.front() == '#' || text.front() == ':') return end;
+  const auto is_of_name = [&](size_t place) {
+    const char c = text[place];
+    return c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           static_cast<unsigned char>(c) >= 0x80;
+  };
+  const size_t first = text.find_first_not_of(' ');
+  if (text[first] == '#' || text[first] == '.') return is_of_name(first + 1) ? end : 0;
+  if (begins(text.substr(first), "data-")) return end;
+  size_t name = first;
+  while (is_of_name(name) || text[name] == ':') ++name;
+  return text[name] == '=' && text[name + 1] != '=' ? end : 0;
 }
 
 size_t bytes_before_title(std::string_view line) {

@@ -12,13 +12,18 @@ inline namespace v0 {
 /// that is text keeps its place:
 /// - spaces stand for blocks that are no Markdown: code of Jekyll, Hugo and MDX, formulas of LaTeX;
 /// - an item of a list stands for an admonition or a tab of MkDocs, so that the indented lines after it belong to it;
-/// - letters stand for tags of site generators in addresses, and an address for the label of a link;
+/// - letters stand for what is between the braces of attributes, and for tags of site generators in addresses;
+/// - an address stands for the label of a link, or for attributes in its place;
 /// - '%' stands for dollar signs that are none of a formula.
 std::string as_common_mark(std::string_view content);
 
 /// The length of a tag of a site generator at the beginning of a text: {{ a }}, {{< a >}}, {{% a %}}, {% a %}. 0 for
 /// other texts.
 size_t site_tag_length(std::string_view text);
+
+/// The length of attributes at this place, or of a comment of MDX: {#id}, { .class key="value" }, {: .class}, {/* a
+/// */}. 0 where there are none on one line.
+size_t attributes_length(std::string_view text, size_t at);
 
 /// The bytes before the title of an admonition or a tab of MkDocs: those of `!!! note "`, or all of `!!! note`. In
 /// as_common_mark(), the item's text begins four bytes after the line. 0 for other lines.

@@ -101,7 +101,7 @@ std::string markdown_escaped(std::string_view words, bool is_first, const Markdo
 }
 
 // The length of text that a parser of Markdown takes for words, but that means something to other programs: a
-// footnote, the kind of a note, attributes of a heading, and tags of a site generator. 0 where there is none.
+// footnote, the kind of a note, attributes, and tags of a site generator. 0 where there is none.
 size_t extension_length(std::string_view words, size_t at, bool is_first) {
   constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
   const std::string_view here = words.substr(at, kMostBytes);
@@ -116,16 +116,28 @@ size_t extension_length(std::string_view words, size_t at, bool is_first) {
   if (is_first && here.substr(0, 2) == "[!") return up_to("]");
   const bool is_variable = here.substr(0, 2) == "{{" && here.substr(2, 1).find_first_of("<%#") != 0;
   if (const size_t length = is_variable ? 0 : site_tag_length(here); length > 0) return length;
-  if (here.substr(0, 2) == "{#" || here.substr(0, 2) == "{:") return up_to("}");
-  return 0;
+  return attributes_length(words, at);
 }
 
-// True for a line whose end other programs see: the kind of a note, the fence of one, and a tag of a site generator.
+// The length of a role of Sphinx or an icon of MkDocs, such as ":cite:" or ":material-close:", at the end of words; 0
+// where there is none.
+size_t role_length(std::string_view words) {
+  constexpr size_t kLongest = 100;
+  words = words.substr(words.size() - std::min(words.size(), kLongest));
+  size_t begin = words.size();
+  const auto is_of_role = [](char c) { return is_alphanumeric(c) || std::string_view(":-_.+").find(c) != kNoPlace; };
+  while (begin > 0 && is_of_role(words[begin - 1])) --begin;
+  const std::string_view role = words.substr(begin);
+  const bool has_name = role.size() > 2 && is_alphanumeric(role[1]);
+  return has_name && role.front() == ':' && role.back() == ':' ? role.size() : 0;
+}
+
+// True for a line whose end other programs see: the kind of a note, the fence of one, a tag of a site generator, and
+// attributes.
 bool stands_alone(std::string_view line) {
   const bool is_note = line.substr(0, 3) == ":::" || (line.substr(0, 2) == "[!" && line.substr(2, 1) != "[");
-  const std::string_view beginning = line.substr(0, 3);
-  const bool is_tag = beginning.substr(0, 2) == "{%" || beginning == "{{<" || beginning == "{{%" || beginning == "{{#";
-  return is_note || (is_tag && extension_length(line, 0, false) == line.find_last_not_of(" \t\r") + 1);
+  return is_note ||
+         (line.substr(0, 1) == "{" && extension_length(line, 0, false) == line.find_last_not_of(" \t\r") + 1);
 }
 
 bool begins_definition(std::string_view line) {
@@ -304,17 +316,25 @@ class MarkdownReader {
 
   void add_words() {
     std::replace(words_.begin(), words_.end(), '\t', ' ');  // in Markdown, a tab ends no text
+    const std::string_view words = words_;
     size_t from = 0;
-    for (size_t at = 0; at < words_.size();) {
-      const size_t length = extension_length(words_, at, is_first_ && at == 0);
+    for (size_t at = 0; at < words.size();) {
+      const size_t length = extension_length(words, at, is_first_ && at == 0);
       if (length > 0) {
-        text_.markup.add_text(std::string_view(words_).substr(from, at - from));
-        text_.markup.keep(std::string_view(words_).substr(at, length));
+        const bool are_attributes = attributes_length(words, at) > 0;
+        const size_t begin = at - (are_attributes ? role_length(words.substr(from, at - from)) : 0);
+        text_.markup.add_text(words.substr(from, begin - from));
+        const std::string_view kept = words.substr(begin, at + length - begin);
+        if (are_attributes && at == 0) {
+          text_.markup.keep_attached(kept);
+        } else {
+          text_.markup.keep(kept);
+        }
         from = at + length;
       }
       at += std::max<size_t>(length, 1);
     }
-    text_.markup.add_text(std::string_view(words_).substr(from));
+    text_.markup.add_text(words.substr(from));
     is_first_ = is_first_ && words_.empty();
     words_.clear();
   }
@@ -469,7 +489,7 @@ class MarkdownReader {
     return kNoPlace;
   }
 
-  // After the destination or the label that follows the bracket at `at`.
+  // After the destination, the label or the attributes that follow the bracket at `at`.
   size_t link_end(size_t at) const {
     if (byte(at) != ']') return kNoPlace;
     const auto next = std::find_if(events_.begin() + static_cast<int64_t>(i_), events_.end(),
@@ -477,7 +497,7 @@ class MarkdownReader {
     const size_t limit = next == events_.end() ? content_.size() : next->begin;
     const size_t after = byte(at + 1) == '('   ? destination_end(at + 1, limit)
                          : byte(at + 1) == '[' ? closing_bracket(at + 1, std::min(limit, at + kMostLabel)) + 1
-                                               : 0;
+                                               : at + 1 + attributes_length(content_, at + 1);
     return after == kNoPlace || after <= at || after > limit ? at + 1 : after;
   }
 

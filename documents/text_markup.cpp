@@ -6,6 +6,7 @@
 #include <transmute/text/inline_tags.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace transmute {
@@ -26,6 +27,12 @@ void TextMarkup::keep(std::string_view bytes, Kind kind) {
   } else {
     pieces_.push_back({kind, tags_++, std::string(bytes)});
   }
+}
+
+void TextMarkup::keep_attached(std::string_view bytes) {
+  constexpr std::array kBefore{Kind::kept, Kind::kept_word, Kind::closing};
+  if (pieces_.empty() || std::count(kBefore.begin(), kBefore.end(), pieces_.back().kind) == 0) return keep(bytes);
+  pieces_.back().bytes += bytes;
 }
 
 void TextMarkup::keep_line_break(std::string_view bytes) {

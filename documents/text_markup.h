@@ -19,6 +19,8 @@ class TextMarkup {
   void keep(std::string_view bytes) { keep(bytes, Kind::kept); }
   /// Likewise for bytes that readers see as a word of the sentence: program code, a formula, a variable.
   void keep_word(std::string_view bytes) { keep(bytes, Kind::kept_word); }
+  /// Adds bytes that belong to the markup before them; without such, like keep().
+  void keep_attached(std::string_view bytes);
   /// Adds bytes that end a line within the text; a translation must contain them too.
   void keep_line_break(std::string_view bytes);
   /// Adds the markup before some words.

@@ -158,6 +158,27 @@ TEST(MarkdownFile, BracketsHaveABackslashOnlyWhereTheyWouldBecomeALink) {
   EXPECT_EQ(file->with({"a", "The <x1>one] dog</x1>", "b"}), "a\n\nThe [one] dog](b)\n\nb\n");
 }
 
+TEST(MarkdownFile, AttributesStayWithWhatIsBeforeThem) {
+  const std::vector<std::pair<std::string, std::string>> texts{
+      {"Change <small>it</small> { #a_b-*c* }", "Change <x0>it</x0> <x1/>"},
+      {"[Start](a.md \"b\"){.md-button target=_blank} now", "<x0>Start</x0> now"},
+      {"[Start][a]{ .b } **now**{: #c_d_ }", "<x0>Start</x0> <x1>now</x1>"},
+      {"Some [other *words*]{lang=en title=\"Good words &amp; [a](b)\"} here",
+       "Some <x0>other <x1>words</x1></x0> here"},
+      {"Exporting {/*exporting-components*/}", "Exporting <x0/>"},
+      {"A ![b](c.png){ width=300 } and `d`{.sh}", "A <x0/> and <var-x1/>"},
+      {":material-close:{ style=\"color: #EF5350\" } __Useless__", "<x0/> <x1>Useless</x1>"}};
+  for (const auto& [page, text] : texts) {
+    const auto file = opened("a.md", "# " + page + '\n');
+    ASSERT_THAT(file->texts(), ElementsAre(text));
+    EXPECT_EQ(file->with({text + '!'}), "# " + page + "!\n");
+  }
+  EXPECT_EQ(shouted(*opened("a.md", "A [dog]{ data-preview } and [Cat]{.b}\n\n[Dog]: c\n")),
+            "A [DOG][dog]{ data-preview } AND [CAT]{.b}\n\n[Dog]: c\n");
+  for (const std::string text : {"{very} good", "${a=b} {name} {==one==} {{ a=b }}", "{ a, b } {...props} { # no }"})
+    EXPECT_THAT(opened("a.md", text + '\n')->texts(), ElementsAre(::testing::HasSubstr(text.substr(0, 5)))) << text;
+}
+
 TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
   const std::vector<std::pair<std::string, std::string>> pages{
       {"One line. \nand  \nTwo\\\nthree\n", "ONE LINE. AND  \nTWO\\\nTHREE\n"},
@@ -167,6 +188,7 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
       {"> [!NOTE] a title\n> A note\n> goes on.\n", "> [!NOTE] A TITLE\n> A NOTE GOES ON.\n"},
       {"[^1]: The one.\n[^2]: The\nother.\n", "[^1]: THE ONE.\n[^2]: THE OTHER.\n"},
       {"A word.\n{: .note }\n", "A WORD.\n{: .note }\n"},
+      {"{: .note }\nA word.\n{ .annotate }\nor\ntwo\n{ .a\n", "{: .note }\nA WORD.\n{ .annotate }\nOR TWO { .A\n"},
       {"Term\n: What\nit is\n: *Or* that\n", "TERM\n: WHAT IT IS\n: *OR* THAT\n"},
       {"| a | b |\n| c | d |\n", "| A | B |\n| C | D |\n"},
       {"**a  \nb** \\<br x1/> c\n", "**A  \nB** \\<br x1/> C\n"},
