@@ -119,17 +119,20 @@ size_t extension_length(std::string_view words, size_t at, bool is_first) {
   return attributes_length(words, at);
 }
 
-// The length of a role of Sphinx or an icon of MkDocs, such as ":cite:" or ":material-close:", at the end of words; 0
-// where there is none.
+// The length of a role of Sphinx or MyST, or an icon of MkDocs, at the end of words: ":cite:", "{cite}". 0 where there
+// is none.
 size_t role_length(std::string_view words) {
   constexpr size_t kLongest = 100;
   words = words.substr(words.size() - std::min(words.size(), kLongest));
-  size_t begin = words.size();
-  const auto is_of_role = [](char c) { return is_alphanumeric(c) || std::string_view(":-_.+").find(c) != kNoPlace; };
-  while (begin > 0 && is_of_role(words[begin - 1])) --begin;
+  const bool is_braced = !words.empty() && words.back() == '}';
+  const auto is_of_name = [](char c) { return is_alphanumeric(c) || std::string_view(":-_.+").find(c) != kNoPlace; };
+  size_t begin = words.size() - (is_braced ? 1 : 0);
+  while (begin > 0 && is_of_name(words[begin - 1])) --begin;
+  if (is_braced && begin > 0) --begin;
   const std::string_view role = words.substr(begin);
   const bool has_name = role.size() > 2 && is_alphanumeric(role[1]);
-  return has_name && role.front() == ':' && role.back() == ':' ? role.size() : 0;
+  const bool has_marks = is_braced ? role.front() == '{' : has_name && role.front() == ':' && role.back() == ':';
+  return has_name && has_marks ? role.size() : 0;
 }
 
 // True for a line whose end other programs see: the kind of a note, the fence of one, a tag of a site generator, and
@@ -465,13 +468,21 @@ class MarkdownReader {
       end_ = at + length;
     }
     if (end_ == kNoPlace || end_ > content_.size()) return false;
+    const size_t role = span == MD_SPAN_CODE ? length_of_role_before(from) : 0;
+    words_.resize(words_.size() - role);
     add_words();
     if (span == MD_SPAN_IMG) {
       text_.markup.keep(between(from, end_));
     } else {
-      text_.markup.keep_word(between(from, end_));
+      text_.markup.keep_word(between(from - role, end_));
     }
     return true;
+  }
+
+  // The length of a role before the code at `at`, which is the last of the words.
+  size_t length_of_role_before(size_t at) const {
+    const size_t length = role_length(words_);
+    return content_.substr(at - length, length) == std::string_view(words_).substr(words_.size() - length) ? length : 0;
   }
 
   // The bracket that closes the one at `at` and is before `limit`.

@@ -179,6 +179,18 @@ TEST(MarkdownFile, AttributesStayWithWhatIsBeforeThem) {
     EXPECT_THAT(opened("a.md", text + '\n')->texts(), ElementsAre(::testing::HasSubstr(text.substr(0, 5)))) << text;
 }
 
+TEST(MarkdownFile, RolesAreOneWithTheirCode) {
+  for (const auto& [page, text] : std::vector<std::pair<std::string, std::string>>{
+           {"Methods :cite:`Mnih.2014`, :cite:`A`{.b} are good", "Methods <var-x0/>, <var-x1/> are good"},
+           {":numref:`fig_one` is {cite:p}`one`", "<var-x0/> is <var-x1/>"},
+           {"It is: `a`, 10:30:`b` {}`c` &colon;d:`e`",
+            "It is: <var-x0/>, 10:30:<var-x1/> {}<var-x2/> :d:<var-x3/>"}}) {
+    const auto file = opened("a.md", page + '\n');
+    ASSERT_THAT(file->texts(), ElementsAre(text));
+    if (page.find('&') == std::string::npos) EXPECT_EQ(file->with({text + '!'}), page + "!\n");
+  }
+}
+
 TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
   const std::vector<std::pair<std::string, std::string>> pages{
       {"One line. \nand  \nTwo\\\nthree\n", "ONE LINE. AND  \nTWO\\\nTHREE\n"},
