@@ -72,6 +72,39 @@ size_t verbatim_length(std::string_view text) {
   return 0;
 }
 
+// The length of a label, such as "[a]" or "[]", at the beginning of a text; 0 where there is none on one line.
+size_t label_length(std::string_view text) {
+  constexpr size_t kMostBytes = 1000;
+  if (!begins(text, "[")) return 0;
+  const size_t end = text.substr(0, kMostBytes).find_first_of("[]`\\\n", 1);
+  return end == kNone || text[end] != ']' ? 0 : end + 1;
+}
+
+// The bytes at the beginning of a line that are no text, where the line has no other markup and stands alone: all but
+// the title of a block of Python-Markdown ("/// note | Title"), all but the meaning of an abbreviation ("*[HTML]:
+// Meaning"), and the marks of tabs in books of d2l (":begin_tab:`toc`", ":end_tab:"). 0 for other lines.
+size_t bytes_before_own_text(std::string_view line) {
+  constexpr size_t kFewestSlashes = 3;
+  line = without_space_after(line);
+  if (begins(line, ":begin_tab:`") || line == ":end_tab:") return line.size();
+  if (begins(line, "*[")) {
+    const size_t label = label_length(line.substr(1));
+    const bool is_abbreviation = line.substr(1 + label, 2) == ": ";
+    return label > 2 && is_abbreviation ? 1 + label + 2 : 0;
+  }
+  const size_t slashes = std::min(line.find_first_not_of('/'), line.size());
+  const size_t kind = std::min(line.find_first_not_of(' ', slashes), line.size());
+  const size_t bar = std::min(line.find('|'), line.size());
+  const std::string_view name = without_space_after(line.substr(kind, bar - std::min(bar, kind)));
+  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
+    return c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  });
+  if (slashes < kFewestSlashes || !is_name || (name.empty() && kind < line.size())) return 0;
+  constexpr std::string_view kCaption = "caption";  // of a figure or a table, before its number or identifier
+  const bool is_caption = name.size() >= kCaption.size() && name.substr(name.size() - kCaption.size()) == kCaption;
+  return name == "html" || is_caption || bar == line.size() ? line.size() : bar + 1;
+}
+
 // Code between lines such as "```".
 class Fence {
  public:
@@ -95,7 +128,7 @@ class Fence {
   size_t marks_ = 0;  // of the one that is open
 };
 
-// Writes blanks, and items of lists, in place of what only other programs understand.
+// Writes blanks, items of lists and marks of headings in place of what only other programs understand.
 void replace_blocks(std::string& content) {
   Fence fence;
   for (size_t begin = 0, next = 0; begin < content.size(); begin = next) {
@@ -111,16 +144,11 @@ void replace_blocks(std::string& content) {
     } else if (bytes_before_title(line) > 0) {
       const std::string_view item = begins(line, "???+") ? "-   %" : "-   ";
       content.replace(at, item.size(), item);
+    } else if (const size_t length = bytes_before_own_text(line); length > 0) {
+      content.replace(at, length, length, ' ');
+      content[at] = '#';
     }
   }
-}
-
-// The length of a label, such as "[a]" or "[]", at the beginning of a text; 0 where there is none on one line.
-size_t label_length(std::string_view text) {
-  constexpr size_t kMostBytes = 1000;
-  if (!begins(text, "[")) return 0;
-  const size_t end = text.substr(0, kMostBytes).find_first_of("[]`\\\n", 1);
-  return end == kNone || text[end] != ']' ? 0 : end + 1;
 }
 
 // The labels that begin lines, as in "[a]: address", in small letters.
