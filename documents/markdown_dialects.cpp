@@ -208,6 +208,45 @@ void replace_addresses(std::string& content) {
   }
 }
 
+// True if a paragraph ends before the line at `line`.
+bool ends_paragraph(std::string_view content, size_t line) {
+  const size_t words = content.find_first_not_of(" \t\r>", line);
+  return words == kNone || content[words] == '\n';
+}
+
+// Replaces the marks of highlighted ==words== by those of deleted ones, which the parser knows, but which do not nest.
+// The first has no letter before it, the last has none after it, and there is no white space on their inner sides.
+void replace_highlights(std::string& content) {
+  constexpr size_t kMarks = 2;
+  constexpr const char* kFound = "=~\n";
+  const auto byte = [&](size_t at) { return at < content.size() ? content[at] : ' '; };
+  const auto is_inside = [](char c) { return c != '~' && kMarkdownSpace.find(c) == kNone; };
+  const auto is_outside = [](char c) {
+    return c != '~' && c != '\\' && std::isalnum(static_cast<unsigned char>(c)) == 0;
+  };
+  size_t open = kNone;
+  bool is_deleted = false;
+  for (size_t at = content.find_first_of(kFound), next = 0; at != kNone; at = content.find_first_of(kFound, next)) {
+    const char mark = content[at];
+    next = mark == '\n' ? at + 1 : std::min(content.find_first_not_of(mark, at), content.size());
+    if (mark == '\n' && ends_paragraph(content, next)) {
+      open = kNone;
+      is_deleted = false;
+    }
+    if (mark == '\n' || next - at != kMarks) continue;
+    const char before = byte(at - 1), after = byte(next);
+    if (mark == '~') {
+      open = kNone;
+      is_deleted = !is_deleted;
+    } else if (open != kNone && is_inside(before) && is_outside(after)) {
+      for (const size_t marks : {open, at}) content.replace(marks, kMarks, kMarks, '~');
+      open = kNone;
+    } else if (!is_deleted && is_outside(before) && is_inside(after)) {
+      open = at;
+    }
+  }
+}
+
 // Replaces dollar signs that are none of a formula, as Pandoc knows them: the first has no white space after it, the
 // last has none before it and no digit after it. To the parser, any two of them, such as those of prices, are a
 // formula.
@@ -221,10 +260,7 @@ void replace_other_dollars(std::string& content) {
   };
   for (size_t at = 0, next = 0; at < content.size(); at = next) {
     next = at + (content[at] == '\\' ? 2 : 1);
-    if (content[at] == '\n') {
-      const size_t words = content.find_first_not_of(" \t\r>", next);
-      if (words == kNone || content[words] == '\n') drop_open();  // a paragraph ends
-    }
+    if (content[at] == '\n' && ends_paragraph(content, next)) drop_open();
     if (content[at] != '$') continue;
     next = std::min(content.find_first_not_of('$', at), content.size());
     const bool is_digit = next < content.size() && std::isdigit(static_cast<unsigned char>(content[next])) != 0;
@@ -246,6 +282,7 @@ std::string as_common_mark(std::string_view content) {
   std::string result(content);
   replace_blocks(result);
   replace_addresses(result);
+  replace_highlights(result);
   replace_other_dollars(result);
   return result;
 }

@@ -15,6 +15,7 @@ inline namespace v0 {
 /// - a heading stands for a line of a block of Python-Markdown, for an abbreviation and for the mark of a tab of d2l;
 /// - letters stand for what is between the braces of attributes, and for tags of site generators in addresses;
 /// - an address stands for the label of a link, or for attributes in its place;
+/// - marks of deleted words stand for those of highlighted ones;
 /// - '%' stands for dollar signs that are none of a formula.
 std::string as_common_mark(std::string_view content);
 

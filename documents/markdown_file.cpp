@@ -403,7 +403,7 @@ class MarkdownReader {
     if (span == MD_SPAN_A && byte(end_) == '[' && byte(end_ + 1) == '^')
       return read_to(closing_bracket(end_, end_ + kMostLabel));
     const std::string marker(between(end_, std::min(end_ + length, content_.size())));
-    const std::string_view expected = span == MD_SPAN_A ? "[" : span == MD_SPAN_DEL ? "~" : "*_";
+    const std::string_view expected = span == MD_SPAN_A ? "[" : span == MD_SPAN_DEL ? "~=" : "*_";
     if (marker.size() != length || marker.find_first_not_of(marker[0]) != std::string::npos ||
         expected.find(marker[0]) == std::string_view::npos)
       return false;

@@ -183,12 +183,27 @@ TEST(MarkdownFile, RolesAreOneWithTheirCode) {
   for (const auto& [page, text] : std::vector<std::pair<std::string, std::string>>{
            {"Methods :cite:`Mnih.2014`, :cite:`A`{.b} are good", "Methods <var-x0/>, <var-x1/> are good"},
            {":numref:`fig_one` is {cite:p}`one`", "<var-x0/> is <var-x1/>"},
-           {"It is: `a`, 10:30:`b` {}`c` d :`e`",
-            "It is: <var-x0/>, 10:30:<var-x1/> {}<var-x2/> d :<var-x3/>"}}) {
+           {"It is: `a`, 10:30:`b` {}`c` d :`e`", "It is: <var-x0/>, 10:30:<var-x1/> {}<var-x2/> d :<var-x3/>"}}) {
     const auto file = opened("a.md", page + '\n');
     ASSERT_THAT(file->texts(), ElementsAre(text));
     EXPECT_EQ(file->with({text + '!'}), page + "!\n");
   }
+}
+
+TEST(MarkdownFile, HighlightedWordsAreASpan) {
+  for (const auto& [page, text] : std::vector<std::pair<std::string, std::string>>{
+           {"Some ==very *important* words== are", "Some <x0>very <x1>important</x1> words</x0> are"},
+           {"==A== (==b==), ~~c ==d== e~~ `==` {==f==} ==g ~~h~~ i==",
+            "<x0>A</x0> (<x1>b</x1>), <x2>c ==d== e</x2> <var-x3/> {<x4>f</x4>} ==g <x5>h</x5> i=="},
+           {"这是==重点==内容", "这是<x0>重点</x0>内容"},
+           {"If a==b or c == d, ==e ==f, g==, ~~h== i~~ ===j===",
+            "If a==b or c == d, ==e <x0>f, g</x0>, <x1>h== i</x1> ===j==="}}) {
+    const auto file = opened("a.md", page + '\n');
+    ASSERT_THAT(file->texts(), ElementsAre(text));
+    EXPECT_EQ(file->with({text + '!'}), page + "!\n");
+  }
+  EXPECT_THAT(opened("a.md", "A ==title\n==\n\n==a\n\nb== c\n\n| ==d | e== |\n|---|---|\n")->texts(),
+              ElementsAre("A ==title", "==a", "b== c", "==d", "e=="));
 }
 
 TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
