@@ -289,8 +289,8 @@ std::string as_common_mark(std::string_view content) {
 
 size_t site_tag_length(std::string_view text) {
   constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTags{
-      {{"{%", "%}"}, {"{{<", ">}}"}, {"{{%", "%}}"}, {"{{", "}}"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTags{
+      {{"{%", "%}"}, {"{*", "*}"}, {"{{<", ">}}"}, {"{{%", "%}}"}, {"{{", "}}"}}};
   const auto tag =
       std::find_if(kTags.begin(), kTags.end(), [&](const auto& marks) { return begins(text, marks.first); });
   if (tag == kTags.end()) return 0;

@@ -19,8 +19,8 @@ inline namespace v0 {
 /// - '%' stands for dollar signs that are none of a formula.
 std::string as_common_mark(std::string_view content);
 
-/// The length of a tag of a site generator at the beginning of a text: {{ a }}, {{< a >}}, {{% a %}}, {% a %}. 0 for
-/// other texts.
+/// The length of a tag of a site generator at the beginning of a text: {{ a }}, {{< a >}}, {{% a %}}, {% a %}, {* a *}.
+/// 0 for other texts.
 size_t site_tag_length(std::string_view text);
 
 /// The length of attributes at this place, or of a comment of MDX: {#id}, { .class key="value" }, {: .class}, {/* a

@@ -236,6 +236,7 @@ TEST(MarkdownFile, BlocksOfSiteGeneratorsKeepTheirLines) {
        "{% hint style=\"info\" %}\nA WORD OR TWO.\n{% endhint %}\n"},
       {"import A from '@a/b';\nimport {c} from \"d\"\nexport const x = 5;\nA word\nimport it from there\n",
        "import A from '@a/b';\nimport {c} from \"d\"\nexport const x = 5;\nA WORD IMPORT IT FROM THERE\n"},
+      {"{* ../a/b.py hl[1:2] *}\nA word {*args}\n", "{* ../a/b.py hl[1:2] *}\nA WORD {\\*ARGS}\n"},
       {"{% raw %}\r\nA word\r\n{% endraw %}\r\n", "{% raw %}\r\nA WORD\r\n{% endraw %}\r\n"},
       {"A {% if a %}dog{% endif %}\n{% if b %}or{% endif %}\nmore\n",
        "A {% if a %}DOG{% endif %} {% if b %}OR{% endif %} MORE\n"},
