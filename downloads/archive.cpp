@@ -87,9 +87,7 @@ class Archive {
     return static_cast<size_t>(count);
   }
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw std::runtime_error(path_ + ": " + without_control(what));
-  }
+  [[noreturn]] void refuse(const std::string& what) const { throw BadArchive(path_ + ": " + without_control(what)); }
 
  private:
   void check(int result) const {

@@ -129,7 +129,13 @@ class Downloader::PartialFile {
     std::error_code ignored;
     if (fs::exists(tag_path_, ignored)) tag_ = read_regular_file(tag_path_, 4096);
   }
-  ~PartialFile() { ::close(fd_); }
+  ~PartialFile() {
+    ::close(fd_);
+    if (size_ > 0) return;
+    std::error_code ignored;  // there is nothing to continue
+    fs::remove(path_, ignored);
+    fs::remove(tag_path_, ignored);
+  }
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 

@@ -121,6 +121,13 @@ void remove_others(const std::string& folder, const std::vector<RemoteFile>& fil
   for (const fs::path& other : others) fs::remove_all(other);
 }
 
+// Removes what has arrived whole and could not be used the next time either.
+[[noreturn]] void remove_unusable(const ModelPlan& plan, const std::string& arrivals, const std::string& reason) {
+  fs::remove_all(arrivals);
+  throw std::runtime_error(fmt::format("{} was downloaded, but is no model that transmute can use, and was removed: {}",
+                                       plan.source, reason));
+}
+
 }  // namespace
 
 ModelPlan plan_of(const ModelRequest& request, const std::string& endpoint) {
@@ -180,7 +187,7 @@ std::string download_model(Downloader& downloader, const ModelPlan& plan, const 
   const std::string store = required_model_store();
   ensure_writable_folder(store);
   const ProcessLock lock(path_in(store, ".lock"), "a download into " + store);
-  // Hidden, so that nobody takes it for a model. What arrived stays here after a failure.
+  // Hidden, so that nobody takes it for a model. After an interruption, what arrived stays here.
   const std::string arrivals = path_in(store, "." + plan.name + ".arriving");
   const std::string model = path_in(arrivals, "model");
   fs::create_directories(arrivals);
@@ -193,7 +200,11 @@ std::string download_model(Downloader& downloader, const ModelPlan& plan, const 
     const std::string archive = path_in(arrivals, file.name);
     fetch_archive(downloader, file, archive);
     origin.revision = digest_of_file(archive, Digest::Kind::sha256);
-    unpack_model(archive, model);
+    try {
+      unpack_model(archive, model);
+    } catch (const BadArchive& error) {
+      remove_unusable(plan, arrivals, error.what());
+    }
   } else {
     fs::create_directories(model);
     for (const RemoteFile& file : description.files) downloader.fetch(file, path_in(model, file.name));
@@ -205,10 +216,7 @@ std::string download_model(Downloader& downloader, const ModelPlan& plan, const 
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    const std::string what = error.what();
-    fs::remove_all(arrivals);
-    throw std::runtime_error(fmt::format(
-        "{} was downloaded, but is no model that transmute can use, and was removed: {}", plan.source, what));
+    remove_unusable(plan, arrivals, error.what());
   }
   std::string folder = path_in(store, plan.name);
   fs::rename(model, folder);

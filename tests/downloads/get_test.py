@@ -358,8 +358,26 @@ class GetTest(unittest.TestCase):
                  (argos_package()[:-3000], "a.zip", "damaged"), (b"<html>", "a.tar.gz", "no archive")]
         for content, name, message in cases:
             with self.subTest(message):
-                self.assert_refused(self.archive(content, name), message)
+                self.assert_refused(self.archive(content, name), message, "and was removed")
+                self.assertEqual([path.name for path in self.store.iterdir()], [".lock"])
         self.assertEqual(list(self.data.rglob("*evil*")), [])
+
+    def test_what_cannot_be_used_is_not_kept(self):
+        self.hub.files["/a.zip"] = argos_package()
+        self.assert_refused(self.get(f"{self.hub.address}/a.zip", "--sha256", "0" * 64), "checksum differs")
+        self.assertEqual([path for path in self.store.rglob("*") if path.is_file()], [self.store / ".lock"])
+
+    def test_an_archive_that_the_disk_has_no_space_to_unpack_is_kept(self):
+        if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("unshare is not allowed here")
+        content = zip_of({**files_of(FORMATS / "npz"), "README.md": bytes(1 << 20)})
+        self.hub.files["/a.zip"] = content
+        outcome = self.run_program(
+            "get", f"{self.hub.address}/a.zip", "--sha256", hashlib.sha256(content).hexdigest(),
+            wrap=["unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o size=256k tmpfs "{self.data}" && "$@"; code=$?; '
+                  f'find "{self.store}" -name a.zip >&2; exit $code', "sh"])
+        self.assert_refused(outcome, "a.arriving/a.zip\n")
+        self.assertNotIn("was removed", outcome.stderr)
 
     def test_wrong_words(self):
         for words, message in [(["en-xx"], "--list"), (["hf:x"], "hf:OWNER/NAME"), (["hf:../x"], "hf:OWNER/NAME"),
