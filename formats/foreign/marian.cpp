@@ -261,18 +261,24 @@ Renumbering read_order(const std::string& path, int64_t rows) {
     if (piece == "</s>") vocabulary.end = number;
     if (piece == "<unk>") vocabulary.unknown = number;
     if (is_language_tag(piece)) vocabulary.control.insert(piece);
-    if (ends_in(piece, "@@"))
-      throw std::runtime_error(
-          fmt::format("{}: has pieces of subword-nmt (\"{}\"); only SentencePiece is supported", path, piece));
   }
   if (vocabulary.end == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"</s>\"", path));
   return renumber(vocabulary, path);
+}
+
+// A SentencePiece model may have pieces of this form as well: texts have "@@" in them.
+void refuse_subword_nmt(const Renumbering& order, const std::string& path) {
+  for (const std::string& piece : order.table.pieces)
+    if (ends_in(piece, "@@"))
+      throw std::runtime_error(
+          fmt::format("{}: has pieces of subword-nmt (\"{}\"); only SentencePiece is supported", path, piece));
 }
 
 std::shared_ptr<const SubwordModel> marian_tokenizer(const std::string& vocabulary, const std::string& side,
                                                      const Renumbering& order) {
   if (is_sentencepiece(vocabulary)) return make_subword_model(vocabulary, order);
   const std::string beside = find_sentencepiece(fs::path(vocabulary).parent_path().string(), side);
+  if (beside.empty()) refuse_subword_nmt(order, vocabulary);
   return subword_model_or_pieces(beside, order, vocabulary);
 }
 

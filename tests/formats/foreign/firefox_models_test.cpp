@@ -269,6 +269,16 @@ TEST(FirefoxModel, IsFoundByTheNamesOfItsFilesOrOfItsConfig) {
   EXPECT_EQ(loaded.shortlist, nullptr);
 }
 
+// Pieces of subword-nmt end so, which a list of words would have.
+TEST(FirefoxModel, MayHavePiecesOfAnyText) {
+  const FirefoxModel model;
+  std::string vocabulary = testing::read_text(model.path(kSentencePiece));
+  const size_t place = vocabulary.find("▁the");
+  ASSERT_NE(place, std::string::npos);
+  model.write(kSentencePiece, vocabulary.replace(place, std::string("▁the").size(), "▁t@@"));
+  EXPECT_NO_THROW(load_model(model.folder()));
+}
+
 TEST(FirefoxModel, MustBeUnpacked) {
   const FirefoxModel model;
   fs::rename(model.path(kModel), model.path(kModel) + ".gz");
