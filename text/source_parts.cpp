@@ -2,6 +2,7 @@
 #include <transmute/text/source_parts.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/text_file.h>
 #include <transmute/text/aligned_words.h>
 #include <transmute/text/readable_case.h>
@@ -116,7 +117,7 @@ struct Sentence {
 void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options,
                         const Glossary& glossary, Sentence& sentence) {
   const std::string whole = text.substr(sentence.span.first, sentence.span.second - sentence.span.first);
-  const size_t tag = leading_tag(tokenizer, whole).empty() ? 0 : whole.find("<<") + 2;
+  const size_t tag = tokenizer.tag_of(whole).place.second;
   const std::string content = whole.substr(tag);
   const TextCase written = case_of(content);
   const auto readable = in_readable_case(tokenizer, content, written, options.source_language, glossary);
@@ -151,6 +152,7 @@ bool stays_whole(size_t text, const TranslationOptions& options) {
 SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
                   const TranslationOptions& options, const Glossary& glossary, const SentencesOf& sentences_of) {
   check_utf8(text, "text", number + 1);
+  check_tag(tokenizer, text, number);
   std::vector<Sentence> sentences;
   if (sentences_of && !stays_whole(number, options))
     for (const auto& span : sentences_of(number)) sentences.push_back({span});
@@ -211,9 +213,16 @@ SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, 
 }
 
 std::string leading_tag(const SubwordModel& tokenizer, const std::string& text) {
-  if (text.compare(0, 2, ">>") != 0) return "";
-  const Ids tag = segment_source(tokenizer, text).tag;
-  return tag.empty() ? "" : tokenizer.piece(tag.front());
+  const SubwordModel::Tag tag = tokenizer.tag_of(text);
+  return tag.id < special_ids::kCount ? "" : tokenizer.piece(tag.id);
+}
+
+void check_tag(const SubwordModel& tokenizer, const std::string& text, size_t number) {
+  const SubwordModel::Tag tag = tokenizer.tag_of(text);
+  if (tag.id != special_ids::kUnknown) return;
+  const auto [begin, end] = tag.place;
+  throw BadText(number, fmt::format("its tag {} names no language of the model, which has {}",
+                                    text.substr(begin, end - begin), fmt::join(tokenizer.language_names(), ", ")));
 }
 
 int SourceText::sentences() const {

@@ -79,6 +79,9 @@ SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, 
 /// TranslationOptions::target_language takes it; empty where the text begins with none that the tokenizer knows.
 std::string leading_tag(const SubwordModel& tokenizer, const std::string& text);
 
+/// @throws BadText with the languages of the vocabulary where the text begins with the tag of another one
+void check_tag(const SubwordModel& tokenizer, const std::string& text, size_t number);
+
 /// The bytes of each sentence of the text of this number.
 using SentencesOf = std::function<std::vector<ByteSpan>(size_t text)>;
 
@@ -91,7 +94,7 @@ std::vector<ByteSpan> with_words(std::string_view text, const std::vector<ByteSp
 /// Tokenizes texts, in another case and split as the options say.
 /// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
 /// @param sentences_of finds the sentences that become parts; null: each text is one
-/// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
+/// @throws std::invalid_argument where a text is not UTF-8; TextTooLong; BadText as check_tag().
 SourceTexts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
                          const SentencesOf& sentences_of = nullptr);

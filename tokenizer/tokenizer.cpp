@@ -100,6 +100,20 @@ bool open(sentencepiece::SentencePieceProcessor& processor, const std::string& s
   }
 }
 
+constexpr std::string_view kSpaces = " \t\r\n";
+
+// Such as "por" and "zh_Hant": a code of ISO 639, with or without a script or a region. Quoted words differ, such as
+// those of German's >>Titanic<<.
+bool looks_like_code(std::string_view name) {
+  const std::string_view first = name.substr(0, name.find_first_of("_-")), further = name.substr(first.size());
+  const auto is_small = [](char c) { return 'a' <= c && c <= 'z'; };
+  const auto is_further = [](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_' || c == '-';
+  };
+  return (first.size() == 2 || first.size() == 3) && std::all_of(first.begin(), first.end(), is_small) &&
+         std::all_of(further.begin(), further.end(), is_further);
+}
+
 }  // namespace
 
 struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {
@@ -157,12 +171,16 @@ bool SubwordModel::is_tag(int64_t id) const {
 }
 
 SubwordModel::Tag SubwordModel::tag_of(std::string_view text) const {
-  if (text.substr(0, 2) != ">>") return {};
-  const size_t end = text.find("<<");
-  if (end == std::string_view::npos) return {};
   if (languages_ != LanguagePieces::tags) return {};
-  const int64_t id = processor_->PieceToId({text.data(), end + 2});
-  return {end + 2, is_tag(id) ? id : special_ids::kUnknown};
+  const size_t begin = std::min(text.find_first_not_of(kSpaces), text.size());
+  const size_t mark = text.find("<<", begin);
+  if (text.substr(begin, 2) != ">>" || mark == std::string_view::npos) return {};
+  const size_t end = mark + 2;
+  const int64_t id = processor_->PieceToId(text.substr(begin, end - begin));
+  if (is_tag(id)) return {{begin, end}, id};
+  const bool is_apart = end == text.size() || kSpaces.find(text[end]) != std::string_view::npos;
+  if (!is_apart || !looks_like_code(text.substr(begin + 2, mark - begin - 2))) return {};
+  return {{begin, end}, special_ids::kUnknown};
 }
 
 int64_t SubwordModel::language(const std::string& language) const {
@@ -226,8 +244,9 @@ SegmentedText SubwordModel::segment_listed(std::string_view text) const {
 Ids SubwordModel::encode(std::string_view text) const {
   if (is_listed_) return segment_listed(text).ids;
   const Tag tag = tag_of(text);
-  Ids all = encode_within(truecases_ ? in_true_case(text.substr(tag.bytes)) : text.substr(tag.bytes));
-  if (tag.bytes > 0) all.insert(all.begin(), tag.id);
+  const std::string_view own = text.substr(tag.place.second);
+  Ids all = encode_within(truecases_ ? in_true_case(own) : own);
+  if (tag.place.second > 0) all.insert(all.begin(), tag.id);
   return all;
 }
 
@@ -249,12 +268,13 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
   if (is_listed_) return segment_listed(text);
   const Tag tag = tag_of(text);
   SegmentedText all;
-  if (tag.bytes > 0) {
+  const size_t own_begin = tag.place.second;
+  if (own_begin > 0) {
     all.ids.push_back(tag.id);
-    all.pieces.emplace_back(text.substr(0, tag.bytes));
-    all.spans.emplace_back(0, tag.bytes);
+    all.pieces.emplace_back(text.substr(tag.place.first, own_begin - tag.place.first));
+    all.spans.push_back(tag.place);
   }
-  std::string_view own = text.substr(tag.bytes);
+  std::string_view own = text.substr(own_begin);
   std::string changed;
   if (truecases_) own = changed = in_true_case(own);
   for_each_part_of(own, processor_->has_whole_words, [&](std::string_view part, size_t at) {
@@ -262,7 +282,7 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
     for (const auto& piece : segmented.pieces()) {
       all.ids.push_back(in_vocabulary(piece.id(), piece.piece()));
       all.pieces.push_back(piece.piece());
-      all.spans.emplace_back(tag.bytes + at + piece.begin(), tag.bytes + at + piece.end());
+      all.spans.emplace_back(own_begin + at + piece.begin(), own_begin + at + piece.end());
     }
   });
   return all;

@@ -52,7 +52,7 @@ class TRANSMUTE_API SubwordModel {
   /// The number of ids in the vocabulary, including the reserved ones.
   int64_t size() const;
   /// The ids of a text, without begin or end; empty for a text without content. With LanguagePieces::tags, a tag such
-  /// as `>>deu<<` at the start of the text becomes one id, or unknown. A model that truecases takes the text for a
+  /// as `>>deu<<` at the start of the text becomes one id, see tag_of(). A model that truecases takes the text for a
   /// sentence.
   Ids encode(std::string_view text) const;
   /// The ids of a text that is within a sentence, such as a term, whose case stays as it is.
@@ -72,6 +72,13 @@ class TRANSMUTE_API SubwordModel {
   int64_t language(const std::string& language) const;
   /// The languages of a multilingual vocabulary, as language() takes them.
   std::vector<std::string> language_names() const;
+  /// A tag that names the target language.
+  struct Tag {
+    ByteSpan place{};  ///< bytes of the text; none where it has no tag
+    int64_t id = 0;    ///< unknown where the vocabulary lacks a tag whose name looks like the code of a language
+  };
+  /// With LanguagePieces::tags, the tag at the start of a text, where white space may precede it.
+  Tag tag_of(std::string_view text) const;
   /// The way in which the vocabulary marks languages.
   LanguagePieces languages() const { return languages_; }
   /// True if the first id is that of a language.
@@ -87,12 +94,6 @@ class TRANSMUTE_API SubwordModel {
   const std::string& serialized() const { return serialized_; }
 
  private:
-  // The tag that the text begins with: its length, and its id.
-  struct Tag {
-    size_t bytes = 0;
-    int64_t id = 0;
-  };
-  Tag tag_of(std::string_view text) const;
   bool is_tag(int64_t id) const;
   int64_t in_vocabulary(int64_t id, std::string_view piece) const;  // or the unknown id
   std::string without_marks(std::string text) const;                // of pieces that SentencePiece does not split into

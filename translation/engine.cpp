@@ -503,6 +503,7 @@ void TranslationEngine::rerank(const std::vector<TranslatedPart>& batch, const T
 
 bool TranslationEngine::can_score(const std::string& source, const std::string& target,
                                   const LanguageTokens& languages) const {
+  if (tokenizer_.source().tag_of(source).id == special_ids::kUnknown) return false;
   const size_t of_source = tokenizer_.source().encode(source).size() + languages.source.size();
   const size_t of_target = tokenizer_.target().encode(target).size() + languages.target.size();
   return static_cast<int64_t>(std::max(of_source, of_target)) <= most_scored_tokens();
@@ -523,6 +524,7 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
     call_hooks.check();
     check_utf8(sources[i], "source", i + 1);
     check_utf8(targets[i], "target", i + 1);
+    check_tag(tokenizer_.source(), sources[i], i);
     SourcePart& pair = pairs.emplace_back().parts.emplace_back(whole_source(tokenizer_.source(), sources[i], i));
     pair.prefix = tokenizer_.target().encode(targets[i]);
     pair.prefix_is_complete = true;

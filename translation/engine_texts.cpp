@@ -89,6 +89,7 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
   };
   const bool protects = options.protect != Protection::none && !options.search.constraint;
   if (!protects || text.size() > static_cast<size_t>(kMaxWholeTokens)) return unprotected();
+  const size_t tag_end = tokenizer_.source().tag_of(text).place.second;
   std::optional<std::vector<TermMatch>> terms;  // most texts have no spans, and then nobody asks
   const auto is_protected = [&](const ProtectedSpan& span) {
     const std::string kept = text.substr(span.begin, span.length);
@@ -97,7 +98,7 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
     if (!terms) terms = glossary.matches_in(text);
     if (overlaps_term(span, *terms) || (!prefix.empty() && prefix.find(kept) != std::string::npos)) return false;
     if (span.kind == ProtectedKind::marker && !prefix.empty()) return false;  // it makes sense only at the start
-    if (span.begin < leading_tag(tokenizer_.source(), text).size()) return false;
+    if (span.begin < tag_end) return false;
     spans.push_back(span);
     return true;
   };

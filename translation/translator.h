@@ -47,7 +47,7 @@ class TRANSMUTE_API Translator {
   std::vector<Translation> translate_batch(const std::vector<std::string>& texts) const;
   /// The same by these options.
   /// @throws std::invalid_argument if an option is out of range or a text is not UTF-8, as BadText if a text exceeds a
-  /// limit; Cancelled if a hook stopped the call.
+  /// limit or begins with the tag of a language that the model lacks; Cancelled if a hook stopped the call.
   std::vector<Translation> translate_batch(const std::vector<std::string>& texts, const TranslationOptions& options,
                                            const TranslationHooks& hooks = {}) const;
 
@@ -60,7 +60,8 @@ class TRANSMUTE_API Translator {
   /// scores and alignment. Long texts are not split.
   /// Of `hooks`, should_stop counts; it is called for each batch.
   /// @throws std::invalid_argument if the numbers of sources and targets differ or a text is not UTF-8; BadText if one
-  /// exceeds kMaxWholeTokens or the model's learned positions; Cancelled if should_stop stopped the call.
+  /// exceeds kMaxWholeTokens or the model's learned positions, or a source begins with the tag of a language that the
+  /// model lacks; Cancelled if should_stop stopped the call.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                       const TranslationOptions& options, const TranslationHooks& hooks = {}) const;
   /// The same by the default options and the search that the model recommends, whose length penalty the scores have.

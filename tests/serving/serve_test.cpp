@@ -320,7 +320,9 @@ TEST_F(Serve, TranslatesTheSentencesBehindATagIntoItsLanguage) {
             score(dutch));
   EXPECT_EQ(last_segment(">>nld<< A man.\n>>deu<< A dog.\nHe is old.")["hypotheses"][0]["score"], score(german));
   EXPECT_EQ(last_segment({">>nld<< A man.", "He is old."})["hypotheses"][0]["score"], score(german)) << "another text";
-  EXPECT_EQ(last_segment(">>xyz<< A man. He is old.")["hypotheses"][0]["score"], score(german)) << "an unknown one";
+  const Answer unknown = client.post("/v1/translate", v1_request({{"text", ">>xyz<< A man."}}).dump());
+  EXPECT_EQ(unknown.status, 400);
+  EXPECT_THAT(unknown.body, HasSubstr("its tag >>xyz<< names no language of the model, which has deu, nld"));
 }
 
 // The events of a stream as "name data".

@@ -71,7 +71,31 @@ TEST_P(EachTokenizer, HasTagsForTheLanguagesThatItIsToldOf) {
   Ids expected = source.encode("the house");
   expected.insert(expected.begin(), source.language("pt_BR"));
   EXPECT_EQ(source.encode(">>pt_BR<< the house"), expected);
+  EXPECT_EQ(source.encode(" \t>>pt_BR<<the house"), expected);
   EXPECT_EQ(tokenizer.target().languages(), tokenizer.shared() ? LanguagePieces::tags : LanguagePieces::none);
+}
+
+TEST(SubwordModel, KnowsTagsFromQuotedWords) {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.languages = {"de", "pt_BR"};
+  const Tokenizer tokenizer = tiny_tokenizer(options);
+  const SubwordModel& source = tokenizer.source();
+  const SubwordModel::Tag tag = source.tag_of("  >>pt_BR<< the house");
+  EXPECT_EQ(tag.place, ByteSpan(2, 11));
+  EXPECT_EQ(tag.id, source.language("pt_BR"));
+  const SegmentedText segmented = source.segment("  >>pt_BR<< the");
+  EXPECT_EQ(segmented.pieces.front(), ">>pt_BR<<");
+  EXPECT_EQ(segmented.spans.front(), ByteSpan(2, 11));
+  EXPECT_EQ(segmented.spans.back().second, 15U);
+  for (const char* text : {">>por<< the house", " >>zh_Hant<<", ">>pt-br<<\tthe"}) {
+    EXPECT_EQ(source.tag_of(text).id, special_ids::kUnknown) << text;
+    EXPECT_GT(source.tag_of(text).place.second, 0U) << text;
+  }
+  for (const char* text : {">>Titanic<< sank", ">>ja<<, the house", ">>the house<< the", ">>de the house", ">> the", "",
+                           ">><< the", ">>pt_\xc3\xa9<< the", "the >>de<< house", "  "}) {
+    EXPECT_EQ(source.tag_of(text).place, ByteSpan()) << text;
+    EXPECT_EQ(source.encode(text), source.encode_within(text)) << text;
+  }
 }
 
 // Longer texts are encoded piece by piece; words do not know of it.

@@ -119,6 +119,22 @@ TEST(ForeignModels, TakeATagInTheTextForTheLanguageItNames) {
   german.inline_tags = unnamed.inline_tags = true;
   EXPECT_EQ(translator.translate(">>deu<< " + marked, unnamed), translator.translate(marked, german));
   EXPECT_EQ(translator.translate(">>deu<<", unnamed), "");
+  EXPECT_EQ(translator.translate(" >>deu<< " + marked, unnamed), translator.translate(marked, german));
+}
+
+TEST(ForeignModels, RefuseATagOfALanguageThatTheyLack) {
+  const Translator translator(data_folder("marian"));
+  const std::string tagged = " >>por<< the old bridge is gone. <b>the red house is here.";
+  const auto says_so = HasSubstr("text 2: its tag >>por<< names no language of the model, which has deu, nld");
+  for (const Protection protect : {Protection::automatic, Protection::none})
+    for (const char* language : {"", "deu"}) {
+      TranslationOptions options = with_languages("", language);
+      options.protect = protect;
+      options.inline_tags = protect == Protection::none;
+      EXPECT_THAT(message_of<BadText>([&] { translator.translate_batch({"a", tagged}, options); }), says_so);
+      EXPECT_THAT(message_of<BadText>([&] { translator.score_batch({"a", tagged}, {"a", "b"}, options); }), says_so);
+    }
+  EXPECT_NO_THROW(translator.translate_batch({">>Titanic<< is gone", ">>ja<<, a"}, with_languages("", "deu")));
 }
 
 TEST(ForeignModels, AreToldTheLanguageWhereTextIsOnlyEncoded) {
