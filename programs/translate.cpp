@@ -212,7 +212,7 @@ int translate_document(transmute::DocumentRun& run, const Arguments& arguments) 
   const transmute::Translator translator = arguments.translator.open();
   const transmute::TranslationOptions options = options_from(arguments, translator);
   transmute::warn_if_slow(translator.slow_reason());
-  transmute::TranslationTotals totals(options, 0, "text");
+  transmute::TranslationTotals totals(options, translator.tokenizer().source(), 0, "text");
   run.translate(translator, options, arguments.buffer.lines, totals);
   totals.report();
   return 0;
@@ -237,7 +237,7 @@ int translate(const Arguments& arguments, const std::vector<std::string>& facts)
   transmute::warn_if_slow(translator.slow_reason());
   transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
   transmute::LineProgress progress(arguments.streams, output.finished_lines());
-  transmute::TranslationTotals totals(options, output.finished_lines());
+  transmute::TranslationTotals totals(options, translator.tokenizer().source(), output.finished_lines());
   transmute::TranslationHooks hooks;
   hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines() + static_cast<int64_t>(done)); };
   output.finish_after([&] {
@@ -250,7 +250,7 @@ int translate(const Arguments& arguments, const std::vector<std::string>& facts)
       std::string text;
       for (size_t i = 0; i < result.translations.size(); ++i) {
         text += format(result.translations[i], block[i], totals.lines(), as, options);
-        totals.add(result.translations[i]);
+        totals.add(block[i], result.translations[i]);
       }
       progress.clear();
       output.write(text, block, result.translations.size());

@@ -93,7 +93,7 @@ class PartsInOrder {
       const auto end = begin + std::min(static_cast<int64_t>(call_.block_texts), segments.end() - begin);
       try {
         for (Translation& translation : translator_.translate_batch({begin, end}, options_, hooks_)) {
-          if (call_.on_translation) call_.on_translation(translation);
+          if (call_.on_translation) call_.on_translation(segments[translations.size()], translation);
           translations.push_back(std::move(translation.hypotheses.front().text));
         }
       } catch (const BadText& error) {

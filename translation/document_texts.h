@@ -17,7 +17,8 @@ struct DocumentCall {
   size_t segments = 0;        ///< its count_segments()
   size_t block_texts = 4096;  ///< for one call of the translator
   TranslationHooks hooks{};   ///< on_progress counts the segments of the whole document
-  std::function<void(const Translation& translation)> on_translation{};  ///< called for each segment, in order
+  /// Called for each segment, in order.
+  std::function<void(const std::string& segment, const Translation& translation)> on_translation{};
 };
 
 /// Writes a document with its texts translated. Its parts are read, translated and written one after another, small

@@ -7,6 +7,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/text/format.h>
+#include <transmute/text/source_parts.h>
 
 #include <algorithm>
 #include <set>
@@ -69,6 +70,27 @@ void UnknownText::report(const std::string& lines) const {
       "{} of {} had characters that the model's vocabulary lacks, in words that are not translated: {}{}; a "
       "model trained with tokenizer.byte_fallback: true reads every character",
       format_count(count_), lines, fmt::join(examples_, " "), has_more_ ? " …" : ""));
+}
+
+LinesWithoutLanguage::LinesWithoutLanguage(const SubwordModel& source, const TranslationOptions& options)
+    : source_(source) {
+  if (source.languages() != LanguagePieces::tags || !options.target_language.empty()) return;
+  languages_ = source.language_names();
+  if (languages_.size() == 1) languages_.clear();
+}
+
+void LinesWithoutLanguage::add(const std::string& line, const Translation& translation) {
+  if (languages_.empty() || translation.source_tokens.empty() || !leading_tag(source_, line).empty()) return;
+  ++count_;
+}
+
+void LinesWithoutLanguage::report(const std::string& lines) const {
+  constexpr size_t kMostNamed = 20;
+  if (count_ == 0) return;
+  const auto end = languages_.begin() + static_cast<int64_t>(std::min(languages_.size(), kMostNamed));
+  note(fmt::format("{} of {} had no target language, and the model has several ({}{}): give --target-language",
+                   format_count(count_), lines, fmt::join(languages_.begin(), end, ", "),
+                   end == languages_.end() ? "" : ", …"));
 }
 
 }  // namespace transmute

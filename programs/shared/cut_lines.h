@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/text/types.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +64,21 @@ class UnknownText {
   int64_t count_ = 0;
   std::vector<std::string> examples_;
   bool has_more_ = false;
+};
+
+/// Counts the lines that name no target language to a model of several.
+class LinesWithoutLanguage {
+ public:
+  /// @param source of the model; must outlive this
+  LinesWithoutLanguage(const SubwordModel& source, const TranslationOptions& options);
+  void add(const std::string& line, const Translation& translation);
+  /// Notes how many of `lines`, such as "7 lines", these were, and the model's languages.
+  void report(const std::string& lines) const;
+
+ private:
+  const SubwordModel& source_;
+  std::vector<std::string> languages_;  // none where lines need not name one
+  int64_t count_ = 0;
 };
 
 }  // namespace transmute

@@ -132,7 +132,9 @@ void DocumentRun::translate(const Translator& translator, TranslationOptions opt
   call.block_texts = static_cast<size_t>(block_segments);
   DocumentProgress progress(output_);
   call.hooks.on_progress = [&](size_t done, size_t all) { progress.show(done, all); };
-  call.on_translation = [&](const Translation& translation) { totals.add(translation); };
+  call.on_translation = [&](const std::string& segment, const Translation& translation) {
+    totals.add(segment, translation);
+  };
   Output output(output_);
   write_translated(translator, *document_, std::move(options), call,
                    [&](std::string_view bytes) { output.write(bytes); });

@@ -9,18 +9,21 @@
 
 namespace transmute {
 
-TranslationTotals::TranslationTotals(const TranslationOptions& options, int64_t before, std::string unit)
+TranslationTotals::TranslationTotals(const TranslationOptions& options, const SubwordModel& source, int64_t before,
+                                     std::string unit)
     : counts_loops_(options.guard == Guard::off && options.search.constraint == nullptr),
       cut_lines_(options.max_source_tokens),
+      without_language_(source, options),
       before_(before),
       unit_(std::move(unit)) {}
 
-void TranslationTotals::add(const Translation& translation) {
+void TranslationTotals::add(const std::string& text, const Translation& translation) {
   ++lines_;
   if (translation.parts > translation.sentences) cut_lines_.add(translation.parts, translation.source_tokens.size());
   if (counts_loops_) looping_lines_.add(translation);
   suspicious_lines_.add(translation);
   unknown_text_.add(translation);
+  without_language_.add(text, translation);
 }
 
 void TranslationTotals::report() const {
@@ -30,6 +33,7 @@ void TranslationTotals::report() const {
   looping_lines_.report(all, "translation");
   suspicious_lines_.report(all, unit_ == "line" ? "; --format json says where" : "");
   unknown_text_.report(all);
+  without_language_.report(all);
 }
 
 }  // namespace transmute

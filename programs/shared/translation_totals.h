@@ -12,13 +12,15 @@ namespace transmute {
 /// The counts that translate reports at its end.
 class TranslationTotals {
  public:
+  /// @param source of the model; must outlive this
   /// @param before lines that an earlier run has translated
   /// @param unit what is counted
-  TranslationTotals(const TranslationOptions& options, int64_t before, std::string unit = "line");
+  TranslationTotals(const TranslationOptions& options, const SubwordModel& source, int64_t before,
+                    std::string unit = "line");
 
   /// The number of all, those before included.
   int64_t lines() const { return before_ + lines_; }
-  void add(const Translation& translation);
+  void add(const std::string& text, const Translation& translation);
   void report() const;
 
  private:
@@ -27,6 +29,7 @@ class TranslationTotals {
   LoopingLines looping_lines_;
   SuspiciousLines suspicious_lines_;
   UnknownText unknown_text_;
+  LinesWithoutLanguage without_language_;
   int64_t before_;
   int64_t lines_ = 0;
   std::string unit_;

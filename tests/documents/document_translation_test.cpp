@@ -138,7 +138,7 @@ TEST(DocumentTranslation, MemoryDependsOnTheLargestPartAndNotOnTheirNumber) {
     size_t translated = 0, most_parts = 0;
     DocumentCall call;
     call.segments = count_segments(parts);
-    call.on_translation = [&](const Translation&) {
+    call.on_translation = [&](const std::string&, const Translation&) {
       ++translated;
       most_parts = std::max(most_parts, parts.memory().parts);
     };
