@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """transmute.ctranslate2: python3 -m unittest discover python/tests"""
 
+import gc
 import io
 import os
 import tempfile
@@ -46,6 +47,21 @@ class LikeCTranslate2(unittest.TestCase):
         self.assertEqual(later[0].result().hypotheses[0], results[0].hypotheses[0])
         iterated = list(self.translator.translate_iterable(iter(source), beam_size=3))
         self.assertEqual([result.hypotheses[0] for result in iterated], [result.hypotheses[0] for result in results])
+
+    def test_an_error_does_not_keep_the_model(self):
+        def fail():
+            later = translator.translate_batch([["the"]], beam_size=0, asynchronous=True)[0]
+            with self.assertRaises(ValueError):
+                later.result()
+
+        translator = ctranslate2.Translator(TINY)
+        handle = weakref.ref(translator._translator._handle)
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        fail()
+        translator.unload_model()
+        self.assertIsNone(handle())
 
     def test_a_score_is_that_of_the_search(self):
         source = [self.tokenizer.encode(TEXTS[0])]

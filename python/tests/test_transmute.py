@@ -8,6 +8,8 @@ TRANSMUTE_TEXT      lines in its source language, plain or gzipped
 """
 
 import asyncio
+import contextlib
+import gc
 import gzip
 import json
 import os
@@ -20,6 +22,7 @@ import textwrap
 import threading
 import time
 import unittest
+import weakref
 from fractions import Fraction
 from pathlib import Path
 from unittest import mock
@@ -408,6 +411,72 @@ class Errors(WithModel):
         ):
             with self.subTest(code):
                 self.assertEqual(python(opening + code, TINY), "")
+
+
+class Closing(unittest.TestCase):
+    def setUp(self):
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+
+    def check_frees(self, use):
+        with transmute.Translator(TINY) as translator:
+            handle = weakref.ref(translator._handle)
+            use(translator)
+        deadline = time.monotonic() + 10  # what was interrupted ends in the background
+        while handle() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertIsNone(handle())
+
+    def test_a_model_is_freed_whatever_happened_to_its_calls(self):
+        def fail(*_):
+            raise LookupError
+
+        def interrupt(translator):
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            translator.translate([LINES[0]] * 20000, beam_size=20)
+
+        def abandon(translator):
+            for _ in translator.stream("the blue train. the dog."):
+                break
+
+        def abandon_before_an_error(translator):
+            parts = translator.stream("the blue train", min_length=4000, max_extra_length=4000, beam_size=1,
+                                      guard="off", protect="none")  # fmt: skip
+            next(parts)
+            parts.close()
+
+        def in_thread(translator):
+            def body():
+                with self.assertRaises(LookupError):
+                    translator.translate("a", on_progress=fail)
+
+            thread = threading.Thread(target=body)
+            thread.start()
+            thread.join()
+
+        for use in (
+            lambda translator: translator.translate("a", beam_size=0),
+            lambda translator: translator.translate_batch(["a"], guard="x"),
+            lambda translator: translator.translate("a", on_progress=fail),
+            lambda translator: translator.score(["a"], ["a\0"]),
+            lambda translator: list(translator.stream("a", mbr=2)),
+            interrupt, abandon, abandon_before_an_error, in_thread,
+        ):  # fmt: skip
+
+            def attempt(translator, use=use):
+                with contextlib.suppress(ValueError, LookupError, KeyboardInterrupt):
+                    use(translator)
+
+            with self.subTest(use):
+                self.check_frees(attempt)
+
+    def test_a_callback_does_not_keep_what_it_refers_to(self):
+        translator = transmute.Translator(TINY)
+        handle = weakref.ref(translator._handle)
+        translator.translate("a", on_progress=lambda *_, kept=translator: None)
+        del translator
+        self.assertIsNone(handle())
 
 
 class Threads(WithModel):

@@ -79,7 +79,10 @@ class AsyncTranslationResult:
 
     def result(self) -> Any:
         """Waits for the result; raises the call's exception."""
-        return self._call.result()[self._number]
+        try:
+            return self._call.result()[self._number]
+        finally:
+            del self  # an exception in it would keep its frames, and with them this one and the model
 
     def done(self) -> bool:
         """Whether there is a result or an exception."""

@@ -24,7 +24,7 @@ class Call:
         on_progress: Optional[Callable[[int, int], None]] = None,
     ) -> None:
         self._stop = ctypes.c_int(0)
-        self._raised: Optional[BaseException] = None
+        self._raised: List[BaseException] = []
         self._on_text = ON_TEXT()
         self._on_progress = ON_PROGRESS()
         if on_text is not None:
@@ -35,10 +35,10 @@ class Call:
     def _caught(self, callback: Callable[..., None]) -> Callable[..., None]:
         def run(*arguments: Any) -> None:
             try:
-                if self._raised is None:
+                if not self._raised:
                     callback(*arguments)
             except BaseException as error:  # an exception ends the call
-                self._raised = error
+                self._raised.append(error)
                 self.stop()
 
         return run
@@ -63,12 +63,13 @@ class Call:
         try:
             found = body()
         except RuntimeError:
-            if self._raised is None:
+            if not self._raised:
                 raise
         finally:
             _in_progress.discard(self)
-        if self._raised is not None:
-            raise self._raised
+            self._on_text, self._on_progress = ON_TEXT(), ON_PROGRESS()  # which refer to this call
+        if self._raised:
+            raise self._raised.pop()  # kept here, it would keep its frames, and with them this call and the model
         return found
 
     def _run_beside(self, body: Callable[[], T]) -> T:
@@ -77,15 +78,16 @@ class Call:
         finished = threading.Lock()
         finished.acquire()
 
-        def work() -> None:
+        def work(errors: List[BaseException]) -> None:
             try:
                 results.append(self._checked(body))
             except BaseException as error:
                 errors.append(error)
             finally:
+                del errors  # as above: this frame is one of theirs
                 finished.release()
 
-        threading.Thread(target=work, name="transmute", daemon=True).start()
+        threading.Thread(target=work, args=(errors,), name="transmute", daemon=True).start()
         try:
             finished.acquire()
         except BaseException:
@@ -93,7 +95,7 @@ class Call:
             finished.acquire(timeout=1)  # some calls cannot be stopped
             raise
         if errors:
-            raise errors[0]
+            raise errors.pop()
         return results[0]
 
     async def run_async(self, body: Callable[[], T]) -> T:
@@ -117,7 +119,7 @@ def _stop_all() -> None:
     deadline = time.monotonic() + 2  # some calls cannot be stopped
     while _in_progress and time.monotonic() < deadline:
         for call in list(_in_progress):
-            call._raised = SystemExit()  # which ends a daemon thread without a traceback
+            call._raised.append(SystemExit())  # which ends a daemon thread without a traceback
             call.stop()
         time.sleep(0.01)
 
@@ -144,6 +146,7 @@ def stream(run: Callable[[Call], str]) -> Iterator[str]:
 
     thread = threading.Thread(target=work, name="transmute", daemon=True)
     thread.start()
+    more: Any = None
     try:
         is_last = False
         while not is_last:
@@ -155,3 +158,4 @@ def stream(run: Callable[[Call], str]) -> Iterator[str]:
     finally:
         call.stop()
         thread.join()
+        del news, more  # an exception in them would keep its frames, and with them both and the model
