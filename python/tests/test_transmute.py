@@ -343,18 +343,28 @@ class Errors(WithModel):
             self.translator.translate(LINES[0], on_progress=fail)  # there is nothing left to end
 
     def test_a_forked_process_is_told(self):
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                self.translator.translate("a")
-            except RuntimeError as error:
-                os.write(writer, str(error).encode())
-            type(self).translator = None
-            os._exit(0)
-        os.close(writer)
-        self.assertIn("forked", os.read(reader, 1000).decode())
-        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        begun = self.translator.stream("the blue train. the dog.")
+        next(begun)
+        for call in (
+            lambda: self.translator.translate("a"),
+            lambda: list(self.translator.stream("a")),
+            lambda: list(begun),
+        ):
+            reader, writer = os.pipe()
+            child = os.fork()
+            if child == 0:
+                signal.alarm(10)  # ends a child that waits
+                try:
+                    call()
+                except RuntimeError as error:
+                    os.write(writer, str(error).encode())
+                type(self).translator = None
+                os._exit(0)
+            os.close(writer)
+            with self.subTest(call), open(reader) as told:
+                self.assertIn("forked", told.read())
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+        begun.close()
 
     def test_interrupting_returns_at_once(self):
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))

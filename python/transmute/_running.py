@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Any, Callable, Iterator, List, Optional, Set, TypeVar
 
-from ._library import LIBRARY, ON_PROGRESS, ON_TEXT, CallOptions, text_of
+from ._library import LIBRARY, ON_PROGRESS, ON_TEXT, CallOptions, Handle, text_of
 
 T = TypeVar("T")
 
@@ -124,8 +124,8 @@ def _stop_all() -> None:
         time.sleep(0.01)
 
 
-def stream(run: Callable[[Call], str]) -> Iterator[str]:
-    """The parts of the text that `run` computes, as soon as each can no longer change."""
+def stream(handle: Handle, run: Callable[[Call], str]) -> Iterator[str]:
+    """The parts of the text that `run` computes with a model, as soon as each can no longer change."""
     from queue import SimpleQueue  # only streams need it
 
     news: SimpleQueue[Any] = SimpleQueue()
@@ -150,6 +150,7 @@ def stream(run: Callable[[Call], str]) -> Iterator[str]:
     try:
         is_last = False
         while not is_last:
+            handle.address  # a forked process is told, for which nothing would come
             more, is_last = news.get()
             if isinstance(more, BaseException):
                 raise more

@@ -203,9 +203,8 @@ class Translator(_Model):
         ...     print(part, end="", flush=True)
         """
         handle = self._open()
-        handle.address  # a forked process is told before it waits
         options.setdefault("rerank_candidates", 0)  # what was yielded cannot be chosen any more
-        return stream(lambda running: self._translate([text], options, running, _best)[0])
+        return stream(handle, lambda running: self._translate([text], options, running, _best)[0])
 
     @overload
     async def atranslate(  # type: ignore[overload-overlap]
@@ -338,8 +337,7 @@ class LanguageModel(_Model):
 
     def stream(self, prompt: str = "", **options: Unpack[GenerationOptions]) -> Iterator[str]:
         """Yields the text in parts as it is generated, the prompt included."""
-        self._open().address
-        return stream(lambda running: self._generate([prompt], options, running, _best)[0])
+        return stream(self._open(), lambda running: self._generate([prompt], options, running, _best)[0])
 
     @overload
     def score(self, text: str) -> Hypothesis: ...  # type: ignore[overload-overlap]
