@@ -422,6 +422,47 @@ class Errors(WithModel):
             with self.subTest(code):
                 self.assertEqual(python(opening + code, TINY), "")
 
+    def test_the_interpreter_can_end_with_a_translation(self):
+        code = """
+            import atexit, signal, sys, transmute
+            class AtTheEnd:
+                def __init__(self):
+                    self.translator = transmute.Translator(sys.argv[1])
+                    self.expected = self.translate()
+                    atexit.register(self.translate)
+                def translate(self):
+                    return self.translator.translate(["the train"] * 3, on_progress=lambda *_: None)
+                def __del__(self):
+                    print(self.translate() == self.expected)
+                    try:
+                        print(list(self.translator.stream("the train")))
+                    except RuntimeError as error:
+                        print(error)
+            signal.alarm(20)  # ends what waits
+            kept = AtTheEnd()
+            kept.itself = kept
+        """
+        self.assertRegex(python(code, TINY), r"^True\nthe interpreter is ending.*\n$")
+
+    def test_a_collected_model_is_closed(self):
+        class InACycle:
+            def __del__(self):
+                try:
+                    self.translator.translate("a")
+                except ValueError as error:
+                    messages.append(str(error))
+
+        messages, translator = [], transmute.Translator(TINY)
+        translator.user = InACycle()
+        translator.user.translator = translator
+        del translator
+        gc.collect()
+        self.assertEqual(messages, ["the translator is closed"])
+
+    def test_a_call_needs_no_thread_of_its_own(self):
+        with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+            self.assertEqual(self.translator.translate(""), "")
+
 
 class Closing(unittest.TestCase):
     def setUp(self):

@@ -330,11 +330,14 @@ class Handle:
                 f"this {self._what} was opened before the process was forked, and its threads are in the parent; open it "
                 "in the child, or start processes with multiprocessing's method \"spawn\""
             )
+        if not self._address:  # the collector has ended this before something else that refers to it
+            raise ValueError(f"the {self._what} is closed")
         return self._address
 
     def __del__(self) -> None:
         if os.getpid() == self._process:  # a forked process has none of the threads that closing waits for
-            self._close(self._address)
+            address, self._address = self._address, 0
+            self._close(address)
 
 
 def open_model(

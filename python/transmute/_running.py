@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import sys
 import threading
 import time
 from typing import Any, Callable, Iterator, List, Optional, Set, TypeVar
@@ -44,7 +45,8 @@ class Call:
         return run
 
     def attach(self, options: CallOptions) -> None:
-        options.on_text, options.on_progress = self._on_text, self._on_progress
+        if not sys.is_finalizing():  # the library's threads can enter the interpreter no more
+            options.on_text, options.on_progress = self._on_text, self._on_progress
         options.should_stop = LIBRARY.is_set.value
         options.user = ctypes.addressof(self._stop)
 
@@ -54,7 +56,7 @@ class Call:
 
     def run(self, body: Callable[[], T]) -> T:
         """Runs the body, which calls the library. The main thread remains able to receive signals such as Ctrl-C."""
-        if threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread() and not sys.is_finalizing():
             return self._run_beside(body)
         return self._checked(body)
 
@@ -87,7 +89,11 @@ class Call:
                 del errors  # as above: this frame is one of theirs
                 finished.release()
 
-        threading.Thread(target=work, args=(errors,), name="transmute", daemon=True).start()
+        thread = threading.Thread(target=work, args=(errors,), name="transmute", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # Python 3.12 and newer start none once the program has ended
+            return self._checked(body)
         try:
             finished.acquire()
         except BaseException:
@@ -126,6 +132,8 @@ def _stop_all() -> None:
 
 def stream(handle: Handle, run: Callable[[Call], str]) -> Iterator[str]:
     """The parts of the text that `run` computes with a model, as soon as each can no longer change."""
+    if sys.is_finalizing():
+        raise RuntimeError("the interpreter is ending, and its threads with it; a stream needs one")
     from queue import SimpleQueue  # only streams need it
 
     news: SimpleQueue[Any] = SimpleQueue()
