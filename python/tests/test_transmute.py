@@ -609,8 +609,9 @@ class Tools(WithModel):
             self.assertEqual(len(opened.spans(line)), len(ids))
         with self.assertRaises(ValueError):
             opened.id("no such piece")
-        with self.assertRaises(ValueError):
-            opened.decode([10**9])
+        for listed in ([10**9], [2**64 + 50], [-1], ["no such piece", 10**9], ["no such piece", -1]):
+            with self.subTest(listed), self.assertRaisesRegex(ValueError, "the vocabulary has (ids|no id)"):
+                opened.decode(listed)
         with self.assertRaises(FileNotFoundError):
             transmute.Tokenizer("/no/such")
 

@@ -65,10 +65,14 @@ class Tokenizer:
         pieces = list(pieces)
         if any(isinstance(piece, str) and self._known(side).get(piece) is None for piece in pieces):
             names = self.vocabulary(side)
+            self.decode((piece for piece in pieces if not isinstance(piece, str)), side)  # raises for ids it lacks
             written = "".join(piece if isinstance(piece, str) else names[piece] for piece in pieces)
             return written.replace("\u2581", " ").strip()
         ids = [self.id(piece, side) if isinstance(piece, str) else piece for piece in pieces]
         array = (ctypes.c_int64 * len(ids))(*ids)
+        for given, taken in zip(ids, array):  # ctypes cuts off the upper bits
+            if given != taken:
+                raise ValueError(f"the vocabulary has no id {given}")
         return take_string(call(LIBRARY.detokenize, self._handle.address, _number(side), array, len(ids)))
 
     def vocabulary(self, side: str = "source") -> List[str]:
