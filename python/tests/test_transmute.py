@@ -280,6 +280,17 @@ class Errors(WithModel):
         self.assertEqual(scores[0], scores[1])
         self.assertNotEqual(scores[0], scores[2])
 
+    def test_numbers_of_numpy(self):
+        class Scalar:
+            def __init__(self, value):
+                self.item = lambda: value
+
+        text, tagged = "the <b>blue</b> train", {"inline_tags": True, "beam_size": 2}
+        given = {name: Scalar(value) for name, value in tagged.items()}
+        self.assertEqual(self.translator.translate(text, **given), self.translator.translate(text, **tagged))
+        with self.assertRaises(ValueError):
+            self.translator.translate(text, beam_size=Scalar(2**64 + 2))
+
     def test_what_a_text_alone_cannot_show_is_refused(self):
         for options in ({"n_best": 2}, {"alignment": "words"}):
             stream = lambda text, **given: list(self.translator.stream(text, **given))  # noqa: E731

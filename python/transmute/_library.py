@@ -269,8 +269,10 @@ def set_field(options: ctypes.Structure, field: str, value: Any, name: str) -> N
     if (field, c_char_p) in options._fields_:
         value = to_bytes(value, name)
     try:
+        if hasattr(value, "item"):  # ctypes does not know numpy's bool
+            value = value.item()
         setattr(options, field, value)
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{name} cannot be {value!r}") from None
     if (field, c_double) not in options._fields_ and getattr(options, field) != value:
         raise ValueError(f"{name} cannot be {value!r}")
