@@ -9,10 +9,12 @@ TRANSMUTE_TEXT      lines in its source language, plain or gzipped
 
 import asyncio
 import contextlib
+import copy
 import gc
 import gzip
 import json
 import os
+import pickle
 import pydoc
 import signal
 import subprocess
@@ -28,6 +30,7 @@ from pathlib import Path
 from unittest import mock
 
 import transmute
+import transmute.ctranslate2
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data" / "formats"
 TINY = DATA / "marian_ctranslate2"
@@ -532,6 +535,14 @@ class Closing(unittest.TestCase):
 
             with self.subTest(use):
                 self.check_frees(attempt)
+
+    def test_a_model_cannot_be_pickled(self):
+        translator = transmute.Translator(TINY)
+        like_ctranslate2 = transmute.ctranslate2.Translator(TINY)
+        for model in (translator, translator.tokenizer, transmute.TextEncoder(TINY), like_ctranslate2):
+            for copied in (pickle.dumps, copy.deepcopy):
+                with self.subTest(model), self.assertRaisesRegex(TypeError, "cannot be pickled; give the path"):
+                    copied(model)
 
     def test_a_callback_does_not_keep_what_it_refers_to(self):
         translator = transmute.Translator(TINY)

@@ -319,6 +319,10 @@ def call(function: Callable[..., Any], *arguments: Any) -> int:
     raise RuntimeError(message)
 
 
+def cannot_be_pickled(what: str) -> TypeError:
+    return TypeError(f"the {what} cannot be pickled; give the path of its model to the process, and open it there")
+
+
 class Handle:
     """Something open in the library: closed when nobody uses it any more, so that calls in progress can end."""
 
@@ -335,6 +339,9 @@ class Handle:
         if not self._address:  # the collector has ended this before something else that refers to it
             raise ValueError(f"the {self._what} is closed")
         return self._address
+
+    def __reduce__(self) -> Any:
+        raise cannot_be_pickled(self._what)
 
     def __del__(self) -> None:
         if os.getpid() == self._process:  # a forked process has none of the threads that closing waits for

@@ -18,7 +18,7 @@ from ._ctranslate2 import (
     ScoringResult, Tokenize, Tokens, TranslationResult, batches, check_functions, folder_of, kept_tokens,
     set_random_seed, text_of_tokens, tokens_of_text, translation_options,
 )  # fmt: skip
-from ._library import LIBRARY, text_of
+from ._library import LIBRARY, cannot_be_pickled, text_of
 from ._options import blocks, repeatable
 from ._results import Wanted, _alignment
 from ._running import Call
@@ -99,6 +99,9 @@ class Translator:
         self._executor: Any = None
         self._running: Set[Any] = set()
         self.load_model()
+
+    def __reduce__(self) -> Any:
+        raise cannot_be_pickled("translator")
 
     def load_model(self, keep_cache: bool = False) -> None:
         """Opens the model again after unload_model()."""
