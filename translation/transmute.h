@@ -75,7 +75,7 @@ enum { TRANSMUTE_SPLIT_NEVER = 0, TRANSMUTE_SPLIT_ALWAYS = 1, TRANSMUTE_SPLIT_AU
 typedef struct transmute_translation_options {
   size_t struct_size;        /* set by the default function */
   int64_t beam_size;         /* 1: greedy search */
-  int64_t num_hypotheses;    /* number of translations per text, at most beam_size */
+  int64_t num_hypotheses;    /* number of translations per text, at most beam_size: raise both */
   double length_alpha;       /* log P / ((5 + length) / 6)^alpha ranks them */
   int64_t max_extra_length;  /* maximum target length minus source length */
   int alignments;            /* nonzero: fill transmute_result_alignment */
