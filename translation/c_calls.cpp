@@ -54,7 +54,7 @@ std::vector<std::string> read_strings(const char* const* strings, size_t count, 
   if (strings == nullptr && count > 0) throw std::invalid_argument("the array of each " + what + " is NULL");
   std::vector<std::string> read;
   for (size_t i = 0; i < count; ++i) {
-    if (strings[i] == nullptr) throw std::invalid_argument(what + " " + std::to_string(i) + " is NULL");
+    if (strings[i] == nullptr) throw std::invalid_argument(what + " " + std::to_string(i + 1) + " is NULL");
     read.emplace_back(strings[i]);
   }
   return read;

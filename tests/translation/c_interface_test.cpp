@@ -325,7 +325,7 @@ TEST_F(TheCInterface, NamesMistakes) {
   EXPECT_EQ(transmute_tokenize(nullptr, 0, "a", &error), nullptr);
   EXPECT_THAT(take_error(), HasSubstr("the tokenizer is NULL"));
   EXPECT_EQ(transmute_sentences(nullptr, nullptr, "en", &error), nullptr);
-  EXPECT_THAT(take_error(), HasSubstr("text 0 is NULL"));
+  EXPECT_THAT(take_error(), HasSubstr("text 1 is NULL"));
   EXPECT_EQ(transmute_open_tokenizer("/nowhere", &error), nullptr);
   EXPECT_EQ(transmute_error_kind(), TRANSMUTE_ERROR_OTHER);
   EXPECT_THAT(take_error(), HasSubstr("/nowhere"));

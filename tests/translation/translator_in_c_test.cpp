@@ -214,7 +214,7 @@ TEST_F(ATranslator, TellsMistakesThroughTheCInterface) {
 
   const char* texts[] = {"gr\xfcn", nullptr};
   EXPECT_THAT(told(transmute_translate(translator, texts, 1, nullptr, &error)), HasSubstr("UTF-8"));
-  EXPECT_THAT(told(transmute_translate(translator, texts, 2, nullptr, &error)), HasSubstr("text 1 is NULL"));
+  EXPECT_THAT(told(transmute_translate(translator, texts, 2, nullptr, &error)), HasSubstr("text 2 is NULL"));
   EXPECT_THAT(told(transmute_translate(nullptr, texts, 1, nullptr, &error)), HasSubstr("NULL"));
   transmute_translation_options translation = transmute_translation_options_default();
   const char* fine[] = {"the"};
