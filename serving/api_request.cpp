@@ -259,6 +259,7 @@ void check_texts(const ApiRequest& request, const ApiLimits& limits) {
   size_t characters = 0;
   const auto count = [&](const std::string& text) {
     if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not UTF-8");
+    if (text.find('\0') != std::string::npos) refuse("the text must not contain a zero byte");
     characters += characters_in(text);
   };
   for (const auto* texts : {&request.texts, &request.prefixes})

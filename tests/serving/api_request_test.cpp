@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
 #include <transmute/common/json.h>
 #include <transmute/serving/api.h>
 #include <transmute/serving/api_answer.h>
@@ -141,14 +142,18 @@ TEST(ApiRequest, RefusesWhatIsNoUtf8AndNoJson) {
     EXPECT_THAT(refusal(parse_libretranslate, json_request(body)), HasSubstr("400 Invalid request: ")) << body;
 }
 
-TEST(ApiRequest, RefusesZeroBytesWhereAMessageMayNameTheText) {
+TEST(ApiRequest, RefusesZeroBytes) {
   EXPECT_EQ(refusal(parse_libretranslate, form_request("q=a&source=en%00x&target=de")),
             "400 Invalid request: source must not contain a zero byte");
   EXPECT_EQ(refusal(parse_v1, json_request(R"({"text":"a","source":"en","target":"d\u0000"})")),
             "400 Invalid request: target must not contain a zero byte");
   EXPECT_EQ(refusal(parse_v1, json_request(v1_with(R"("glossary":[{"source":"a","target":"\u0000"}])"))),
             "400 Invalid request: glossary[].target must not contain a zero byte");
-  EXPECT_EQ(refusal(parse_v1, json_request(R"({"text":"a\u0000","source":"en","target":"de"})")), "accepted");
+  for (const char* members : {R"("text":"a\u0000")", R"("text":["a","\u0000"])", R"("text":"a","prefix":"\u0000")"})
+    EXPECT_EQ(refusal(parse_v1, json_request(fmt::format(R"({{{},"source":"en","target":"de"}})", members))),
+              "400 Invalid request: the text must not contain a zero byte");
+  EXPECT_EQ(refusal(parse_libretranslate, form_request("q=a%00&source=en&target=de")),
+            "400 Invalid request: the text must not contain a zero byte");
 }
 
 TEST(ApiRequest, RefusesDeepJsonWithoutRecursion) {
