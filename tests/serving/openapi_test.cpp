@@ -80,11 +80,11 @@ TEST(OpenApi, SaysTheLimitsOfItsServer) {
 TEST(Schemas, FindFaults) {
   const Schemas schemas(parse_json(R"({"components":{"schemas":{"A":{"type":"object","required":["x"],
     "additionalProperties":false,"properties":{"x":{"type":"integer","minimum":1,"maximum":3},
-    "y":{"oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"},"minItems":1}]}}}}}})"));
+    "y":{"oneOf":[{"type":"string","minLength":1},{"type":"array","items":{"type":"string"},"minItems":1}]}}}}}})"));
   for (const char* good : {R"({"x":1})", R"({"x":3,"y":"a"})", R"({"x":3,"y":["a"]})"})
     EXPECT_EQ(schemas.fault_by_name(parse_json(good), "A"), "") << good;
   for (const char* bad : {"1", "{}", R"({"x":0})", R"({"x":4})", R"({"x":1.5})", R"({"x":1,"z":1})",
-                          R"({"x":1,"y":[]})", R"({"x":1,"y":[1]})", R"({"x":1,"y":1})"})
+                          R"({"x":1,"y":[]})", R"({"x":1,"y":[1]})", R"({"x":1,"y":1})", R"({"x":1,"y":""})"})
     EXPECT_NE(schemas.fault_by_name(parse_json(bad), "A"), "") << bad;
 }
 

@@ -10,9 +10,9 @@ namespace transmute::testing {
 
 namespace {
 
-const std::set<std::string> kKnownKeywords{"$ref",    "type",     "description", "properties", "required",
-                                           "items",   "enum",     "const",       "default",    "minimum",
-                                           "maximum", "minItems", "maxItems",    "oneOf",      "additionalProperties"};
+const std::set<std::string> kKnownKeywords{
+    "$ref",    "type",    "description", "properties", "required", "items",     "enum",  "const",
+    "default", "minimum", "maximum",     "minItems",   "maxItems", "minLength", "oneOf", "additionalProperties"};
 
 bool has_type(const Json& value, const std::string& type) {
   if (type == "object") return value.is_object();
@@ -49,6 +49,7 @@ std::string Schemas::fault(const Json& value, const Json& given) const {
     return shown + " is none of " + schema["enum"].dump();
   if (schema.contains("minimum") && value.is_number() && value < schema["minimum"]) return shown + " is too small";
   if (schema.contains("maximum") && value.is_number() && value > schema["maximum"]) return shown + " is too large";
+  if (schema.contains("minLength") && value == "" && schema["minLength"] > 0) return shown + " is empty";
   if (schema.contains("minItems") && value.size() < schema["minItems"].get<size_t>()) return shown + " is too short";
   if (schema.contains("maxItems") && value.size() > schema["maxItems"].get<size_t>()) return shown + " is too long";
   if (schema.contains("oneOf")) {

@@ -381,7 +381,7 @@ TEST_F(Serve, AgreesWithItsDescriptionOnWhichRequestsAreValid) {
     for (const Json& value : values) requests.push_back(v1_request({{name, value}}));
   };
   for (const auto& [name, member] : members.items()) {
-    try_values(name, {Json(nullptr), Json::object(), Json::array({1}), 0.5, -1, "text", true});
+    try_values(name, {Json(nullptr), Json::object(), Json::array({1}), 0.5, -1, "text", "", true});
     if (member.contains("minimum")) {
       const double step = member["type"] == "integer" ? 1 : 0.5;
       if (member["type"] == "integer") {
