@@ -98,7 +98,7 @@ std::string without_controls(const std::string& text, bool& is_changed) {
   checks::for_each_character(text, [&](const Character& character) {
     const UChar32 c = character.code;
     const bool is_mark = c == 0xFEFF, is_control = c < ' ' || (c >= 0x7F && c < 0xA0);
-    if (c == '\t' || c == '\r' || c == '\n' || c == 0x2028 || c == 0x2029) {
+    if ((c >= '\t' && c <= '\r') || (c >= 0x1C && c < ' ') || c == 0x2028 || c == 0x2029) {
       clean += ' ';
     } else if (!is_control && !is_mark) {
       clean.append(text, character.begin, character.end - character.begin);

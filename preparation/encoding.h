@@ -9,7 +9,8 @@ inline namespace v0 {
 
 /// Mends what wrong conversions have done to a text, where that can be undone for certain: UTF-8 that was read as
 /// Windows-1252 or Latin-1, once or several times ("fÃ¼r"), and characters of Windows-1252 that became control
-/// characters. Removes other control characters and the spaces at both ends; a tab becomes a space.
+/// characters. Tabs, vertical tabs, form feeds and separators become spaces. Removes other control characters and the
+/// spaces at both ends.
 /// @param text valid UTF-8
 /// @returns whether characters other than spaces have changed
 bool mend_encoding(std::string& text);

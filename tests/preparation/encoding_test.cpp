@@ -66,6 +66,7 @@ TEST(Spaces, AtTheEndsGoAndTabsBecomeSpaces) {
   std::string text = " a\tb ";
   EXPECT_FALSE(mend_encoding(text));
   EXPECT_EQ(text, "a b");
+  EXPECT_EQ(mended("Title\vSubtitle\fText\x1Fmore\x1B."), "Title Subtitle Text more.");
 }
 
 }  // namespace
