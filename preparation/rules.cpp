@@ -160,7 +160,7 @@ std::array<LengthExpectation, kLengthClasses> learn_lengths(const std::vector<Te
 
 const std::array<RuleText, kRules>& rule_texts() {
   static const std::array<RuleText, kRules> kTexts{
-      {{"empty", "a side is empty"},
+      {{"empty", "a side is empty, or has only spaces and invisible characters"},
        {"encoding", "characters were lost, as U+FFFD and question marks within words show"},
        {"length", "a side is too long"},
        {"symbols", "a side has too few letters and digits among its characters"},
@@ -187,7 +187,8 @@ ExpectedText learn_expected_text(const std::vector<TextPair>& sample, const Pair
 
 std::optional<Violation> find_violation(const TextPair& pair, const ExpectedText& expected,
                                         const RuleOptions& options) {
-  if (pair.source.empty() || pair.target.empty()) {
+  const bool has_source = !is_blank(pair.source);
+  if (!has_source || is_blank(pair.target)) {
     if (!options.applies(Rule::empty)) return {};
     return Violation{Rule::empty, fmt::format("the {} is empty", pair.source.empty() ? "source" : "target")};
   }

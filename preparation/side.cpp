@@ -76,6 +76,16 @@ std::string tag_at(std::string_view text, size_t at, size_t& end) {
 
 }  // namespace
 
+bool is_blank(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const Character character = checks::character_at(text, at);
+    const UChar32 c = character.code;
+    if (u_isUWhiteSpace(c) == 0 && u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) == 0) return false;
+    at = character.end;
+  }
+  return true;
+}
+
 CharacterCounts count_characters(std::string_view text, const std::vector<UScriptCode>& scripts) {
   CharacterCounts counts;
   for_each_character(text, [&](const Character& character) {

@@ -20,6 +20,9 @@ struct CharacterCounts {
   size_t foreign = 0;  ///< letters of other scripts than expected
 };
 
+/// True if nothing of a text can be seen: it has only white space and characters that are shown as nothing.
+bool is_blank(std::string_view text);
+
 /// Counts characters. Without `scripts` no letter is foreign.
 CharacterCounts count_characters(std::string_view text, const std::vector<UScriptCode>& scripts);
 

@@ -40,6 +40,9 @@ TEST(PreparationRules, KeepOrdinaryPairs) {
 TEST(PreparationRules, LeaveOutAnEmptySide) {
   EXPECT_EQ(rule_of("", "Ja."), "empty");
   EXPECT_EQ(rule_of("Yes.", ""), "empty");
+  EXPECT_EQ(rule_of("Yes.", "\u00A0"), "empty");
+  EXPECT_EQ(rule_of("\u3000\u200B\u2060\u00AD", "Ja."), "empty");
+  EXPECT_EQ(rule_of("5\u00A0%", "5\u00A0%"), "");
 }
 
 TEST(PreparationRules, LeaveOutLostCharacters) {
