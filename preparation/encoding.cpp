@@ -130,22 +130,63 @@ bool mend_encoding(std::string& text) {
   return is_changed;
 }
 
-bool has_lost_characters(std::string_view text) {
-  if (text.find("\uFFFD") != std::string_view::npos) return true;
+namespace {
+
+bool is_upper_ascii(std::string_view text, size_t at) {
+  return at < text.size() && text[at] >= 'A' && text[at] <= 'Z';
+}
+
+bool has_question_mark(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kMarks{"?", "\uFF1F", "\u061F"};
+  return std::any_of(kMarks.begin(), kMarks.end(),
+                     [&](std::string_view mark) { return text.find(mark) != std::string_view::npos; });
+}
+
+// Without the marks around it.
+std::string_view bare_word(std::string_view word) {
+  constexpr std::string_view kMarks = ".,:;!()[]\"'";
+  const size_t begin = std::min(word.find_first_not_of(kMarks), word.size());
+  return word.substr(begin, word.find_last_not_of(kMarks) + 1 - begin);
+}
+
+// True if question marks stand for letters of the word: within it, as in "M?nchen" and "Gr??e", or, in no question,
+// before it. Addresses and code have question marks too.
+bool has_lost_letters(std::string_view word, bool is_question) {
+  if (word.find_first_of("/.=&:(){}[]<>\\*|") != std::string_view::npos) return false;
+  for (size_t at = word.find('?'); at != std::string_view::npos; at = word.find('?', at)) {
+    const size_t first = at;
+    at = std::min(word.find_first_not_of('?', at), word.size());
+    if (!is_lower_ascii(word, at)) continue;
+    if (first == 0 ? !is_question && is_lower_ascii(word, at + 1)
+                   : is_lower_ascii(word, first - 1) || (first == 1 && is_upper_ascii(word, 0)))
+      return true;
+  }
+  return false;
+}
+
+// True if the text has a character of mojibake that could not be decoded, because the next one was lost: a capital
+// letter after a small one, or before a question mark that asks nothing.
+bool has_cut_mojibake(std::string_view text, bool is_question) {
   for (const std::string_view lead : {"\u00C3", "\u00C2", "\u00E2\u20AC"})
     for (size_t at = text.find(lead); at != std::string_view::npos; at = text.find(lead, at + 1)) {
-      // A capital letter within a word, before nothing but small ones or nothing.
-      const size_t after = at + lead.size();
       if (at > 0 && is_lower_ascii(text, at - 1)) return true;
-      if (after < text.size() && text[after] == '?') return true;
+      const size_t after = at + lead.size();
+      if (after == text.size() || text[after] != '?') continue;
+      if (!is_question || is_lower_ascii(text, after + 1)) return true;
     }
-  for (size_t at = text.find('?'); at != std::string_view::npos; at = text.find('?', at + 1)) {
-    if (at == 0 || !is_lower_ascii(text, at - 1) || !is_lower_ascii(text, at + 1)) continue;
-    const size_t space = text.rfind(' ', at);
-    const size_t begin = space == std::string_view::npos ? 0 : space + 1;
-    const std::string_view word = text.substr(begin, std::min(text.find(' ', at), text.size()) - begin);
-    // Addresses and code have question marks too.
-    if (word.find_first_of("/.=&:(){}[]<>\\*|") == std::string_view::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+bool has_lost_characters(std::string_view text, std::string_view other) {
+  if (text.find("\uFFFD") != std::string_view::npos) return true;
+  const bool is_question = has_question_mark(other);
+  if (has_cut_mojibake(text, is_question)) return true;
+  for (size_t at = text.find('?'); at != std::string_view::npos; at = text.find('?', at)) {
+    const size_t space = text.rfind(' ', at), begin = space == std::string_view::npos ? 0 : space + 1;
+    at = std::min(text.find(' ', at), text.size());
+    if (has_lost_letters(bare_word(text.substr(begin, at - begin)), is_question)) return true;
   }
   return false;
 }

@@ -15,8 +15,9 @@ inline namespace v0 {
 /// @returns whether characters other than spaces have changed
 bool mend_encoding(std::string& text);
 
-/// True if a mended text still shows that characters were lost: U+FFFD, "fÃr", or a question mark within a word.
-bool has_lost_characters(std::string_view text);
+/// True if a mended text still shows that characters were lost: U+FFFD, "fÃr", or a question mark within a word, or
+/// before one where `other`, the other side of the pair, asks nothing.
+bool has_lost_characters(std::string_view text, std::string_view other);
 
 }  // namespace v0
 }  // namespace transmute

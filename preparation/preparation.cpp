@@ -76,8 +76,8 @@ void Preparation::learn(std::vector<TextPair> sample) {
   const auto is_useless = [&](TextPair& pair) {
     mend_encoding(pair.source);
     mend_encoding(pair.target);
-    return pair.source.empty() || pair.target.empty() || has_lost_characters(pair.source) ||
-           has_lost_characters(pair.target) || !seen.insert(hash_of(pair.target, hash_of(pair.source)));
+    return is_blank(pair.source) || is_blank(pair.target) || has_lost_characters(pair.source, pair.target) ||
+           has_lost_characters(pair.target, pair.source) || !seen.insert(hash_of(pair.target, hash_of(pair.source)));
   };
   sample.erase(std::remove_if(sample.begin(), sample.end(), is_useless), sample.end());
   expected_ = learn_expected_text(sample, options_.reading);

@@ -190,7 +190,7 @@ std::optional<Violation> find_violation(const TextPair& pair, const ExpectedText
   const bool has_source = !is_blank(pair.source);
   if (!has_source || is_blank(pair.target)) {
     if (!options.applies(Rule::empty)) return {};
-    return Violation{Rule::empty, fmt::format("the {} is empty", pair.source.empty() ? "source" : "target")};
+    return Violation{Rule::empty, fmt::format("the {} is empty", has_source ? "target" : "source")};
   }
   std::optional<Violation> violation;
   const auto breaks = [&](Rule rule, const auto& find) {
@@ -208,8 +208,8 @@ std::optional<Violation> find_violation(const TextPair& pair, const ExpectedText
     return found ? found : find(counts->target, least, "target");
   };
   const auto lost = [&]() -> Found {
-    for (const auto& [side, name] : {std::pair(&pair.source, "source"), std::pair(&pair.target, "target")})
-      if (has_lost_characters(*side)) return fmt::format("the {} has lost characters", name);
+    if (has_lost_characters(pair.source, pair.target)) return "the source has lost characters";
+    if (has_lost_characters(pair.target, pair.source)) return "the target has lost characters";
     return {};
   };
   const auto symbols = [&](const CharacterCounts& side, double least, const char* name) {

@@ -52,6 +52,19 @@ TEST(PreparationRules, LeaveOutLostCharacters) {
   EXPECT_EQ(rule_of("Where is the key?", "Wo ist der Schlüssel?"), "");
   EXPECT_EQ(rule_of("See http://a.org/b?c=d for more.", "Siehe http://a.org/b?c=d für mehr."), "");
   EXPECT_EQ(rule_of("SÃO PAULO is a city.", "SÃO PAULO ist eine Stadt."), "");
+  for (const char* target :
+       {"Er war in M?nchen auf der Stra?e.", "Wir sie gewarnt h?tten.", "Die Gr??e der T?r: gut.",
+        "Wir h?rten (und f?hlten) es.", "Das war sp?t, [Musik l?uft]", "?ber den Weg und das Haus.",
+        "Das Haus \"?ber\" dem Weg.", "Das war ein SchlÃ?ssel.", "Das war die Ã? von ihm."})
+    EXPECT_EQ(rule_of("We had warned them about that.", target), "encoding") << target;
+  for (const auto& [source, target] : {std::pair("Did you say \"yes\"?", "Haben Sie \"ja\" gesagt?"),
+                                       {"What?? Are you sure?", "Was?? Sind Sie sicher?"},
+                                       {"Will it be tomorrow?", "AMANHÃ?"},
+                                       {"The pattern (?i) is known.", "Das Muster (?i) ist bekannt."},
+                                       {"What time is it?", "?que hora es?"},
+                                       {"Use a?b:c here.", "Nimm a?b:c hier."},
+                                       {"A ?b c", "A ?b c"}})
+    EXPECT_EQ(rule_of(source, target), "") << target;
 }
 
 TEST(PreparationRules, LeaveOutLongSides) {
