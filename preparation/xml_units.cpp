@@ -120,6 +120,25 @@ bool XmlUnits::next(std::string& unit) {
   return false;
 }
 
+// The distance of the end of the end tag that begins with `closing` from position_. Comments and CDATA are passed over.
+size_t XmlUnits::end_tag_end(const std::string& closing, size_t from) {
+  constexpr std::string_view kComment = "<!--", kCdata = "<![CDATA[";
+  while (true) {
+    const size_t tag = find("<", from, "a unit"), tag_end = find(">", tag, "a unit");
+    const auto begins_with = [&](std::string_view what) {
+      return buffer_.compare(position_ + tag, what.size(), what) == 0;
+    };
+    from = tag_end + 1;
+    if (begins_with(kComment))
+      from = find("-->", tag + kComment.size(), "a comment") + 3;
+    else if (begins_with(kCdata))
+      from = find("]]>", tag + kCdata.size(), "a CDATA section") + 3;
+    else if (begins_with(closing) &&  // </tuv> is none of <tu>
+             buffer_.find_first_not_of(" \t\r\n", position_ + tag + closing.size()) == position_ + tag_end)
+      return from;
+  }
+}
+
 // Reads the tag at position_; true where it begins a unit, which is then read.
 bool XmlUnits::read_tag(std::string& unit) {
   const size_t end = tag_end();
@@ -136,12 +155,7 @@ bool XmlUnits::read_tag(std::string& unit) {
     if (!is_empty) depth_ += is_end ? -1 : 1;
     return false;
   }
-  const std::string closing = fmt::format("</{}", name);
-  size_t last = find(closing, end, "a unit") + closing.size(), unit_end = find(">", last, "a unit") + 1;
-  while (buffer_.find_first_not_of(" \t\r\n", position_ + last) != position_ + unit_end - 1) {  // </tuv>, not </tu>
-    last = find(closing, last, "a unit") + closing.size();
-    unit_end = find(">", last, "a unit") + 1;
-  }
+  const size_t unit_end = end_tag_end(fmt::format("</{}", name), end);
   unit = buffer_.substr(position_, unit_end);
   position_ += unit_end;
   ++count_;

@@ -38,6 +38,7 @@ class XmlUnits {
   size_t find(std::string_view what, size_t from, const char* within);
   size_t tag_end();
   bool skip_to_markup();
+  size_t end_tag_end(const std::string& closing, size_t from);
   bool read_tag(std::string& unit);
 
   std::string path_, root_;

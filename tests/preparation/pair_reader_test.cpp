@@ -214,6 +214,9 @@ TEST(Tmx, LeavesOutNativeCodesAndComments) {
                                        "<![CDATA[ein <fettes>]]>\n  Wort") +
                               kTmxEnd;
   EXPECT_THAT(read_file("a.tmx", content).pairs, ElementsAre("a bold word|ein <fettes> Wort"));
+  std::string commented = tmx_unit("a", "<![CDATA[</tu>]]>b");
+  commented.insert(commented.find('>') + 1, "<!-- </tu> -->");
+  EXPECT_THAT(read_file("b.tmx", kTmxBegin + commented + kTmxEnd).pairs, ElementsAre("a|</tu>b"));
 }
 
 TEST(Tmx, AsksWhichOfSeveralLanguages) {
