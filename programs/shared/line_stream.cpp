@@ -201,7 +201,10 @@ std::string input_name(const std::string& path) {
 
 std::string place_of(const std::string& path) {
   if (is_standard_stream(path)) return "-";
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
+  const std::filesystem::path absolute = std::filesystem::absolute(path);
+  std::error_code is_no_file;  // a pipe such as /dev/fd/63 leads to no name
+  const std::filesystem::path place = std::filesystem::weakly_canonical(absolute, is_no_file);
+  return (is_no_file ? absolute : place).string();
 }
 
 void check_standard_input_once(const std::vector<NamedInput>& inputs) {

@@ -16,6 +16,7 @@ using testing::Outcome;
 using testing::program;
 using testing::read_text;
 using testing::run_program_with;
+using testing::shell;
 using testing::TemporaryFolder;
 using testing::write_text;
 
@@ -135,6 +136,18 @@ TEST(PrepareProgram, WritesNoOutputOverAnother) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.errors, HasSubstr("--output-target and --output-source are both"));
   EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en"));
+}
+
+TEST(PrepareProgram, ReadsTestSetsFromAPipeButNoText) {
+  const TemporaryFolder folder;
+  write_pairs(folder);
+  const std::string begin = "cd " + folder.path() + "; " + program("prepare") + " -o - ";
+  const Outcome excluding = shell(begin + "--source a.en --target a.de --exclude <(head -n 1 a.en)");
+  EXPECT_EQ(excluding.exit_code, 0) << excluding.errors;
+  EXPECT_EQ(excluding.output, "A cat.\tEine Katze.\n");
+  const Outcome piped = shell(begin + "--source <(cat a.en) --target a.de");
+  EXPECT_EQ(piped.exit_code, 2);
+  EXPECT_THAT(piped.errors, HasSubstr("is no file, and the text is read twice; save it in a file first"));
 }
 
 TEST(PrepareProgram, LeavesNoFileWhereItFails) {

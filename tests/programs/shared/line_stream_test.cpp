@@ -96,6 +96,19 @@ TEST(AnOutput, IsNoneOfTheInputs) {
     EXPECT_NO_THROW(check_output_is_no_input(output, inputs)) << output;
 }
 
+TEST(PlaceOfAFile, IsTheSameByAllItsNames) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "a", "text");
+  std::filesystem::create_symlink("a", folder / "link");
+  EXPECT_EQ(place_of(folder / "link"), place_of(folder.path() + "/./a"));
+  EXPECT_EQ(place_of(folder / "new"), place_of(folder.path() + "/./new"));
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const std::string name = "/dev/fd/" + std::to_string(ends[0]);  // which leads to no file
+  EXPECT_EQ(place_of(name), name);
+  for (const int end : ends) close(end);
+}
+
 std::string gzipped(const std::string& text) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "text", text);
