@@ -4,6 +4,7 @@
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
+#include <unicode/uscript.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -292,6 +293,23 @@ BleuTokenizer bleu_tokenizer_from_name(const std::string& name) {
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw std::invalid_argument("unknown BLEU tokenizer \"" + name + "\"; known are: " + known);
+}
+
+BleuTokenizer bleu_tokenizer_for(const std::vector<std::string>& texts) {
+  std::size_t letters = 0, without_spaces = 0, chinese = 0;
+  for (const std::string& text : texts)
+    for (const char32_t point : code_points(text)) {
+      const auto c = static_cast<UChar32>(point);
+      if (u_isalpha(c) == 0) continue;
+      ++letters;
+      UErrorCode error = U_ZERO_ERROR;
+      const UScriptCode script = uscript_getScript(c, &error);
+      without_spaces += uscript_breaksBetweenLetters(script) != 0 ? 1 : 0;
+      chinese += script == USCRIPT_HAN || script == USCRIPT_BOPOMOFO ? 1 : 0;
+    }
+  if (2 * without_spaces <= letters) return BleuTokenizer::mteval_13a;
+  // Japanese has Chinese characters too, but hardly a sentence without kana.
+  return 10 * chinese >= 9 * without_spaces ? BleuTokenizer::chinese : BleuTokenizer::character;
 }
 
 void check_segment_counts(const std::vector<std::string>& hypotheses,

@@ -28,6 +28,10 @@ std::string bleu_tokenizer_name(BleuTokenizer tokenizer);
 /// @throws std::invalid_argument that lists the known names.
 BleuTokenizer bleu_tokenizer_from_name(const std::string& name);
 
+/// The one that finds words, or what is closest to them, in these texts: 13a; where most of their letters are of
+/// scripts without spaces between words, zh for Chinese alone and char for others, such as Japanese and Thai.
+BleuTokenizer bleu_tokenizer_for(const std::vector<std::string>& texts);
+
 /// @throws std::invalid_argument where there are no hypotheses, no reference sets, or a set of another size. `metric`
 /// is its name in the message.
 void check_segment_counts(const std::vector<std::string>& hypotheses,

@@ -109,8 +109,15 @@ ChrfOptions chrf_options(int64_t word_order) {
   return options;
 }
 
+BleuOptions bleu_options(const std::vector<std::string>& references) {
+  BleuOptions options;
+  options.tokenizer = bleu_tokenizer_for(references);
+  return options;
+}
+
 ScoreOfSegments score_of_segments(const TranslatedText& text, ValidationMetric metric) {
-  if (metric == ValidationMetric::bleu) return bleu_of_segments(text.hypotheses, text.references);
+  if (metric == ValidationMetric::bleu)
+    return bleu_of_segments(text.hypotheses, text.references, bleu_options(text.references.front()));
   const int64_t word_order = metric == ValidationMetric::chrf_plus_plus ? 2 : 0;
   return chrf_of_segments(text.hypotheses, text.references, chrf_options(word_order));
 }
@@ -135,6 +142,14 @@ std::vector<std::pair<std::string, TextFiles>> files_by_languages(const TextFile
   return all;
 }
 
+// The tokenizer that BLEU takes for the sentences that are translated.
+BleuTokenizer bleu_tokenizer_of(const TextFiles& files, int64_t max_sentences) {
+  std::vector<std::string> references;
+  for (const auto& [languages, own] : files_by_languages(files))
+    for (std::string& line : first_lines(own.target, max_sentences)) references.push_back(std::move(line));
+  return bleu_tokenizer_for(references);
+}
+
 // The files were parallel, with lines, when the training began.
 void check_still_parallel(const TextFiles& files, size_t sources, size_t references) {
   if (sources == references && sources > 0) return;
@@ -153,7 +168,7 @@ std::string score_text(ValidationMetric metric, double score) {
 }
 
 double TranslatedText::bleu() const {
-  return corpus_bleu(hypotheses, references).score;
+  return corpus_bleu(hypotheses, references, bleu_options(references.front())).score;
 }
 
 std::vector<TranslatedText> TranslatedText::by_languages() const {
@@ -218,8 +233,12 @@ std::string Validator::conditions() const {
   const std::string text = fmt::format("text {:016x}", files_fingerprint(paths));
   if (metric() == ValidationMetric::loss) return text;
   const ValidationOptions& validation = parts_.config.validation;
-  return fmt::format("{}, max_sentences {}, beam_size {}, length_alpha {}", text, validation.max_sentences,
-                     validation.beam_size, validation.length_alpha);
+  const std::string all = fmt::format("{}, max_sentences {}, beam_size {}, length_alpha {}", text,
+                                      validation.max_sentences, validation.beam_size, validation.length_alpha);
+  if (metric() != ValidationMetric::bleu) return all;
+  const BleuTokenizer tokenizer = bleu_tokenizer_of(files, validation.max_sentences);
+  // 13a is not named, so that the scores of runs that knew no other still count.
+  return tokenizer == BleuTokenizer::mteval_13a ? all : all + ", tokenize " + bleu_tokenizer_name(tokenizer);
 }
 
 SearchOptions Validator::search() const {
@@ -280,11 +299,14 @@ ValidationScore Validator::measure(int64_t step) const {
   if (!translates()) return measured;
   const TranslatedText translated = translate();
   const double bleu = translated.bleu(), chrf = translated.chrf(0), chrf_plus_plus = translated.chrf(2);
+  const std::string tokenizer = bleu_tokenizer_name(bleu_tokenizer_for(translated.references.front()));
   measured.record["bleu"] = bleu;
+  measured.record["bleu_tokenizer"] = tokenizer;
   measured.record["chrf"] = chrf;
   measured.record["chrf++"] = chrf_plus_plus;
   measured.record["samples"] = translated.samples();
-  measured.text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
+  measured.text += fmt::format(", BLEU{} {:.2f}, chrF {:.2f}, chrF++ {:.2f}",
+                               tokenizer == "13a" ? "" : " (" + tokenizer + ")", bleu, chrf, chrf_plus_plus);
   const std::vector<TranslatedText> by_languages = translated.by_languages();
   for (size_t i = 0; i < by_languages.size(); ++i) {
     const std::string& pair = translated.languages[i].first;

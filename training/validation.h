@@ -29,6 +29,7 @@ struct TranslatedText {
   /// Empty for a model of one pair.
   std::vector<std::pair<std::string, size_t>> languages{};
 
+  /// The tokenizer is the one of bleu_tokenizer_for() for the references.
   double bleu() const;
   /// The sentences of each of `languages`, in their order.
   std::vector<TranslatedText> by_languages() const;
@@ -76,7 +77,7 @@ class Validator {
   /// The metric that chooses the best weights.
   ValidationMetric metric() const;
   /// The other things that its scores depend on: the content of the validation text and, for translations, how many
-  /// there are and the search. Reads the text's files.
+  /// there are, the search, and BLEU's tokenization where it is not 13a. Reads the text's files.
   std::string conditions() const;
   /// The translations by the search that the config gives for validation, search().
   TranslatedText translate() const { return translate(search()); }

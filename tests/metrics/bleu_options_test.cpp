@@ -120,5 +120,18 @@ TEST(BleuSmoothing, ScoresAsSacreBleuDoes) {
   EXPECT_THROW(bleu_smoothing_from_name("laplace"), std::invalid_argument);
 }
 
+TEST(BleuTokenizers, FollowTheScriptOfMostLetters) {
+  using Texts = std::vector<std::string>;
+  const auto name_for = [](const Texts& texts) { return bleu_tokenizer_name(bleu_tokenizer_for(texts)); };
+  EXPECT_EQ(name_for({"The dog barks.", "犬"}), "13a");
+  EXPECT_EQ(name_for({"Собака лает.", "الكلب ينبح", "कुत्ता भौंकता है", "개가 짖는다."}), "13a");
+  EXPECT_EQ(name_for({"123 – …"}), "13a");
+  EXPECT_EQ(name_for({}), "13a");
+  EXPECT_EQ(name_for({"他们明天去北京。", "这本 PDF 非常有意思。"}), "zh");
+  EXPECT_EQ(name_for({"彼らは明日北京へ行きます。", "東京都知事選挙"}), "char");
+  EXPECT_EQ(name_for({"พรุ่งนี้พวกเขาจะไปปักกิ่ง"}), "char");
+  EXPECT_EQ(name_for({"ថ្ងៃស្អែកពួកគេទៅប៉េកាំង"}), "char");
+}
+
 }  // namespace
 }  // namespace transmute

@@ -84,6 +84,20 @@ TEST(TranslatedText, HasAScoreForEachLanguagePair) {
   EXPECT_TRUE(TranslatedText().by_languages().empty());
 }
 
+TEST(TranslatedText, IsScoredByTheScriptOfItsReferences) {
+  TranslatedText text;
+  text.hypotheses = {"他们明天去北京。", "这本书非常有意思。"};
+  text.references = {text.hypotheses};
+  EXPECT_DOUBLE_EQ(text.bleu(), 100);
+  TranslatedText worse = text;
+  worse.hypotheses = {"他们今天去北京。", "这本书没有意思。"};
+  EXPECT_GT(worse.bleu(), 30);
+  EXPECT_LT(worse.bleu(), 90);
+  text.hypotheses = {"彼らは明日北京へ行きます。"};
+  text.references = {text.hypotheses};
+  EXPECT_DOUBLE_EQ(text.bleu(), 100);
+}
+
 TEST(TranslatedText, ShowsFiveSentencesFromAllOverTheText) {
   TranslatedText text;
   text.references.emplace_back();
