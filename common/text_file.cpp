@@ -89,11 +89,15 @@ size_t byte_order_mark_length(std::string_view text) {
   return text.compare(0, kMark.size(), kMark) == 0 ? kMark.size() : 0;
 }
 
-std::string text_file_ending(const std::string& path) {
+std::string without_packer_ending(const std::string& path) {
   std::filesystem::path name(path);
   for (const char* packed : {".gz", ".xz", ".zst", ".bz2", ".zip"})
-    if (name.extension() == packed) return text_file_ending(name.replace_extension().string());
-  const std::string extension = name.extension().string();
+    if (name.extension() == packed) return without_packer_ending(name.replace_extension().string());
+  return path;
+}
+
+std::string text_file_ending(const std::string& path) {
+  const std::string extension = std::filesystem::path(without_packer_ending(path)).extension().string();
   return extension.empty() ? extension : extension.substr(1);
 }
 

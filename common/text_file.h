@@ -52,6 +52,9 @@ void remove_byte_order_mark(std::string& first_line);
 /// The length of the UTF-8 byte order mark that a text begins with; 0 where there is none.
 size_t byte_order_mark_length(std::string_view text);
 
+/// A text file's name without the ending of a packer: "a.en" for "a.en.gz".
+std::string without_packer_ending(const std::string& path);
+
 /// The ending of a text file's name, apart from that of a packer: "en" for "a.en.gz"; empty where there is none.
 std::string text_file_ending(const std::string& path);
 

@@ -30,8 +30,7 @@ namespace {
 
 // train.en.gz and train.de.gz: "train.en-de".
 std::string name_of(const PairOfFiles& files) {
-  fs::path name = fs::path(files.first()).filename();
-  if (name.extension() == ".gz") name.replace_extension();
+  const fs::path name = fs::path(without_packer_ending(files.first())).filename();
   if (files.is_plain()) return name.stem().string();
   const std::string target = text_file_ending(files.target);
   return name.string() + (target.empty() || "." + target == name.extension() ? "" : "-" + target);

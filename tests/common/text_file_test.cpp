@@ -68,6 +68,8 @@ TEST(TextFileEnding, IsTheOneBeforeThatOfAPacker) {
   EXPECT_EQ(text_file_ending("data.v2/a.en.zst"), "en");
   EXPECT_EQ(text_file_ending("data.v2/a"), "");
   EXPECT_EQ(text_file_ending("data.v2/a.gz"), "");
+  EXPECT_EQ(without_packer_ending("data.v2/a.en.bz2"), "data.v2/a.en");
+  EXPECT_EQ(without_packer_ending("data.xz/a.en"), "data.xz/a.en");
 }
 
 TEST(LineReader, TakesLineEndsOfUnixAndOfWindows) {

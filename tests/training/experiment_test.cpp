@@ -231,6 +231,8 @@ TEST(RunFolderOfAnExperiment, IsNamedLikeTheTextWithoutAConfig) {
   ExperimentSetup setup;
   setup.text.train = {"data/train.en.gz", "data/train.de.gz"};
   EXPECT_EQ(run_folder_of(setup), "runs/train.en-de");
+  setup.text.train = {"data/train.en.xz", "data/train.de.zip"};
+  EXPECT_EQ(run_folder_of(setup), "runs/train.en-de");
   setup.text.train = {"/text/all", "/text/other"};
   EXPECT_EQ(run_folder_of(setup), "runs/all");
 }
