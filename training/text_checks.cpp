@@ -3,17 +3,21 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
+#include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/zip_member.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 namespace transmute {
@@ -110,10 +114,25 @@ void warn_of_seen_validation_text(const TextFiles& training, const TextFiles& va
           file.path));
 }
 
+namespace {
+
+// Training opens its text many times, by a path, and a file among others in an archive has none.
+void check_archive(const std::string& path) {
+  std::array<char, 4> mark{};
+  InputFile(path).read(0, mark.data(), mark.size());
+  if (std::string_view(mark.data(), mark.size()) != "PK\3\4") return;
+  if (const size_t files = zip_members(path).size(); files != 1)
+    throw std::runtime_error(
+        fmt::format("{}: is a zip archive of {}; training reads an archive only if it has one file, so unpack it", path,
+                    counted(static_cast<int64_t>(files), "file")));
+}
+
+}  // namespace
+
 void check_file(const std::string& path, const std::string& data_folder) {
   if (fs::is_directory(path)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   if (::access(path.c_str(), R_OK) == 0) {
-    if (fs::is_regular_file(path)) return;
+    if (fs::is_regular_file(path)) return check_archive(path);
     throw std::runtime_error(
         fmt::format("{}: is a pipe or a device; training reads its text several times, so write it to a file", path));
   }

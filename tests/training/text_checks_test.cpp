@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/log_capture.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/zip_files.h>
 #include <transmute/training/text_checks.h>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace transmute {
@@ -13,6 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::LogCapture;
+using testing::message_of;
 using ::testing::Not;
 
 // Three passes over 2,800 tokens, 100 in a step.
@@ -93,6 +98,15 @@ TEST(UnknownTokensOfAText, AreReportedWithARemedyThatHelps) {
   EXPECT_EQ(warnings(config, 10), "");
   EXPECT_THAT(warnings(config, 30), AllOf(HasSubstr("that of models/base, does not know 3.0%"),
                                           HasSubstr("choose a model"), Not(HasSubstr("tokenizer."))));
+}
+
+TEST(TextFileOfATraining, IsNoArchiveOfSeveral) {
+  const testing::TemporaryFolder folder;
+  testing::write_zip(folder / "one.zip", {{"a.en", "one\n"}});
+  EXPECT_NO_THROW(check_file(folder / "one.zip", ""));
+  testing::write_zip(folder / "two.zip", {{"a.en", "one\n"}, {"a.de", "eins\n"}});
+  EXPECT_THAT(message_of<std::runtime_error>([&] { check_file(folder / "two.zip", ""); }),
+              AllOf(HasSubstr("two.zip: is a zip archive of 2 files"), HasSubstr("so unpack it")));
 }
 
 }  // namespace
