@@ -145,7 +145,11 @@ TextCase case_of(const std::string& text) {
     small += word.small;
   }
   if (capitals > 1 && capitals >= 9 * small) return TextCase::capitals;
-  return is_title(text, words) ? TextCase::title : TextCase::mixed;
+  if (!is_title(text, words)) return TextCase::mixed;
+  const auto in_capitals = std::count_if(words.begin(), words.end(),
+                                         [](const WordLetters& word) { return word.capitals > 1 && word.small == 0; });
+  const bool is_mostly_capitals = 2 * static_cast<size_t>(in_capitals) > words.size() && capitals >= 3 * small;
+  return is_mostly_capitals ? TextCase::capitals : TextCase::title;
 }
 
 std::pair<size_t, size_t> RecasedText::now(const std::pair<size_t, size_t>& before) const {

@@ -2,6 +2,7 @@
 #include <transmute/text/readable_case.h>
 
 #include <transmute/text/protected_spans.h>
+#include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -63,6 +64,11 @@ std::string without_marks(const std::string& word) {
   return begin == std::string::npos ? "" : word.substr(begin, word.find_last_not_of(kMarks) + 1 - begin);
 }
 
+bool has_two_capitals(const std::string& word) {
+  size_t capitals = 0;
+  return !sentence_characters::all_characters(word, [&](UChar32 c) { return u_isupper(c) == 0 || ++capitals < 2; });
+}
+
 // Chooses the case of each word of a text in capitals or in title case.
 class WordCases {
  public:
@@ -90,8 +96,12 @@ class WordCases {
     same.append_unchanged(word);
     RecasedText lower = in_lower_case(word, locale_);
     if (written_ == TextCase::title) {
-      // Names mostly have as many pieces in lower case, and more than one.
-      const bool is_known = !is_first_ && vocabulary_.encode(without_marks(lower.text)).size() == 1;
+      // Names mostly have as many pieces in lower case, and more than one. Acronyms such as WHO have one, and may be
+      // words in lower case, but emphasized words mostly fall apart.
+      const auto is_one_piece = [&](const std::string& text) {
+        return vocabulary_.encode(without_marks(text)).size() == 1;
+      };
+      const bool is_known = !is_first_ && is_one_piece(lower.text) && !(has_two_capitals(word) && is_one_piece(word));
       return is_known ? std::vector<RecasedText>{lower, same} : std::vector<RecasedText>{same, lower};
     }
     RecasedText title = in_title_case(word, locale_);

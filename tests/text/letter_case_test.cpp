@@ -35,6 +35,9 @@ TEST(LetterCase, OfATitleIsThatOfEachWord) {
   for (const char* text : {"A Man In A Red Shirt", "Man in Red Shirt Rides a Bicycle", "\"Three Dogs Run\"",
                            "Ein Großer Hund Läuft", "3 Dogs Run Fast"})
     EXPECT_EQ(case_of(text), TextCase::title) << text;
+  for (const char* text : {"Trump Tells UN To Act Now", "IBM PC DOS Handbook", "THANK YOU, Jonathan!"})
+    EXPECT_EQ(case_of(text), TextCase::title) << text;
+  EXPECT_EQ(case_of("THANK YOU FOR YOUR ORDER, John!"), TextCase::capitals) << "with one name";
   for (const char* text : {"Ein Mann in Uniform mit Hut", "Two Dogs run", "The dog of Anna Maria Smith"})
     EXPECT_EQ(case_of(text), TextCase::mixed) << text;
 }
@@ -80,7 +83,7 @@ class ReadableCase : public ::testing::Test {
   }
 
   const Tokenizer tokenizer_ = tiny_tokenizer();
-  static Tokenizer tiny_tokenizer() {
+  static Tokenizer tiny_tokenizer(const std::string& acronym = "USA") {
     TokenizerOptions options = testing::tiny_tokenizer_options();
     options.vocab_size = 160;
     const auto lines = [](std::vector<std::string> more) {
@@ -88,9 +91,9 @@ class ReadableCase : public ::testing::Test {
       for (int i = 0; i < 100; ++i) all.insert(all.end(), more.begin(), more.end());
       return testing::lines_from(all);
     };
-    return train_tokenizer(options,
-                           lines({"The train is in the USA.", "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z"}),
-                           testing::lines_from(testing::tiny_german()));
+    return train_tokenizer(
+        options, lines({"The train is in the " + acronym + ".", "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z"}),
+        testing::lines_from(testing::tiny_german()));
   }
 };
 
@@ -105,6 +108,13 @@ TEST_F(ReadableCase, IsNoneWhereTheVocabularyReadsTheText) {
   EXPECT_EQ(readable("QWV XZ"), std::nullopt);  // as many letters in either case
   EXPECT_EQ(readable("The house is in the USA."), std::nullopt);
   EXPECT_EQ(readable("12 34"), std::nullopt);
+}
+
+TEST_F(ReadableCase, LeavesAcronymsInTitles) {
+  const Tokenizer tokenizer = tiny_tokenizer("WHO who");
+  const auto found = in_readable_case(tokenizer.source(), "The Old WHO Is RED", TextCase::title, "", {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->text, "The old WHO is red");
 }
 
 TEST_F(ReadableCase, LeavesTermsOfTheGlossary) {
