@@ -72,7 +72,6 @@ std::vector<WordLetters> words_with_letters(const std::string& text) {
 }
 
 bool is_title(const std::string& text, const std::vector<WordLetters>& words) {
-  constexpr size_t kLeastWords = 3;
   const auto begins_with_capital = [](const WordLetters& word) { return word.begins_with_capital; };
   const auto number = static_cast<size_t>(std::count_if(words.begin(), words.end(), begins_with_capital));
   const auto is_allowed = [&](const WordLetters& word) {
@@ -150,6 +149,10 @@ TextCase case_of(const std::string& text) {
                                          [](const WordLetters& word) { return word.capitals > 1 && word.small == 0; });
   const bool is_mostly_capitals = 2 * static_cast<size_t>(in_capitals) > words.size() && capitals >= 3 * small;
   return is_mostly_capitals ? TextCase::capitals : TextCase::title;
+}
+
+size_t number_of_words(const std::string& text) {
+  return words_with_letters(text).size();
 }
 
 std::pair<size_t, size_t> RecasedText::now(const std::pair<size_t, size_t>& before) const {

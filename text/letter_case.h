@@ -16,9 +16,15 @@ enum class TextCase {
   title,     ///< Every Word Begins With a Capital, articles and short prepositions of English headlines excepted
 };
 
+/// Fewer words may be names or acronyms.
+constexpr size_t kLeastWords = 3;
+
 /// The case of a text. Letters that have no capital of their own, such as ß, count as neither, but those of scripts
 /// without case, such as Hebrew and Chinese, count as small. A title has three words at least, as names have fewer.
 TextCase case_of(const std::string& text);
+
+/// The number of words that have letters.
+size_t number_of_words(const std::string& text);
 
 /// A text after a change of case, which may change the length of letters: ß becomes SS; or of some of its words.
 struct RecasedText {

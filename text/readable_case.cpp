@@ -126,15 +126,21 @@ std::string without_digits(std::string text) {
   return text;
 }
 
+// How many times the pieces of its readable form a text has that falls apart. One or two words in capitals may be
+// acronyms.
+double least_growth(const std::string& text, TextCase written) {
+  if (written == TextCase::title) return 1.05;
+  return number_of_words(text) < kLeastWords ? 1.4 : 1.1;
+}
+
 // True if a text falls apart that would not in another case. A tokenizer that folds cases reads both alike; its
 // translations are then in neither.
-bool is_hard(const Ids& written, const Ids& readable, TextCase text_case) {
+bool is_hard(const Ids& written, const Ids& readable, double growth) {
   if (written == readable) return true;
   const auto [unknown, pieces] = effort_of(written);
   const auto [less_unknown, fewer_pieces] = effort_of(readable);
   if (unknown != less_unknown) return unknown > less_unknown;
-  const double least = text_case == TextCase::capitals ? 1.4 : 1.05;
-  return static_cast<double>(pieces) >= least * static_cast<double>(fewer_pieces);
+  return static_cast<double>(pieces) >= growth * static_cast<double>(fewer_pieces);
 }
 
 }  // namespace
@@ -159,7 +165,7 @@ std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, cons
     }
   });
   const auto ids_of = [&](const std::string& words) { return vocabulary.encode(without_digits(words)); };
-  if (readable.text == text || !is_hard(ids_of(text), ids_of(readable.text), written)) return {};
+  if (readable.text == text || !is_hard(ids_of(text), ids_of(readable.text), least_growth(text, written))) return {};
   return readable;
 }
 

@@ -113,17 +113,29 @@ struct Sentence {
   std::optional<RecasedText> recased{};  // where it is read in another case
 };
 
-// A tag that names the language stays as it is.
-void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options,
-                        const Glossary& glossary, Sentence& sentence) {
+// The text without the tag that names its language.
+std::string without_tag(const SubwordModel& tokenizer, const std::string& text) {
+  return text.substr(tokenizer.tag_of(text).place.second);
+}
+
+// True for a text of which every letter is a capital, and which is no name or acronym.
+bool is_long_in_capitals(const std::string& text) {
+  return case_of(text) == TextCase::capitals && number_of_words(text) >= kLeastWords &&
+         in_capitals(text, "").text == text;
+}
+
+// A tag stays as it is. Sentences of a long text in capitals are in capitals even if they can be read.
+void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, bool is_in_capitals,
+                        const TranslationOptions& options, const Glossary& glossary, Sentence& sentence) {
   const std::string whole = text.substr(sentence.span.first, sentence.span.second - sentence.span.first);
-  const size_t tag = tokenizer.tag_of(whole).place.second;
-  const std::string content = whole.substr(tag);
+  const std::string content = without_tag(tokenizer, whole);
   const TextCase written = case_of(content);
-  const auto readable = in_readable_case(tokenizer, content, written, options.source_language, glossary);
-  if (!readable) return;
+  auto readable = in_readable_case(tokenizer, content, written, options.source_language, glossary);
+  const bool keeps_case = written == TextCase::capitals && (is_in_capitals || is_long_in_capitals(content));
+  if (!readable && !keeps_case) return;
+  if (!readable) readable.emplace().append_unchanged(content);
   sentence.written = written;
-  sentence.recased.emplace().append_unchanged(whole.substr(0, tag));
+  sentence.recased.emplace().append_unchanged(whole.substr(0, whole.size() - content.size()));
   sentence.recased->append(*readable);
 }
 
@@ -157,13 +169,14 @@ SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t
   if (sentences_of && !stays_whole(number, options))
     for (const auto& span : sentences_of(number)) sentences.push_back({span});
   if (sentences.size() <= 1) sentences = {{{0, text.size()}}};
+  const bool is_in_capitals = is_long_in_capitals(without_tag(tokenizer, text));
   const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
   SourceText encoded;
   bool is_recased = false;
   Ids tag;                              // for all sentences that follow it
   size_t end_before = 0, read_end = 0;  // end of the sentence before, and of what is read of it
   for (Sentence& sentence : sentences) {
-    if (may_adapt) read_in_other_case(tokenizer, text, options, glossary, sentence);
+    if (may_adapt) read_in_other_case(tokenizer, text, is_in_capitals, options, glossary, sentence);
     const auto& [begin, end] = sentence.span;
     const std::string read = sentence.recased ? sentence.recased->text : text.substr(begin, end - begin);
     is_recased = is_recased || sentence.recased;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/threads.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/text/letter_case.h>
 #include <transmute/text/readable_case.h>
+#include <transmute/text/source_parts.h>
 
 #include <optional>
 #include <string>
@@ -110,11 +112,29 @@ TEST_F(ReadableCase, IsNoneWhereTheVocabularyReadsTheText) {
   EXPECT_EQ(readable("12 34"), std::nullopt);
 }
 
+TEST_F(ReadableCase, IsNeededByThreeWordsEarlierThanByAcronyms) {
+  EXPECT_EQ(readable("QWVXZ RED"), std::nullopt);
+  EXPECT_NE(readable("QWVXZ QWV RED"), std::nullopt);
+}
+
 TEST_F(ReadableCase, LeavesAcronymsInTitles) {
   const Tokenizer tokenizer = tiny_tokenizer("WHO who");
   const auto found = in_readable_case(tokenizer.source(), "The Old WHO Is RED", TextCase::title, "", {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->text, "The old WHO is red");
+}
+
+TEST_F(ReadableCase, IsNotThatOfTheTranslationOfALongTextInCapitals) {
+  const SentencesOf sentences_of = [](size_t) { return std::vector<ByteSpan>{{0, 3}, {4, 11}}; };
+  const auto written = [&](const std::string& text, const SentencesOf& sentences) {
+    const SourceTexts sources = encode_texts(tokenizer_.source(), {text}, {}, {}, one_by_one, sentences);
+    EXPECT_EQ(sources.at(0).parts.at(0).plain, text.substr(0, sources[0].parts[0].plain.size()));
+    return sources[0].parts[0].written;
+  };
+  EXPECT_EQ(written("USA USA", nullptr), TextCase::mixed);
+  EXPECT_EQ(written("USA USA USA", nullptr), TextCase::capitals);
+  EXPECT_EQ(written("USA USA USA USA Hz", nullptr), TextCase::mixed);
+  EXPECT_EQ(written("USA USA USA", sentences_of), TextCase::capitals);
 }
 
 TEST_F(ReadableCase, LeavesTermsOfTheGlossary) {
