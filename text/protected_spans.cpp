@@ -3,7 +3,6 @@
 
 #include <transmute/common/ascii_case.h>
 #include <transmute/text/characters.h>
-#include <transmute/text/letter_case.h>
 #include <transmute/text/written_forms.h>
 #include <transmute/text/written_marks.h>
 #include <unicode/normalizer2.h>
@@ -494,40 +493,6 @@ class SpanFinder {
   size_t token_end_ = 0;                    // of the token at hand
 };
 
-// Tells where letters may be capitals only because of their place, as far as ASCII marks the ends of sentences: in
-// sentences in capitals or in title case, and in the first word of others. The letters of placeholders do not count.
-class PlacesOfCapitals {
- public:
-  PlacesOfCapitals(const std::string& text, const std::vector<ProtectedSpan>& spans) : text_(text) {
-    for (const ProtectedSpan& span : spans) text_.replace(span.begin, span.length, span.length, '0');
-  }
-
-  // The places are asked for from the left to the right.
-  bool contain(size_t place) {
-    size_t begin = end_;
-    for (; place >= end_; end_ = sentence_end(begin)) begin = end_;
-    if (begin < end_) {
-      const bool is_mixed = case_of(text_.substr(begin, end_ - begin)) == TextCase::mixed;
-      capitals_end_ = is_mixed ? text_.find_first_of(kSpaces, text_.find_first_not_of(kSpaces, begin)) : end_;
-    }
-    return place < capitals_end_;
-  }
-
- private:
-  static constexpr const char* kSpaces = " \t\n";
-
-  size_t sentence_end(size_t begin) const {
-    size_t mark = text_.find_first_of(".!?\n", begin);
-    while (mark != std::string::npos && text_[mark] != '\n' && !is_one_of(text_, mark + 1, kSpaces))
-      mark = text_.find_first_of(".!?\n", mark + 1);
-    return std::min(mark, text_.size() - 1) + 1;
-  }
-
-  std::string text_;
-  size_t end_ = 0;           // of the sentence at hand
-  size_t capitals_end_ = 0;  // of the places in it
-};
-
 // Takes the marks after a letter together with it where there is a character for the whole, which vocabularies read.
 void compose(const std::string& text, int32_t begin, int32_t& end, UChar32& c) {
   constexpr int kMostMarks = 4;  // of a letter, so that a long run of them takes linear time
@@ -551,11 +516,10 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
   std::vector<ProtectedSpan> all;
   const auto size = static_cast<int32_t>(text.size());
   auto next = spans.begin();
-  PlacesOfCapitals places_of_capitals(text, spans);
-  const auto is_lacked = [&](UChar32 c, int32_t at) {
+  const auto is_lacked = [&](UChar32 c) {
     if (c < 0 || !is_unknown(c)) return false;
     const UChar32 lower = u_tolower(c);
-    return lower == c || is_unknown(lower) || !places_of_capitals.contain(static_cast<size_t>(at));
+    return lower == c || is_unknown(lower);
   };
   const auto can_read_in_ascii = [&](UChar32 c) {
     const std::string ascii = ascii_of(c);
@@ -593,7 +557,7 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
         all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::invisible});
       continue;
     }
-    const bool unknown = is_lacked(c, begin);
+    const bool unknown = is_lacked(c);
     if (unknown && can_read_in_ascii(c)) {
       end_word(begin);
       all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::ascii});

@@ -34,8 +34,7 @@ struct ProtectedSpan {
 using IsUnknown = std::function<bool(int32_t character)>;
 
 /// The protected spans of a text, in order; no two overlap. Takes linear time. Without `is_unknown` all characters are
-/// known. A capital in the first word of the text or of a sentence, or in a sentence in capitals or in title case,
-/// counts as known if the vocabulary has the small letter.
+/// known. A capital counts as known if the vocabulary has the small letter, which is read in its place.
 /// @param may_have_marker whether the text is at the start of a line, where a marker may be
 std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown = {},
                                            bool may_have_marker = true);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/readable_case.h>
 
+#include <transmute/common/text_file.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/protected_spans.h>
 #include <transmute/text/sentence_characters.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <unicode/unistr.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -50,6 +54,33 @@ void for_each_word(const std::string& text, const Visit& visit) {
     in_word = !is_space;
   }
   if (begin < text.size()) visit(begin, text.size());
+}
+
+// Calls visit(begin, end, is_word) for the words of a text, which consist of letters, and for what is between them.
+template <class Visit>
+void for_each_letters(const std::string& text, const Visit& visit) {
+  const auto is_letter = [&](size_t at) {
+    const UChar32 c = characters::at(text, at);
+    return c >= 0 && (u_isalpha(c) != 0 || u_hasBinaryProperty(c, UCHAR_GRAPHEME_EXTEND) != 0);
+  };
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    const bool is_word = is_letter(begin);
+    while (end < text.size() && is_letter(end) == is_word) end = characters::end(text, end);
+    visit(begin, end, is_word);
+  }
+}
+
+// The letters of a word without its capitals and accents.
+std::string base_letters(const std::string& word) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFDInstance(error);
+  if (U_FAILURE(error)) return word;
+  const icu::UnicodeString whole = normalizer->normalize(icu::UnicodeString::fromUTF8(word).foldCase(), error);
+  icu::UnicodeString letters;
+  for (int32_t i = 0; i < whole.length(); ++i)
+    if (u_hasBinaryProperty(whole[i], UCHAR_GRAPHEME_EXTEND) == 0) letters.append(whole[i]);
+  std::string result;
+  return letters.toUTF8String(result);
 }
 
 bool ends_sentence(std::string_view word) {
@@ -119,6 +150,14 @@ class WordCases {
   bool is_first_ = true;  // true at the first word of a sentence
 };
 
+// The bytes of a text whose case stays as it is, in order.
+std::vector<std::pair<size_t, size_t>> kept_spans(const std::string& text, const Glossary& glossary) {
+  std::vector<std::pair<size_t, size_t>> kept = spans_of_fixed_case(text);
+  for (const TermMatch& term : glossary.matches_in(text)) kept.emplace_back(term.begin, term.end);
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
 // Numbers are as hard in every case.
 std::string without_digits(std::string text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -143,14 +182,29 @@ bool is_hard(const Ids& written, const Ids& readable, double growth) {
   return static_cast<double>(pieces) >= growth * static_cast<double>(fewer_pieces);
 }
 
+// Applies change(words) to what is between these bytes of a translation, which are in order.
+template <class Change>
+RecasedText changed_between(const std::vector<std::pair<size_t, size_t>>& kept, const std::string& translation,
+                            const Change& change) {
+  RecasedText result;
+  size_t at = 0;
+  for (const auto& [begin, end] : kept) {
+    if (begin > at) result.append(change(translation.substr(at, begin - at)));
+    if (end <= std::max(at, begin)) continue;
+    at = std::max(at, begin);
+    result.append_unchanged(translation.substr(at, end - at));
+    at = end;
+  }
+  result.append(change(translation.substr(at)));
+  return result;
+}
+
 }  // namespace
 
 std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, const std::string& text, TextCase written,
                                             const std::string& language, const Glossary& glossary) {
   if (written == TextCase::mixed) return {};
-  std::vector<std::pair<size_t, size_t>> kept = spans_of_fixed_case(text);
-  for (const TermMatch& term : glossary.matches_in(text)) kept.emplace_back(term.begin, term.end);
-  std::sort(kept.begin(), kept.end());
+  const std::vector<std::pair<size_t, size_t>> kept = kept_spans(text, glossary);
   auto next = kept.begin();
   WordCases words(vocabulary, written, case_locale(text, language));
   RecasedText readable;
@@ -169,6 +223,32 @@ std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, cons
   return readable;
 }
 
+std::optional<RecasedText> in_known_letters(const SubwordModel& vocabulary, const std::string& text,
+                                            const std::string& language, const Glossary& glossary, SmallWords& words) {
+  if (can_write(vocabulary, text)) return {};
+  constexpr size_t kLeastLetters = 4;  // of a word that no other word of the translation is likely to resemble
+  const std::vector<std::pair<size_t, size_t>> kept = kept_spans(text, glossary);
+  auto next = kept.begin();
+  const std::string locale = case_locale(text, language);
+  RecasedText readable;
+  bool is_first = true;
+  for_each_letters(text, [&](size_t begin, size_t end, bool is_word) {
+    while (next != kept.end() && next->second <= begin) ++next;
+    const std::string word = text.substr(begin, end - begin);
+    const bool is_kept = !is_word || (next != kept.end() && next->first < end) || can_write(vocabulary, word);
+    const RecasedText lower = is_kept ? RecasedText{} : in_lower_case(word, locale);
+    if (is_kept || effort_of(vocabulary, lower.text).first >= effort_of(vocabulary, word).first) {
+      readable.append_unchanged(word);
+    } else {
+      readable.append(lower);
+      if (!is_first && characters_in(word) >= kLeastLetters) words.insert(base_letters(word));
+    }
+    is_first = is_first && !is_word;
+  });
+  if (readable.text == text) return {};
+  return readable;
+}
+
 std::vector<std::pair<size_t, size_t>> spans_of_fixed_case(const std::string& text) {
   std::vector<std::pair<size_t, size_t>> fixed;
   for (const auto& [begin, length, kind] : protected_spans(text))
@@ -179,18 +259,26 @@ std::vector<std::pair<size_t, size_t>> spans_of_fixed_case(const std::string& te
 RecasedText in_case(const std::string& translation, TextCase wanted, const std::string& language,
                     const std::vector<std::pair<size_t, size_t>>& kept) {
   const std::string locale = case_locale(translation, language);
-  const auto change = wanted == TextCase::capitals ? in_capitals : with_capital_words;
-  RecasedText result;
-  size_t at = 0;
-  for (const auto& [begin, end] : kept) {
-    if (begin > at) result.append(change(translation.substr(at, begin - at), locale));
-    if (end <= std::max(at, begin)) continue;
-    at = std::max(at, begin);
-    result.append_unchanged(translation.substr(at, end - at));
-    at = end;
-  }
-  result.append(change(translation.substr(at), locale));
-  return result;
+  return changed_between(kept, translation, [&](const std::string& words) {
+    return wanted == TextCase::capitals ? in_capitals(words, locale) : with_capital_words(words, locale);
+  });
+}
+
+RecasedText with_capitals_of(const SmallWords& words, const std::string& translation, const std::string& language,
+                             const std::vector<std::pair<size_t, size_t>>& kept) {
+  const std::string locale = case_locale(translation, language);
+  return changed_between(kept, translation, [&](const std::string& text) {
+    RecasedText result;
+    for_each_letters(text, [&](size_t begin, size_t end, bool is_word) {
+      const std::string word = text.substr(begin, end - begin);
+      if (is_word && words.count(base_letters(word)) > 0) {
+        result.append(with_capital_words(word, locale));
+      } else {
+        result.append_unchanged(word);
+      }
+    });
+    return result;
+  });
 }
 
 }  // namespace v0

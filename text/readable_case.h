@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,16 @@ inline namespace v0 {
 std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, const std::string& text, TextCase written,
                                             const std::string& language, const Glossary& glossary);
 
+/// Words in small letters, as in_known_letters() found them within sentences, without accents.
+using SmallWords = std::unordered_set<std::string>;
+
+/// Rewrites the words whose capitals the vocabulary lacks in small letters, if it has those. Without a value: there are
+/// none.
+/// @param language,glossary see in_readable_case
+/// @param words gets the words but for the text's first, whose capital may be due to its place
+std::optional<RecasedText> in_known_letters(const SubwordModel& vocabulary, const std::string& text,
+                                            const std::string& language, const Glossary& glossary, SmallWords& words);
+
 /// The bytes of a text, in order, whose letters mean something else in another case: placeholders, addresses and paths.
 std::vector<std::pair<size_t, size_t>> spans_of_fixed_case(const std::string& text);
 
@@ -32,6 +43,11 @@ std::vector<std::pair<size_t, size_t>> spans_of_fixed_case(const std::string& te
 /// @param kept bytes of the translation that stay as they are, in order
 RecasedText in_case(const std::string& translation, TextCase wanted, const std::string& language,
                     const std::vector<std::pair<size_t, size_t>>& kept);
+
+/// Gives these words a capital where a translation has them, with or without accents.
+/// @param language,kept see in_case
+RecasedText with_capitals_of(const SmallWords& words, const std::string& translation, const std::string& language,
+                             const std::vector<std::pair<size_t, size_t>>& kept);
 
 }  // namespace v0
 }  // namespace transmute

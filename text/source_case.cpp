@@ -48,19 +48,24 @@ std::vector<std::pair<size_t, size_t>> SourceCase::demanded_in(const SourcePart&
 }
 
 RecasedText SourceCase::restore(size_t text, const std::vector<size_t>& ends, const std::string& translation) const {
+  const SourceText& source = sources_[text];
+  if (!source.parts.empty() && !source.changes_case()) return restore(source.parts.front(), translation);
   RecasedText restored;
   size_t begin = 0;
   for (size_t i = 0; i < ends.size(); begin = ends[i++]) {
     const bool is_last = i + 1 == ends.size();  // also of hypotheses other than the best
     const std::string of_part = translation.substr(begin, is_last ? std::string::npos : ends[i] - begin);
-    restored.append(restore(sources_[text].parts[i], of_part));
+    restored.append(restore(source.parts[i], of_part));
   }
   return restored;
 }
 
 RecasedText SourceCase::restore(const SourcePart& part, const std::string& translation) const {
+  const SmallWords& small_words = sources_[part.text].small_words;
   if (part.written != TextCase::mixed)
     return in_case(translation, part.written, language_of(part), demanded_in(part, translation));
+  if (!small_words.empty())
+    return with_capitals_of(small_words, translation, language_of(part), demanded_in(part, translation));
   RecasedText unchanged;
   unchanged.append_unchanged(translation);
   return unchanged;

@@ -5,7 +5,6 @@
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/text_file.h>
 #include <transmute/text/aligned_words.h>
-#include <transmute/text/readable_case.h>
 #include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/split_ids.h>
@@ -126,15 +125,20 @@ bool is_long_in_capitals(const std::string& text) {
 
 // A tag stays as it is. Sentences of a long text in capitals are in capitals even if they can be read.
 void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, bool is_in_capitals,
-                        const TranslationOptions& options, const Glossary& glossary, Sentence& sentence) {
+                        const TranslationOptions& options, const Glossary& glossary, Sentence& sentence,
+                        SmallWords& small_words) {
   const std::string whole = text.substr(sentence.span.first, sentence.span.second - sentence.span.first);
   const std::string content = without_tag(tokenizer, whole);
-  const TextCase written = case_of(content);
+  const TextCase written = options.letter_case == LetterCase::adapted ? case_of(content) : TextCase::mixed;
   auto readable = in_readable_case(tokenizer, content, written, options.source_language, glossary);
   const bool keeps_case = written == TextCase::capitals && (is_in_capitals || is_long_in_capitals(content));
-  if (!readable && !keeps_case) return;
-  if (!readable) readable.emplace().append_unchanged(content);
-  sentence.written = written;
+  if (readable || keeps_case) {
+    sentence.written = written;
+    if (!readable) readable.emplace().append_unchanged(content);
+  } else {
+    readable = in_known_letters(tokenizer, content, options.source_language, glossary, small_words);
+  }
+  if (!readable) return;
   sentence.recased.emplace().append_unchanged(whole.substr(0, whole.size() - content.size()));
   sentence.recased->append(*readable);
 }
@@ -170,13 +174,13 @@ SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t
     for (const auto& span : sentences_of(number)) sentences.push_back({span});
   if (sentences.size() <= 1) sentences = {{{0, text.size()}}};
   const bool is_in_capitals = is_long_in_capitals(without_tag(tokenizer, text));
-  const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
   SourceText encoded;
   bool is_recased = false;
   Ids tag;                              // for all sentences that follow it
   size_t end_before = 0, read_end = 0;  // end of the sentence before, and of what is read of it
   for (Sentence& sentence : sentences) {
-    if (may_adapt) read_in_other_case(tokenizer, text, is_in_capitals, options, glossary, sentence);
+    if (!options.search.constraint && !tokenizer.is_listed())
+      read_in_other_case(tokenizer, text, is_in_capitals, options, glossary, sentence, encoded.small_words);
     const auto& [begin, end] = sentence.span;
     const std::string read = sentence.recased ? sentence.recased->text : text.substr(begin, end - begin);
     is_recased = is_recased || sentence.recased;
@@ -184,7 +188,9 @@ SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t
     if (!parts.empty() && !encoded.parts.empty())
       parts.front().gap = begin > end_before ? text.substr(end_before, begin - end_before) : " ";
     const size_t read_begin = read_end + (begin - end_before);
-    if (!parts.empty()) parts.front().begins_with_capital = !begins_in_lower_case(parts.front().plain);
+    if (!parts.empty())
+      parts.front().begins_with_capital =
+          !begins_in_lower_case(without_tag(tokenizer, text.substr(begin, end - begin)));
     for (SourcePart& part : parts) {
       part.written = sentence.written;
       part.begin += read_begin;
@@ -236,6 +242,11 @@ void check_tag(const SubwordModel& tokenizer, const std::string& text, size_t nu
   const auto [begin, end] = tag.place;
   throw BadText(number, fmt::format("its tag {} names no language of the model, which has {}",
                                     text.substr(begin, end - begin), fmt::join(tokenizer.language_names(), ", ")));
+}
+
+bool SourceText::changes_case() const {
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const SourcePart& part) { return part.written != TextCase::mixed; });
 }
 
 int SourceText::sentences() const {

@@ -4,6 +4,7 @@
 #include <transmute/common/threads.h>
 #include <transmute/text/glossary.h>
 #include <transmute/text/letter_case.h>
+#include <transmute/text/readable_case.h>
 #include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer.h>
 
@@ -46,7 +47,7 @@ struct SourcePart {
   bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
   std::string gap{};                   ///< what is between the part before it and this one
   bool begins_sentence = true;
-  bool begins_with_capital = false;  ///< its translation does, where the model truecases or a term comes first
+  bool begins_with_capital = false;  ///< the text as written; so does its translation where case or a term demands it
   bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
 
@@ -55,6 +56,11 @@ struct SourceText {
   std::vector<SourcePart> parts;
   std::optional<RecasedText> recased{};  ///< the text as it is read, if any of it is read in another case
 
+  /// Words of its sentences in ordinary case that are read in small letters, see in_known_letters
+  SmallWords small_words{};
+
+  /// True if the translation of a part gets another case than the model gives it.
+  bool changes_case() const;
   /// The number of its sentences.
   int sentences() const;
   /// The bytes of the text, in the case in which it is read, that each of its tokens covers.

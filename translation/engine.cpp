@@ -327,7 +327,7 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<T
   };
   const auto so_far = [&](const SourcePart& part, const Ids& certain, bool is_whole) -> std::optional<std::string> {
     // A tag's place and a mark's form may depend on what follows, and a letter's case on the rest of its part.
-    const bool is_recased = part.written != TextCase::mixed;
+    const bool is_recased = part.written != TextCase::mixed || !sources[part.text].small_words.empty();
     if (tagged[part.text].has_tags() || written[part.text].exist() || (is_recased && !is_whole)) return {};
     if (!is_whole) return so_far_in_written_case(certain, part, tokenizer_.target());
     std::string whole = in_written_case(tokenizer_.target().decode(certain), part, tokenizer_.target());
@@ -372,7 +372,7 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceTexts& s
   CallHooks call_hooks(hooks, counts);
   const auto join = [&](size_t text) {
     Translation& whole = translations[text];
-    const bool is_recased = sources[text].recased.has_value();
+    const bool is_recased = sources[text].recased.has_value(), changes_case = sources[text].changes_case();
     std::vector<size_t> ends;
     for (size_t i = 0; i < counts[text]; ++i) {
       call_hooks.check();
@@ -384,7 +384,7 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceTexts& s
       }
       Translation& part = of_parts[text][i];
       // Other combinations would have other ends, of which each has its own case.
-      if (is_recased && counts[text] > 1) part.hypotheses.resize(1);
+      if (changes_case && counts[text] > 1) part.hypotheses.resize(1);
       append_translation(whole, std::exchange(part, {}), sources[text].parts[i].gap, joined_results(options.search));
       if (is_recased) ends.push_back(whole.hypotheses.front().text.size());
     }

@@ -99,7 +99,7 @@ std::string in_written_case(std::string translation, const SourcePart& part, con
   if (const size_t number = common_number_length(part.plain, translation);
       number > 0 && !begins_in_lower_case(std::string_view(part.plain).substr(number)))
     return translation.substr(0, number) + with_capital(translation.substr(number), target.is_turkish());
-  bool gets_capital = target.truecases();
+  bool gets_capital = target.truecases() || begins_in_lower_case(part.plain);
   for (const Ids& ids : part.terms) {
     const std::string term = target.decode(ids), word = term.substr(0, term.find(' '));
     if (translation.rfind(term, 0) == 0)

@@ -159,6 +159,28 @@ TEST_F(ReadableCase, LowersTheTurkishDotlessLetterWhereTheVocabularyHasIt) {
   EXPECT_EQ(found->text, "kırmızı ırmak");
 }
 
+TEST(KnownLetters, TakeThePlaceOfCapitalsThatTheVocabularyLacks) {
+  const Tokenizer tokenizer = testing::tiny_tokenizer();  // without the capitals of English
+  SmallWords words;
+  const auto read = [&](const std::string& text, const Glossary& glossary = {}) {
+    words.clear();
+    const auto found = in_known_letters(tokenizer.source(), text, "", glossary, words);
+    return found ? std::optional<std::string>(found->text) : std::nullopt;
+  };
+  EXPECT_EQ(read("Train, the HOUSE-River (Old)"), "train, the house-river (old)");
+  EXPECT_EQ(words, (SmallWords{"house", "river"})) << "the first word's capital is the sentence's";
+  EXPECT_EQ(read("the red house"), std::nullopt);
+  EXPECT_EQ(read("the Река is %S near"), std::nullopt);
+  EXPECT_EQ(read("the Red Train", Glossary(std::vector<GlossaryEntry>{{"Red", "Rot"}})), "the Red train");
+}
+
+TEST(KnownLetters, AreCapitalsOfTheTranslation) {
+  const std::string translation = "oscar, Óscar, l'óscar-o\u0301scar, oscars {river}";
+  const size_t kept = translation.find("{river}");
+  EXPECT_EQ(with_capitals_of({"oscar", "river"}, translation, "", {{kept, translation.size()}}).text,
+            "Oscar, Óscar, l'Óscar-O\u0301scar, oscars {river}");
+}
+
 TEST(CaseOfATranslation, IsTheSourcesButForWhatIsKept) {
   EXPECT_EQ(in_case("der Fahrradweg", TextCase::capitals, "de", {}).text, "DER FAHRRADWEG");
   EXPECT_EQ(in_case("ein Straßenrad fährt", TextCase::title, "de", {}).text, "Ein Straßenrad Fährt");

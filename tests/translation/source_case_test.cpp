@@ -16,8 +16,8 @@
 namespace transmute {
 namespace {
 
-using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -78,8 +78,19 @@ TEST_F(CaseOfTheSource, IsThatOfTheTranslation) {
 TEST_F(CaseOfTheSource, CanBeKept) {
   TranslationOptions options = few_tokens();
   options.letter_case = LetterCase::kept;
-  const Translation kept = translate({"THE RED HOUSE"}, options).at(0);
-  EXPECT_THAT(kept.source_tokens, Contains("<unk>"));
+  EXPECT_EQ(text("the RED HOUSE", options), text("the red house", options)) << "read in letters that it has";
+}
+
+TEST_F(CaseOfTheSource, IsThatOfWordsInLettersThatTheVocabularyHas) {
+  const TranslationOptions options = few_tokens();
+  std::string translation = text("the red house", options);
+  const Translation found = translate({"The red HOUSE"}, options).at(0);
+  EXPECT_THAT(found.unknown, IsEmpty());
+  ASSERT_TRUE(translation[0] >= 'a' && translation[0] <= 'z') << translation;
+  translation[0] = static_cast<char>(translation[0] - 'a' + 'A');
+  EXPECT_EQ(found.hypotheses[0].text, translation);
+  const SourceTexts sources = encode_texts(tokenizer_.source(), {"a tall River. The Train"}, {}, {}, one_by_one);
+  EXPECT_EQ(SourceCase(sources, tokenizer_, "").restore(0, {20}, "ein river. das train").text, "ein River. das Train");
 }
 
 TEST_F(CaseOfTheSource, IsThatOfEachSentence) {
