@@ -56,20 +56,21 @@ Parts placeholders_of(const std::string& text) {
   return parts;
 }
 
-// The addresses of the web and of mail, without what only looks like one.
+bool may_have_address(const std::string& text) {
+  return text.find('@') != std::string::npos || text.find("://") != std::string::npos ||
+         text.find("www.") != std::string::npos;
+}
+
+// The addresses of the web and of mail, without names of hosts, which are translated at times, and what only looks
+// like one.
 Parts addresses_of(const std::string& text) {
   Parts parts;
   for (const checks::KeptText& part : checks::kept_text_in(text)) {
     std::string address = text.substr(part.span.first, part.span.second - part.span.first);
-    if (part.kind == WarningKind::address && address.find('.') != std::string::npos)
+    if (part.kind == WarningKind::address && address.find('.') != std::string::npos && may_have_address(address))
       parts.push_back(std::move(address));
   }
   return parts;
-}
-
-bool may_have_address(const std::string& text) {
-  return text.find('@') != std::string::npos || text.find("://") != std::string::npos ||
-         text.find("www.") != std::string::npos;
 }
 
 bool may_have(const TextPair& pair, char a, char b) {

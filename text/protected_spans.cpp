@@ -3,6 +3,7 @@
 
 #include <transmute/common/ascii_case.h>
 #include <transmute/text/characters.h>
+#include <transmute/text/host_names.h>
 #include <transmute/text/written_forms.h>
 #include <transmute/text/written_marks.h>
 #include <unicode/normalizer2.h>
@@ -27,6 +28,7 @@ constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kNameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 constexpr std::string_view kHostBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+constexpr std::string_view kLocalBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+%";
 constexpr std::string_view kPathBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+~@%=/";
 
 // Longer ones are no addresses, paths or messages, so that the time is linear.
@@ -271,6 +273,14 @@ size_t without_last_punctuation(std::string_view text, size_t begin, size_t end)
   return end;
 }
 
+// The length of a mail address whose @ is at a byte; 0 if it is none.
+size_t mail_length(std::string_view token, size_t at) {
+  const size_t host = at + 1, end = without_last_punctuation(token, host, end_of(token, host, kHostBytes));
+  const size_t dot = token.substr(0, end).rfind('.');
+  if (dot == std::string_view::npos || dot <= host || end - dot < 3 || token[host] == '.') return 0;
+  return end_of(token.substr(0, end), dot + 1, kLetters) == end ? end : 0;
+}
+
 size_t address_length(std::string_view text, size_t at, size_t token_end) {
   const std::string_view token = text.substr(at, token_end - at);
   const size_t scheme = end_of(token, 0, kLetters);
@@ -278,22 +288,14 @@ size_t address_length(std::string_view text, size_t at, size_t token_end) {
   const std::string beginning = lower_case(std::string(token.substr(0, 7)));
   if (has_scheme || starts_with(beginning, 0, "www.") || starts_with(beginning, 0, "mailto:"))
     return without_last_punctuation(token, 0, token.size());
-  const size_t local = end_of(token, 0, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+%");
-  const bool is_mail = is_one_of(token, local, "@");
-  const size_t host = is_mail ? local + 1 : 0;
-  const size_t host_end = without_last_punctuation(token, host, end_of(token, host, kHostBytes));
-  const size_t dot = token.substr(0, host_end).rfind('.');
-  if (dot == std::string_view::npos || dot <= host || host_end - dot < 3 || token[host] == '.') return 0;
-  const std::string_view top = token.substr(dot + 1, host_end - dot - 1);
-  if (end_of(top, 0, kLetters) != top.size()) return 0;
-  if (is_mail) return host_end;
-  constexpr std::array<std::string_view, 10> kTopDomains{"com", "org", "net", "edu", "gov",
-                                                         "io",  "de",  "eu",  "uk",  "info"};
-  const bool is_in_one_case = end_of(top, 0, kLower) == top.size() || end_of(top, 0, kUpper) == top.size();
-  const bool is_known =
-      std::find(kTopDomains.begin(), kTopDomains.end(), lower_case(std::string(top))) != kTopDomains.end();
-  if (!is_in_one_case || !is_known || is_of_word(characters::at(token, host_end))) return 0;
-  return is_one_of(token, host_end, "/:") ? without_last_punctuation(token, 0, token.size()) : host_end;
+  size_t local = end_of(token, 0, kLocalBytes);
+  while (characters::at(token, local) >= 0x80 && is_of_word(characters::at(token, local)))
+    local = end_of(token, characters::end(token, local), kLocalBytes);
+  if (is_one_of(token, local, "@")) return mail_length(token, local);
+  const size_t end = host_name_end(text, at) - at;
+  const bool is_in_name = is_one_of(token, end, "_") && is_letter_or_digit(token, end + 1);  // act.sa_handler
+  if (end == 0 || is_in_name || is_of_word(characters::at(token, end))) return 0;
+  return is_one_of(token, end, "/:") ? without_last_punctuation(token, 0, token.size()) : end;
 }
 
 size_t path_length(std::string_view text, size_t at, size_t token_end) {

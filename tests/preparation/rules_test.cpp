@@ -175,6 +175,7 @@ TEST(PreparationRules, ComparePlaceholders) {
 TEST(PreparationRules, CompareAddresses) {
   EXPECT_EQ(rule_of("See https://example.org for more.", "Mehr steht hier."), "address");
   EXPECT_EQ(rule_of("See https://en.example.org for more.", "Mehr: siehe https://de.example.org dazu."), "");
+  EXPECT_EQ(rule_of("See example.org @ home for more.", "Mehr dazu steht auf example.org zu Hause."), "");
   EXPECT_EQ(rule_of("the unit \"foo@bar.service\" may fail", "die Unit »foo@bar.service« kann scheitern"), "");
   EXPECT_EQ(rule_of("Note: this is new.", "Hinweis: Das ist neu."), "");
 }

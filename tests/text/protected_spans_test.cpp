@@ -120,6 +120,20 @@ TEST(ProtectedSpans, AreAddressesBesideTheMarksOfAnyScript) {
             Texts{"https://ja.wikipedia.org/wiki/ジョン・スミス"});
 }
 
+TEST(ProtectedSpans, AreAddressesOfManyCountries) {
+  const std::vector<std::pair<std::string, Texts>> kTexts{
+      {"Visit exemplo.com.br, usp.br or portal.gov.it for more.", {"exemplo.com.br", "usp.br", "portal.gov.it"}},
+      {"Our website is sony.jp", {"sony.jp"}},
+      {"Go to youtu.be. Or amzn.to (new), t.co/a and nrk.no/b now", {"youtu.be", "amzn.to", "t.co/a", "nrk.no/b"}},
+      {"Order at shop.store or green-tea.blog today!", {"shop.store", "green-tea.blog"}},
+      {"Write to joão@exemplo.pt or zoe\u0308@a.org.", {"joão@exemplo.pt", "zoe\u0308@a.org"}},
+  };
+  for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
+  for (const char* text : {"I have finished.in the end.so we went home.it was late.to me", "See you at 5.pm or 7 a.m.",
+                           "JJJJ.MM.TT", "the i.e. and e.g.in it, z.B.am Ende", "Co.KG and End.Be", "act.sa_handler"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
 TEST(ProtectedSpans, AreEmojiWithTheirModifiers) {
   EXPECT_EQ(spans_of("A man 😀 is riding ❤️ 👍🏽👨‍👩‍👧 🇩🇪 3️⃣ 3 #"),
             (Texts{"😀", "❤️", "👍🏽", "👨‍👩‍👧", "🇩🇪", "3️⃣"}));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/checks/kept_text.h>
 
+#include <transmute/text/host_names.h>
+
 #include <algorithm>
 
 namespace transmute {
@@ -82,7 +84,9 @@ size_t address_end(std::string_view text, size_t at) {
   if (!begins_word || !(is_ascii_alpha(text[at]) || is_ascii_digit(text[at]))) return at;
   size_t end = skip(text, at, [](char c) { return !is_in(c, " \t\n\r<>\"'()[]{}"); });
   while (end > at && is_in(text[end - 1], ".,;:!?")) --end;
-  return is_address(text.substr(at, end - at)) ? end : at;
+  const size_t host_end = host_name_end(text, at);
+  const bool has_host = host_end > at && (host_end == end || is_in(text[host_end], "/:"));
+  return has_host || is_address(text.substr(at, end - at)) ? end : at;
 }
 
 bool is_emoji(UChar32 c) {

@@ -48,6 +48,8 @@ TEST(Checks, MissKeptTextThatIsGoneOrIsThereTooRarely) {
   EXPECT_EQ(kinds("Open %s and %s", "Öffne %s"), Kinds{"placeholder"});
   EXPECT_EQ(kinds("Open %s and %s", "Öffne %s und %s"), Kinds{});
   EXPECT_EQ(kinds("See www.example.com.", "Siehe www.example.de."), Kinds{"address"});
+  EXPECT_EQ(kinds("See usp.br/a, or sony.jp.", "Siehe usp.br/a oder Sony."), Kinds{"address"});
+  EXPECT_EQ(kinds("I am done.so we went", "Ich bin fertig, also gingen wir"), Kinds{});
   EXPECT_EQ(kinds("fine 😀", "gut"), Kinds{"emoji"});
   EXPECT_EQ(kinds("item {12}", "Eintrag {12}"), Kinds{}) << "its digits are no number";
 }
