@@ -36,15 +36,16 @@ bool is_punctuation(char c) {
   return std::ispunct(static_cast<unsigned char>(c)) != 0;
 }
 
-// For the first byte of an address, a path or a placeholder that the source has without a backslash, the place after
-// it; 0 for other bytes.
+// For the first byte of an address, a path, an identifier or a placeholder that the source has without a backslash, the
+// place after it; 0 for other bytes.
 std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view source) {
   constexpr size_t kMostBytes = 1 << 14;  // of the source, so that many addresses take linear time
   source = source.substr(0, kMostBytes);
   std::vector<size_t> ends(words.size());
   for (const ProtectedSpan& span : protected_spans(std::string(words))) {
     const bool is_address = span.kind == ProtectedKind::address || span.kind == ProtectedKind::path ||
-                            span.kind == ProtectedKind::placeholder || span.kind == ProtectedKind::argument;
+                            span.kind == ProtectedKind::identifier || span.kind == ProtectedKind::placeholder ||
+                            span.kind == ProtectedKind::argument;
     if (is_address && source.find(words.substr(span.begin, span.length)) != std::string_view::npos)
       ends[span.begin] = span.begin + span.length;
   }

@@ -4,6 +4,7 @@
 #include <transmute/common/ascii_case.h>
 #include <transmute/text/characters.h>
 #include <transmute/text/host_names.h>
+#include <transmute/text/identifiers.h>
 #include <transmute/text/written_forms.h>
 #include <transmute/text/written_marks.h>
 #include <unicode/normalizer2.h>
@@ -398,7 +399,7 @@ size_t marker_length(const std::string& text, size_t begin) {
 // Finds the spans from the left to the right.
 class SpanFinder {
  public:
-  explicit SpanFinder(const std::string& text) : text_(text) {}
+  explicit SpanFinder(const std::string& text) : text_(text), identifiers_(text) {}
 
   std::vector<ProtectedSpan> find(bool may_have_marker) {
     const size_t start = may_have_marker ? end_of(text_, 0, " \t") : std::string::npos;
@@ -427,6 +428,9 @@ class SpanFinder {
         if (const size_t length = mention_length(text_, at); length > 0) return found(length, ProtectedKind::address);
       }
     }
+    if (may_begin_identifier(at))
+      if (const size_t end = identifiers_.end_of(at); end > at && !is_of_word(characters::at(text_, end)))
+        return found(end - at, ProtectedKind::identifier);
     if (is_start)
       if (const size_t length = marker_length(text_, at); length > 0) return found(length, ProtectedKind::marker);
     switch (text_[at]) {
@@ -488,7 +492,10 @@ class SpanFinder {
     return before >= 0 && !is_of_word(before);
   }
 
+  bool may_begin_identifier(size_t at) const { return begins_token(at) || is_one_of(text_, at - 1, "#/-_+"); }
+
   const std::string& text_;
+  IdentifierFinder identifiers_;
   std::vector<ProtectedSpan> spans_;
   std::optional<bool> has_first_argument_;  // whether %1 is in the text
   size_t free_ = 0;                         // after the last span

@@ -17,6 +17,7 @@ enum class ProtectedKind {
   accelerator,  ///< the & of &File, the _ of _File
   address,      ///< a web or mail address, @name
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
+  identifier,   ///< hashes, UUIDs, keys, serial numbers, addresses of networks: see IdentifierFinder
   emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   unknown,      ///< words and characters that the vocabulary lacks

@@ -74,6 +74,7 @@ bool is_word(const std::string& text, const ProtectedSpan& span) {
     case ProtectedKind::argument:
     case ProtectedKind::address:
     case ProtectedKind::path:
+    case ProtectedKind::identifier:
       return true;
     case ProtectedKind::unknown:
       return has_letter_or_digit(text.substr(span.begin, span.length));

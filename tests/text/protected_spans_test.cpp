@@ -134,6 +134,50 @@ TEST(ProtectedSpans, AreAddressesOfManyCountries) {
     EXPECT_EQ(spans_of(text), Texts{}) << text;
 }
 
+TEST(ProtectedSpans, AreIdentifiers) {
+  for (const std::string identifier :
+       {"593ad699fc1f7cd5bb2e35cbf0f19c557067cbbe", "8c03ab4384", "3f:5e:4e:33:aa:fa", "01-80-C2-00-00-03",
+        "28c6:452a:c651:e6c3:979e:a222:73ee:05ed", "fe80::1", "47754f9b-625f-cafe-596f-3d8540950a03",
+        "TUF4V-0EQEU-BLUOU-QQT50-ASKSD", "bPCbk5Z4VrZQ", "1H1D4NHR71MJRGZX9", "julhFTWH4Lu/jeUH2OHjEj7e5vdVtAVN",
+        "YW55IGJpbmFyeSBkYXRhCg==", "X155197172M", "DE04567632923871972084", "3280643531926694921434", "0x80000007"})
+    for (const char* before : {"", "is ", "(", "key=", "#", "查看"})
+      for (const char* after : {"", ".", ", and", ")", " is", "的"}) {
+        const std::string text = before + identifier + after;
+        EXPECT_EQ(spans_of(text), Texts{identifier}) << text;
+        EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::identifier) << text;
+      }
+  EXPECT_EQ(spans_of("commit:593ad699fc1f-dirty of token/8c03ab4384"), (Texts{"593ad699fc1f", "8c03ab4384"}));
+  for (const char* text : {"COVID-19",
+                           "mp3-player",
+                           "2020-01-01T10:00:00Z",
+                           "1990s",
+                           "A4-sized",
+                           "24-hour",
+                           "3D-printed",
+                           "F-16",
+                           "4x4",
+                           "B2B-Marketing",
+                           "MP3-Player",
+                           "SARS-CoV-2-Virus",
+                           "ext2/ext3/ext4",
+                           "IPv4/IPv6-Adressen",
+                           "1st/2nd/3rd/4th",
+                           "10am-12pm",
+                           "12:30:15",
+                           "face2face",
+                           "added1",
+                           "1000000e",
+                           "978-3-16-148410-0",
+                           "0,12345678901234567890",
+                           "3.14159265358979323846",
+                           "12345678901234567,5",
+                           "x86_64",
+                           "20200101120000",
+                           "text2speech4you",
+                           "x1y2z3w4ä"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
 TEST(ProtectedSpans, AreEmojiWithTheirModifiers) {
   EXPECT_EQ(spans_of("A man 😀 is riding ❤️ 👍🏽👨‍👩‍👧 🇩🇪 3️⃣ 3 #"),
             (Texts{"😀", "❤️", "👍🏽", "👨‍👩‍👧", "🇩🇪", "3️⃣"}));
@@ -234,9 +278,9 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
 
 // Each would take minutes if a sign were read up to the end of the text.
 TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
-  for (const std::string part :
-       {"{a,plural,", "%(a", "_a",       "a_", "&a", "http://(", "((", "{{",   "${",     "/a",  "\\\\a", "a@", "'a",
-        "))",         "%1",  "👍🏽", ":a", "“a", "看a",      "*/", "&aa;", "!/a/b(", "a:/", "@aa:",  "{ a"}) {
+  for (const std::string part : {"{a,plural,", "%(a",   "_a",   "a_",     "&a",  "http://(", "((",       "{{", "${",
+                                 "/a",         "\\\\a", "a@",   "'a",     "))",  "%1",       "👍🏽", ":a", "“a",
+                                 "看a",        "*/",    "&aa;", "!/a/b(", "a:/", "@aa:",     "{ a",      "a1-"}) {
     std::string text;
     while (text.size() < 200'000) text += part;
     const auto start = testing::CpuClock::now();

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Finds identifiers: hashes, UUIDs, keys, serial numbers, passwords, addresses of networks and the like. They have
+/// letters and digits of ASCII, and -:_/+= between them, and are no words, numbers or dates. Takes linear time.
+class IdentifierFinder {
+ public:
+  /// @param text must live as long
+  explicit IdentifierFinder(std::string_view text) : text_(text) {}
+
+  /// The end of the identifier that begins at a byte, which is not before that of the last call; the byte itself if
+  /// there is none.
+  size_t end_of(size_t begin);
+
+ private:
+  // The same for several runs of letters and digits.
+  size_t joined_end(size_t begin);
+
+  std::string_view text_;
+  size_t next_joined_ = 0;  // no joined identifier begins before
+};
+
+}  // namespace v0
+}  // namespace transmute
