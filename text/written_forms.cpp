@@ -39,8 +39,10 @@ bool is_separator(UChar32 c) {
   return c == '.' || c == ',';
 }
 
-// A number may be before letters (25m2), and nothing else beside a form; 1.106 and 106,5 do not have the number 106.
+// A number may be before letters (25m2), and nothing else beside a form; 1.106 and 106,5 do not have the number 106. An
+// ellipsis may be anywhere.
 bool is_apart(const std::string& text, size_t begin, size_t end) {
+  if (text[begin] == '.') return true;
   const UChar32 before = characters::before(text, begin), after = characters::at(text, end);
   if (is_of_form(after)) return false;
   if (is_digit(characters::before(text, end)) && is_separator(after) && is_digit(characters::at(text, end + 1)))
@@ -77,6 +79,8 @@ bool is_raised(int32_t character) {
 
 WrittenForms::WrittenForms(const std::string& source) {
   for (size_t at = 0; at < source.size(); at = characters::end(source, at)) {
+    constexpr UChar32 kEllipsis = 0x2026;
+    if (characters::at(source, at) == kEllipsis) add(at, "", "…", false);
     if (!is_raised(characters::at(source, at))) continue;
     const auto skip = [&](size_t from, const auto& is) {
       while (is(characters::at(source, from))) from = characters::end(source, from);
@@ -132,9 +136,11 @@ void WrittenForms::add(size_t place, const std::string& head, const std::string&
 std::vector<ByteSpan> WrittenForms::places_of(const std::string& text, const Form& form) {
   std::vector<ByteSpan> places;
   for (const std::string& compatible : form.compatible)
-    for (size_t at = text.find(compatible); at != std::string::npos; at = text.find(compatible, at + 1)) {
+    for (size_t at = text.find(compatible); at != std::string::npos;) {
       const size_t end = at + compatible.size();
-      if ((form.is_end ? ends_word : is_apart)(text, at, end)) places.emplace_back(end - form.tail, end);
+      const bool is_one = (form.is_end ? ends_word : is_apart)(text, at, end);
+      if (is_one) places.emplace_back(end - form.tail, end);
+      at = text.find(compatible, is_one ? end : at + 1);
     }
   std::sort(places.begin(), places.end());
   return places;

@@ -15,8 +15,8 @@ inline namespace v0 {
 /// phonetics, and none.
 bool is_raised(int32_t character);
 
-/// The words of a text that have such characters. Most vocabularies read them in the compatible form (NFKC): 10⁶ as
-/// 106, "CO₂" as "CO2", and write them so.
+/// The words of a text that have such characters, and its ellipses. Most vocabularies read them in the compatible form
+/// (NFKC): 10⁶ as 106, "CO₂" as "CO2", … as three full stops, and write them so.
 class WrittenForms {
  public:
   explicit WrittenForms(const std::string& source);

@@ -32,6 +32,9 @@ TEST(WrittenForms, ComeBack) {
             "10⁶ de 106, x² + x₂, Nota¹ de A1")
       << "in their order";
   EXPECT_EQ(restored("¹⁴C at 20ºC or 45º, 30㎡, NOₓ", "14C a 20oC ou 45o, 30m2, NOx"), "¹⁴C a 20ºC ou 45º, 30㎡, NOₓ");
+  EXPECT_EQ(restored("Updating…", "Atualizando..."), "Atualizando…");
+  EXPECT_EQ(restored("…and then……or… no…. 5…6", "...e depois......ou... não.... 5...6"), "…e depois……ou… não…. 5…6");
+  EXPECT_EQ(restored("Wait... what…", "Espere... o quê..."), "Espere... o quê…") << "in their order";
   EXPECT_EQ(restored("This note¹ and that note².", "Esta nota1 e essa nota2."), "Esta nota¹ e essa nota².");
 }
 
@@ -44,9 +47,11 @@ TEST(WrittenForms, LeaveOtherWords) {
            {"x² + x₂", "x2"},
            {"Casa nº 5", "no 5"},
            {"² and ½", "2 1⁄2"},
+           {"Wait…", "Wait... or..."},
        })
     EXPECT_EQ(restored(source, translation), translation) << source;
-  for (const std::string source : {"", "a2", "naïve ﬁ …", "\xC2"}) EXPECT_FALSE(WrittenForms(source).exist()) << source;
+  for (const std::string source : {"", "a2", "naïve ﬁ ...", "\xC2"})
+    EXPECT_FALSE(WrittenForms(source).exist()) << source;
 }
 
 TEST(WrittenForms, LeaveWhatTheCallerDemands) {
