@@ -299,20 +299,99 @@ size_t address_length(std::string_view text, size_t at, size_t token_end) {
   return is_one_of(token, end, "/:") ? without_last_punctuation(token, 0, token.size()) : end;
 }
 
+// True if a name ends in an extension such as that of "a.txt", in letters of one case.
+bool has_extension(std::string_view name) {
+  constexpr size_t kLongest = 5;
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return false;
+  const std::string_view extension = name.substr(dot + 1);
+  return is_one_of(extension, 0, kLetters) && extension.size() <= kLongest &&
+         (end_of(extension, 0, "abcdefghijklmnopqrstuvwxyz0123456789") == extension.size() ||
+          end_of(extension, 0, kUpper) == extension.size());
+}
+
+bool begins_windows_path(std::string_view text, size_t at) {
+  const bool has_drive = is_one_of(text, at, kLetters) && starts_with(text, at + 1, ":\\");
+  return has_drive || (starts_with(text, at, "\\\\") && is_one_of(text, at + 2, kLetters));
+}
+
+// The end of a path whose first word ends at `end`, without the words after it: "C:\Program Files\a.txt and". A word
+// belongs to it if a later one has a backslash, or if it has the extension of the file.
+size_t end_of_windows_path(std::string_view text, size_t at, size_t end) {
+  constexpr size_t kLongest = 260, kMostWords = 3;
+  text = text.substr(0, at + std::max(kLongest, end - at) + 1);
+  for (size_t words = 0, word_end = end; words < kMostWords; ++words) {
+    const bool is_whole = without_last_punctuation(text, at, word_end) != word_end;
+    if (is_whole || has_extension(text.substr(at, end - at)) || !is_one_of(text, word_end, " ")) break;
+    const size_t word = word_end + 1;
+    word_end = end_of_token(text, word);
+    if (word_end == word || word_end - at > kLongest || begins_windows_path(text, word)) break;
+    const std::string_view next = text.substr(word, without_last_punctuation(text, word, word_end) - word);
+    const bool has_backslash = next.find('\\') != std::string_view::npos && next[0] != '\\';
+    if (!has_backslash && (words > 0 || !has_extension(next))) continue;
+    end = word_end;
+    words = std::string_view::npos;  // the next one is the first again
+  }
+  return end;
+}
+
+// The closing quotation mark of a path that begins after an opening one; 0 if there is none.
+size_t end_of_quoted_path(std::string_view text, size_t at) {
+  constexpr size_t kLongest = 260;
+  const auto is_mark = [](UChar32 c) { return c != '\'' && c != 0x2019 && (c == '`' || has(c, UCHAR_QUOTATION_MARK)); };
+  if (!is_mark(characters::before(text, at))) return 0;
+  for (size_t end = at; end < std::min(text.size(), at + kLongest); end = characters::end(text, end)) {
+    if (is_mark(characters::at(text, end)))
+      return without_last_punctuation(text, at, end) == end ? end : 0;  // no sentence
+    if (is_one_of(text, end, "\n<>|*?,;")) break;
+  }
+  return 0;
+}
+
+// The length of "src\main.cpp" and the like; 0 if there is none. "one\ntwo\tthree" are words with escapes.
+size_t relative_windows_path_length(std::string_view token) {
+  size_t end = 0, backslashes = 0, escapes = 0;
+  const auto is_of_name = [&](size_t at) {
+    const UChar32 c = characters::at(token, at);
+    return c < 0x80 ? is_one_of(token, at, kNameBytes) || is_one_of(token, at, "-.~@$") : is_of_word(c);
+  };
+  for (size_t name = 0;; name = end + 1) {
+    if (!is_letter_or_digit(token, name) &&
+        (name > 0 || (!starts_with(token, 0, ".\\") && !starts_with(token, 0, "..\\"))))
+      return 0;
+    for (end = name; is_of_name(end);) end = characters::end(token, end);
+    if (name > 0) {
+      ++backslashes;
+      const bool may_be_escape = is_one_of(token, name, "abfnrtv0");
+      if (may_be_escape && is_one_of(token, name + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) return 0;
+      escapes += may_be_escape ? 1 : 0;
+    }
+    if (!is_one_of(token, end, "\\")) break;
+  }
+  end = without_last_punctuation(token, 0, end);
+  const size_t last = token.substr(0, end).rfind('\\');
+  if (last == std::string_view::npos) return 0;
+  const bool is_file = has_extension(token.substr(last + 1, end - last - 1));
+  const bool is_long = backslashes > 1 || token[0] == '.';
+  return (is_long && is_file) || (escapes < backslashes && (is_long || is_file)) ? end : 0;
+}
+
 size_t path_length(std::string_view text, size_t at, size_t token_end) {
   const std::string_view token = text.substr(at, token_end - at);
-  const bool has_drive = is_one_of(token, 0, kLetters) && starts_with(token, 1, ":\\");
-  if (has_drive || (starts_with(token, 0, "\\\\") && is_one_of(token, 2, kLetters)))
-    return without_last_punctuation(token, 0, token.size());
+  if (begins_windows_path(text, at)) {
+    if (const size_t end = end_of_quoted_path(text, at); end > 0) return end - at;
+    return without_last_punctuation(text, at, end_of_windows_path(text, at, token_end)) - at;
+  }
+  if (const size_t length = relative_windows_path_length(token); length > 0) return length;
   const size_t end = without_last_punctuation(token, 0, end_of(token, 0, kPathBytes));
   const size_t first = token.find('/'), last = token.substr(0, end).rfind('/');
   if (last == std::string_view::npos || starts_with(token, first, "//")) return 0;
   const bool has_beginning = starts_with(token, 0, "~/") || starts_with(token, 0, "./") || starts_with(token, 0, "../");
   const size_t dot = token.substr(0, end).rfind('.');
-  const bool has_extension = dot != std::string_view::npos && dot > last && end - dot <= 6 && end - dot > 1 &&
-                             is_one_of(token, dot + 1, kLetters) && end_of(token, dot + 1, kNameBytes) == end;
+  const bool is_file = dot != std::string_view::npos && dot > last && end - dot <= 6 && end - dot > 1 &&
+                       is_one_of(token, dot + 1, kLetters) && end_of(token, dot + 1, kNameBytes) == end;
   const bool has_folders = first == 0 && last > 1 && is_one_of(token, 1, kPathBytes.substr(0, kPathBytes.size() - 1));
-  return end > 2 && (has_beginning || has_extension || has_folders) ? end : 0;
+  return end > 2 && (has_beginning || is_file || has_folders) ? end : 0;
 }
 
 // An emoji with its modifiers, or several that are joined into one.

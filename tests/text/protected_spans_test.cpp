@@ -164,7 +164,7 @@ TEST(ProtectedSpans, AreIdentifiers) {
                            "1st/2nd/3rd/4th",
                            "10am-12pm",
                            "12:30:15",
-                           "face2face",
+                           "peer2peer",
                            "added1",
                            "1000000e",
                            "978-3-16-148410-0",
@@ -173,9 +173,26 @@ TEST(ProtectedSpans, AreIdentifiers) {
                            "12345678901234567,5",
                            "x86_64",
                            "20200101120000",
-                           "text2speech4you",
                            "x1y2z3w4ä"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
+TEST(ProtectedSpans, ArePathsOfWindows) {
+  const std::vector<std::pair<std::string, Texts>> kTexts{
+      {R"(Open C:\Program Files\App\config.ini first.)", {R"(C:\Program Files\App\config.ini)"}},
+      {R"(See C:\Documents and Settings\me, then D:\new.)", {R"(C:\Documents and Settings\me)", R"(D:\new)"}},
+      {R"(The "C:\Program Files (x86)\Steam\old games" folder)", {R"(C:\Program Files (x86)\Steam\old games)"}},
+      {R"(C:\My Pictures\new house\front door.jpg is large.)", {R"(C:\My Pictures\new house\front door.jpg)"}},
+      {R"(Copy C:\a.txt to \\server\my share\b or E:\x y)", {R"(C:\a.txt)", R"(\\server\my share\b)", R"(E:\x)"}},
+      {R"(Say "C:\Temp is full." and “C:\old files”)", {R"(C:\Temp)", R"(C:\old files)"}},
+      {R"(C:\Temp contains many more files than D:\x)", {R"(C:\Temp)", R"(D:\x)"}},
+      {R"(Documents\reports\new.txt, backup\tables\2024 or src\main.cpp.)",
+       {R"(Documents\reports\new.txt)", R"(backup\tables\2024)", R"(src\main.cpp)"}},
+      {R"(.\run.ps1 in ..\docs or Größe\maße\x)", {R"(.\run.ps1)", R"(..\docs)", R"(Größe\maße\x)"}},
+      {R"(First line\nSecond line\tThird\nFourth\tFifth)", {R"(\n)", R"(\t)", R"(\n)", R"(\t)"}},
+      {R"(missing\nfile.txt, a\b, AC\DC)", {R"(\n)"}},
+  };
+  for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
 }
 
 TEST(ProtectedSpans, AreEmojiWithTheirModifiers) {
