@@ -439,6 +439,29 @@ size_t emoji_name_length(std::string_view text, size_t at) {
   return is_letter_or_digit(text, end + 1) ? 0 : end + 1 - at;
 }
 
+// True if a parenthesis is open, as far as the text shortly before `at` shows.
+bool is_in_parenthesis(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 256;
+  const std::string_view before = text.substr(0, at).substr(at - std::min(at, kMostBytes));
+  const size_t last = before.find_last_of("()");
+  return last != std::string_view::npos && before[last] == '(';
+}
+
+// The length of :-) and the like; 0 if there is none. "8)" is none, but a list's marker, and neither is the end of
+// "(separated by ;)".
+size_t emoticon_length(std::string_view text, size_t at) {
+  if (!is_one_of(text, at, ":;=8")) return 0;
+  const bool has_nose = is_one_of(text, at + 1, "-'^");
+  const size_t mouth = has_nose ? at + 2 : at + 1;
+  const std::string_view mouths = has_nose || text[at] == ':' ? ")(DPpOo/*" : text[at] == '8' ? "" : ")(DPp";
+  if (!is_one_of(text, mouth, mouths) && !(has_nose && is_one_of(text, mouth, "3"))) return 0;
+  const size_t end = is_one_of(text, mouth, ")(") ? end_of(text, mouth, text.substr(mouth, 1)) : mouth + 1;
+  if (text[mouth] == ')' && end == mouth + 1 && is_in_parenthesis(text, at)) return 0;
+  const UChar32 next = characters::at(text, end);
+  const bool is_at_end = next < 0x80 ? next < 0 || is_one_of(text, end, " \t\r\n.,!?)]\"'<") : !is_of_word(next);
+  return is_at_end ? end - at : 0;
+}
+
 // The length of a raised number that belongs to no word, as that of a note after a full stop; 0 if there is none.
 size_t note_length(std::string_view text, size_t at) {
   constexpr std::string_view kOfWords = ")]}|";  // see WrittenForms
@@ -512,6 +535,8 @@ class SpanFinder {
         return found(end - at, ProtectedKind::identifier);
     if (is_start)
       if (const size_t length = marker_length(text_, at); length > 0) return found(length, ProtectedKind::marker);
+    if (may_begin_emoticon(at))
+      if (const size_t length = emoticon_length(text_, at); length > 0) return found(length, ProtectedKind::emoji);
     switch (text_[at]) {
       case '%':
         if (const size_t length = percent_length(text_, at, free_); length > 0)
@@ -572,6 +597,12 @@ class SpanFinder {
   }
 
   bool may_begin_identifier(size_t at) const { return begins_token(at) || is_one_of(text_, at - 1, "#/-_+"); }
+
+  // True after a space, the end of a sentence, or a character of a script without spaces: "(;)" is no emoticon.
+  bool may_begin_emoticon(size_t at) const {
+    if (at == free_ || is_one_of(text_, at - 1, " \t\r\n.!?")) return true;
+    return !U8_IS_SINGLE(text_[at - 1]) && !is_of_word(characters::before(text_, at));
+  }
 
   const std::string& text_;
   IdentifierFinder identifiers_;

@@ -195,6 +195,21 @@ TEST(ProtectedSpans, ArePathsOfWindows) {
   for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
 }
 
+TEST(ProtectedSpans, AreEmoticons) {
+  for (const std::string emoticon :
+       {":)", ":-)", ";)", ":D", ":P", ":(", ":'(", "8-)", "=D", ":/", ":-3", ":)))", ":o"})
+    for (const char* before : {"", "Great job ", "Yes! ", "Done.", "谢谢"})
+      for (const char* after : {"", " See you", "!", ") ", "。"}) {
+        if (emoticon.back() == after[0]) continue;
+        EXPECT_EQ(spans_of(before + emoticon + after), Texts{emoticon}) << before + emoticon + after;
+        EXPECT_EQ(protected_spans(before + emoticon + after).at(0).kind, ProtectedKind::emoji);
+      }
+  EXPECT_EQ(spans_of("(Thanks :)) :D :)"), (Texts{":))", ":D", ":)"}));
+  for (const char* text : {"see 8) and (see 8)", "the semicolon (;)", "(separated by ;) and (> =)", "f(x):(y)", "10:30",
+                           "Note:", "a =/ b", "x :Dog", "page :3", "| :-| a", "std::P", "(a;b;)", "10 :1"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
 TEST(ProtectedSpans, AreEmojiWithTheirModifiers) {
   EXPECT_EQ(spans_of("A man 😀 is riding ❤️ 👍🏽👨‍👩‍👧 🇩🇪 3️⃣ 3 #"),
             (Texts{"😀", "❤️", "👍🏽", "👨‍👩‍👧", "🇩🇪", "3️⃣"}));
