@@ -361,9 +361,9 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
   app.get_option("--no-repeat-ngram")->excludes(trees);
   app.add_option(
          "--protect", arguments.protect,
-         "placeholders (%s, {0}), accelerators (&File), addresses, paths, emoji, markers such as a list's dash, and "
-         "words with characters that the vocabulary lacks. all: each comes back as it is, once; auto: likewise, but "
-         "for those that the training text taught the model to write; none: the model gets them")
+         "placeholders (%s, {0}), accelerators (&File), addresses, paths, identifiers, emoji, markers such as a list's "
+         "dash, and words with characters that the vocabulary lacks. all: each comes back as it is, once; auto: "
+         "likewise, but for those that the training text taught the model to write; none: the model gets them")
       ->check(transmute::one_of({"auto", "all", "none"}))
       ->capture_default_str();
   app.add_flag("--inline-tags", translation.inline_tags,

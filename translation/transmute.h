@@ -129,9 +129,9 @@ typedef struct transmute_translation_options {
                         only fills transmute_result_warning, "off"; NULL: retry */
   const char* text_language; /* language of the texts, such as "de", for finding sentences; NULL: found out */
 
-  /* Placeholders (%s, {0}), accelerators (&File), addresses, paths, emoji, markers such as a list's dash, and
-   * words with characters that the vocabulary lacks: "auto" and "all" return each as it is, once, "auto" but for those
-   * that the model learned to write from its training text; "none" gives them to the model. NULL: auto. */
+  /* Placeholders (%s, {0}), accelerators (&File), addresses, paths, identifiers, emoji, markers such as a list's dash,
+   * and words with characters that the vocabulary lacks: "auto" and "all" return each as it is, once, "auto" but for
+   * those that the model learned to write from its training text; "none" gives them to the model. NULL: auto. */
   const char* protect;
 
   /* Texts of more than max_source_tokens: "split" translates them in parts, "fail" is an error. NULL: split. */
