@@ -16,8 +16,12 @@ bool is_small_letter(char c) {
   return c >= 'a' && c <= 'z';
 }
 
+bool is_capital_letter(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
 bool is_alphabetic(char c) {
-  return is_small_letter(c) || (c >= 'A' && c <= 'Z');
+  return is_small_letter(c) || is_capital_letter(c);
 }
 
 bool is_alphanumeric_ascii(char c) {
@@ -67,9 +71,17 @@ bool is_hexadecimal(std::string_view run) {
   return has_digits_to('a', 'f') || has_digits_to('A', 'F');
 }
 
+// True for 14h30, 14h30min and the like.
+bool is_time(std::string_view run) {
+  const size_t hours = skip_while(run, 0, is_decimal), minutes = skip_while(run, hours + 1, is_decimal);
+  return hours > 0 && hours <= 2 && hours < run.size() && run[hours] == 'h' && minutes == hours + 3 &&
+         skip_while(run, minutes, is_small_letter) == run.size();
+}
+
 bool is_identifier(std::string_view run) {
   constexpr size_t kLeast = 8, kLeastOfHash = 7, kManyDigits = 16, kManyChanges = 4;
   const Signs signs = signs_of(run);
+  if (is_time(run)) return false;
   if (signs.digits >= kManyDigits || (signs.changes >= kManyChanges && run.size() >= kLeast)) return true;
   if (signs.changes < 2) return false;  // added1, 1000000e
   return is_hexadecimal(run) ? run.size() >= kLeastOfHash : run.size() >= kLeast && !signs.has_words;
@@ -79,7 +91,7 @@ bool is_identifier(std::string_view run) {
 bool is_ordinary(std::string_view run, const Signs& signs) {
   constexpr size_t kManyChanges = 4, kLongestGroup = 4;
   const bool is_group = is_hexadecimal(run) && (signs.digits > 0 || run.size() <= kLongestGroup);
-  return signs.has_words && signs.changes < kManyChanges && !is_group;
+  return is_time(run) || (signs.has_words && signs.changes < kManyChanges && !is_group);
 }
 
 // True for groups of one to four hexadecimal digits with colons between them, or of two with hyphens: the addresses of
@@ -105,8 +117,8 @@ bool is_network_address(std::string_view text) {
 
 }  // namespace
 
-// Parts of a date and a time, and ext2/ext3 and IPv4/IPv6, have fewer changes than those of an identifier. What has a
-// word in it, or too few changes, has no identifier that begins later and ends there either.
+// Parts of a date and a time, and ext2/ext3, IPv4/IPv6 and 1950s/1960s, have fewer changes than those of an identifier.
+// What has a word in it, or too few changes, has no identifier that begins later and ends there either.
 size_t IdentifierFinder::joined_end(size_t begin) {
   constexpr size_t kLongest = 512, kLeastOfPart = 4, kManyChanges = 4, kLongPart = 6;
   if (begin < next_joined_) return begin;
@@ -118,7 +130,9 @@ size_t IdentifierFinder::joined_end(size_t begin) {
     end = next_joined_;
     const Signs signs = signs_of(text_.substr(at, end - at));
     if (is_ordinary(text_.substr(at, end - at), signs) || end - begin > kLongest) return begin;
-    if (end - at >= kLeastOfPart) changes += signs.changes;
+    const bool may_be_unit =
+        signs.changes == 1 && std::none_of(text_.begin() + at, text_.begin() + end, is_capital_letter);
+    if (end - at >= kLeastOfPart && !may_be_unit) changes += signs.changes;
     if (end - at >= kLongPart && signs.changes > 1) has_long = true;
     at = skip_while(text_, end, is_joint);
     if (at == end) break;

@@ -244,17 +244,17 @@ size_t end_of_token(std::string_view text, size_t at) {
   return text.size();
 }
 
-// The length of "@name", "@fig-red-house" and the like; 0 if there is none. An address may follow: "@name:https://a.b".
+// The length of "@name", "@fig-red-house", "@eq:sum" and the like; 0 if there is none. After a colon, there may also be
+// the next word or an address: "@name:https://a.b".
 size_t mention_length(std::string_view text, size_t at) {
   constexpr size_t kLeast = 3;
+  constexpr std::array<std::string_view, 9> kLabels{"alg", "app", "eq", "fig", "lst", "sec", "tab", "tbl", "thm"};
   if (!is_one_of(text, at, "@")) return 0;
   size_t end = end_of(text, at + 1, kNameBytes);
   if (end - at < kLeast) return 0;
-  while (is_one_of(text, end, "-.:") && is_one_of(text, end + 1, kNameBytes)) {
-    const size_t next = end_of(text, end + 1, kNameBytes);
-    if (starts_with(text, next, "://")) break;
-    end = next;
-  }
+  const bool is_label = std::count(kLabels.begin(), kLabels.end(), text.substr(at + 1, end - at - 1)) > 0;
+  while (is_one_of(text, end, is_label ? "-.:" : "-.") && is_one_of(text, end + 1, kNameBytes))
+    end = end_of(text, end + 1, kNameBytes);
   return end - at;
 }
 
@@ -318,7 +318,7 @@ bool begins_windows_path(std::string_view text, size_t at) {
 // The end of a path whose first word ends at `end`, without the words after it: "C:\Program Files\a.txt and". A word
 // belongs to it if a later one has a backslash, or if it has the extension of the file.
 size_t end_of_windows_path(std::string_view text, size_t at, size_t end) {
-  constexpr size_t kLongest = 260, kMostWords = 3;
+  constexpr size_t kLongest = 260, kMostWords = 3, kAbbreviation = 3;  // "e.g"
   text = text.substr(0, at + std::max(kLongest, end - at) + 1);
   for (size_t words = 0, word_end = end; words < kMostWords; ++words) {
     const bool is_whole = without_last_punctuation(text, at, word_end) != word_end;
@@ -328,7 +328,7 @@ size_t end_of_windows_path(std::string_view text, size_t at, size_t end) {
     if (word_end == word || word_end - at > kLongest || begins_windows_path(text, word)) break;
     const std::string_view next = text.substr(word, without_last_punctuation(text, word, word_end) - word);
     const bool has_backslash = next.find('\\') != std::string_view::npos && next[0] != '\\';
-    if (!has_backslash && (words > 0 || !has_extension(next))) continue;
+    if (!has_backslash && (words > 0 || next.size() <= kAbbreviation || !has_extension(next))) continue;
     end = word_end;
     words = std::string_view::npos;  // the next one is the first again
   }

@@ -83,6 +83,16 @@ std::string base_letters(const std::string& word) {
   return letters.toUTF8String(result);
 }
 
+// The capital that a word such as Úrsula begins with, without its accent; nothing for other words.
+std::string plain_capital(const std::string& word) {
+  const size_t first = characters::end(word, 0);
+  if (u_isupper(characters::at(word, 0)) == 0 || u_islower(characters::at(word, first)) == 0) return "";
+  std::string letter = base_letters(word.substr(0, first));
+  if (letter.size() != 1) return "";
+  letter[0] = static_cast<char>(u_toupper(static_cast<unsigned char>(letter[0])));
+  return letter;
+}
+
 bool ends_sentence(std::string_view word) {
   constexpr std::string_view kClosing = "\"')]";
   while (!word.empty() && kClosing.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
@@ -237,7 +247,14 @@ std::optional<RecasedText> in_known_letters(const SubwordModel& vocabulary, cons
     const std::string word = text.substr(begin, end - begin);
     const bool is_kept = !is_word || (next != kept.end() && next->first < end) || can_write(vocabulary, word);
     const RecasedText lower = is_kept ? RecasedText{} : in_lower_case(word, locale);
-    if (is_kept || effort_of(vocabulary, lower.text).first >= effort_of(vocabulary, word).first) {
+    const std::string letter = is_kept || is_first ? "" : plain_capital(word);
+    const size_t first = characters::end(word, 0);
+    // A word that the vocabulary does not have as a whole is taken for a name.
+    if (!letter.empty() && can_write(vocabulary, letter + word.substr(first)) &&
+        vocabulary.encode_within(lower.text).size() > 1) {
+      readable.append_instead(first, letter);
+      readable.append_unchanged(word.substr(first));
+    } else if (is_kept || effort_of(vocabulary, lower.text).first >= effort_of(vocabulary, word).first) {
       readable.append_unchanged(word);
     } else {
       readable.append(lower);

@@ -28,8 +28,8 @@ std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, cons
 /// Words in small letters, as in_known_letters() found them within sentences, without accents.
 using SmallWords = std::unordered_set<std::string>;
 
-/// Rewrites the words whose capitals the vocabulary lacks in small letters, if it has those. Without a value: there are
-/// none.
+/// Rewrites the words whose capitals the vocabulary lacks: a name within the text ("Úrsula") without the accent of its
+/// capital, others in small letters, if it has those. Without a value: there are none.
 /// @param language,glossary see in_readable_case
 /// @param words gets the words but for the text's first, whose capital may be due to its place
 std::optional<RecasedText> in_known_letters(const SubwordModel& vocabulary, const std::string& text,

@@ -180,8 +180,7 @@ enum class Protection {
   /// lacks. Each comes back once. The model reads a number in the place of a word; where its translation does not have
   /// that number, and for what is no word, it reads the text without them, and each goes to the words that attended to
   /// its neighbors, but after the target prefix. These are left to the model: spans that its training text often had
-  /// and
-  /// kept (ProtectionProfile), spans that are part of a glossary's term or that the target prefix has, markers of a
+  /// and kept (ProtectionProfile), spans that are part of a glossary's term or that the target prefix has, markers of a
   /// text with a target prefix, texts with a SearchOptions::constraint, and those of more than kMaxWholeTokens bytes
   /// that are not split into sentences, have a target prefix, or are to be aligned.
   automatic,

@@ -174,6 +174,20 @@ TEST(KnownLetters, TakeThePlaceOfCapitalsThatTheVocabularyLacks) {
   EXPECT_EQ(read("the Red Train", Glossary(std::vector<GlossaryEntry>{{"Red", "Rot"}})), "the Red train");
 }
 
+TEST(KnownLetters, OfNamesAreTheirCapitalsWithoutAccents) {
+  std::vector<std::string> lines(50, "the índice and the índice ú is ú");
+  lines.insert(lines.end(), 5, "ABCDEFGHIJKLMNOPQRSTUVWXYZ abcdefghijklmnopqrstuvwxyz");
+  TokenizerOptions options = testing::tiny_tokenizer_options();
+  options.vocab_size = 90;
+  const Tokenizer tokenizer = train_tokenizer(options, testing::lines_from(lines), testing::lines_from(lines));
+  SmallWords words;
+  const auto read = [&](const std::string& text) {
+    return in_known_letters(tokenizer.source(), text, "", {}, words).value_or(RecasedText{}).text;
+  };
+  EXPECT_EQ(read("the Índice and Úrsula"), "the índice and Ursula");
+  EXPECT_EQ(read("Úrsula and the ÚRSULA"), "úrsula and the úrsula");
+}
+
 TEST(KnownLetters, AreCapitalsOfTheTranslation) {
   const std::string translation = "oscar, Óscar, l'óscar-o\u0301scar, oscars {river}";
   const size_t kept = translation.find("{river}");

@@ -91,6 +91,7 @@ TEST(ProtectedSpans, AreAddressesAndPaths) {
       {"Ask @jane, (@Override) or a@b", {"@jane", "@Override"}},
       {"See @fig-red-house, @eq:sum.1: and @tbl-small_2. And @jane- or @jane...",
        {"@fig-red-house", "@eq:sum.1", "@tbl-small_2", "@jane", "@jane"}},
+      {"Hello @jane:see this", {"@jane"}},
       {"By @jane:https://a.org/b and 3 @5-6 or @-a", {"@jane", "https://a.org/b"}},
       {"github.com/a/b, example.com and mailto:x@y.org", {"github.com/a/b", "example.com", "mailto:x@y.org"}},
       {"VISIT WWW.A.B OR EXAMPLE.COM! The End.Info follows.", {"WWW.A.B", "EXAMPLE.COM"}},
@@ -129,8 +130,9 @@ TEST(ProtectedSpans, AreAddressesOfManyCountries) {
       {"Write to joão@exemplo.pt or zoe\u0308@a.org.", {"joão@exemplo.pt", "zoe\u0308@a.org"}},
   };
   for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
-  for (const char* text : {"I have finished.in the end.so we went home.it was late.to me", "See you at 5.pm or 7 a.m.",
-                           "JJJJ.MM.TT", "the i.e. and e.g.in it, z.B.am Ende", "Co.KG and End.Be", "act.sa_handler"})
+  for (const char* text :
+       {"I have finished.in the end.so we went home.it was late.to me", "See you at 5.pm or 7 a.m.", "JJJJ.MM.TT",
+        "the i.e. and e.g.in it, z.B.am Ende", "Cheguei tarde.eu vou", "Co.KG and End.Be", "act.sa_handler"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
 }
 
@@ -162,6 +164,11 @@ TEST(ProtectedSpans, AreIdentifiers) {
                            "ext2/ext3/ext4",
                            "IPv4/IPv6-Adressen",
                            "1st/2nd/3rd/4th",
+                           "11th/12th/13th/14th",
+                           "1950s/1960s/1970s/1980s",
+                           "14h30min",
+                           "14h30-16h30",
+                           "10:30am-12:30pm/2:30pm-4:30pm",
                            "10am-12pm",
                            "12:30:15",
                            "peer2peer",
