@@ -6,6 +6,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/text/aligned_words.h>
 #include <transmute/text/sentence_characters.h>
+#include <transmute/text/sentence_language.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/split_ids.h>
 #include <transmute/tokenizer/truecase.h>
@@ -117,6 +118,21 @@ std::string without_tag(const SubwordModel& tokenizer, const std::string& text) 
   return text.substr(tokenizer.tag_of(text).place.second);
 }
 
+// True for "1. First" and "1.2. First". In German, "1. Mai" may be an ordinal number with a noun.
+bool item_begins_with_capital(const std::string& text, const std::string& language) {
+  constexpr size_t kMostDigits = 3;
+  size_t number = sentence_characters::outline_number_length(text);
+  if (number == 0) {
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits == 0 || digits > kMostDigits || text.compare(digits, 2, ". ") != 0) return false;
+    static const LanguageSet kGerman = language_set("de") & ~LanguageSet{1};
+    const LanguageSet languages = language.empty() ? guess_languages(text) : language_set(language_code(language));
+    if ((languages & kGerman) != 0) return false;
+    number = digits + 1;
+  }
+  return !begins_in_lower_case(std::string_view(text).substr(number));
+}
+
 // True for a text of which every letter is a capital, and which is no name or acronym.
 bool is_long_in_capitals(const std::string& text) {
   return case_of(text) == TextCase::capitals && number_of_words(text) >= kLeastWords &&
@@ -188,9 +204,11 @@ SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t
     if (!parts.empty() && !encoded.parts.empty())
       parts.front().gap = begin > end_before ? text.substr(end_before, begin - end_before) : " ";
     const size_t read_begin = read_end + (begin - end_before);
-    if (!parts.empty())
-      parts.front().begins_with_capital =
-          !begins_in_lower_case(without_tag(tokenizer, text.substr(begin, end - begin)));
+    if (!parts.empty()) {
+      const std::string as_written = without_tag(tokenizer, text.substr(begin, end - begin));
+      parts.front().begins_with_capital = !begins_in_lower_case(as_written);
+      parts.front().item_begins_with_capital = item_begins_with_capital(as_written, options.source_language);
+    }
     for (SourcePart& part : parts) {
       part.written = sentence.written;
       part.begin += read_begin;

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -85,20 +85,25 @@ std::vector<std::pair<size_t, size_t>> pairs_to_join(const std::vector<Hypothesi
   return pairs;
 }
 
-// The length of the number that a source and its translation both begin with, as items and headings do: "1.2. ".
-size_t common_number_length(std::string_view source, std::string_view translation) {
-  const size_t space = std::min(source.find_first_not_of("0123456789."), source.size());
-  const bool is_number = space > 1 && source.front() != '.' && source.substr(space - 1, 2) == ". ";
-  return is_number && translation.substr(0, space + 1) == source.substr(0, space + 1) ? space + 1 : 0;
+// The translation of an item or a heading with a capital after the number that it has in common with its source. What
+// a prefix or a term begins there stays as it is.
+std::optional<std::string> with_capital_after_number(const std::string& translation, const SourcePart& part,
+                                                     const SubwordModel& target) {
+  const size_t number = part.plain.find(' ') + 1;
+  const bool has_prefix = part.prefix.size() > part.forced.target;
+  if (!part.item_begins_with_capital || has_prefix || number == 0 ||
+      translation.compare(0, number, part.plain, 0, number) != 0)
+    return {};
+  for (const Ids& ids : part.terms)
+    if (const std::string term = target.decode(ids); translation.compare(number, term.size(), term) == 0) return {};
+  return translation.substr(0, number) + with_capital(translation.substr(number), target.is_turkish());
 }
 
 }  // namespace
 
 std::string in_written_case(std::string translation, const SourcePart& part, const SubwordModel& target) {
   if (!part.begins_with_capital) return translation;
-  if (const size_t number = common_number_length(part.plain, translation);
-      number > 0 && !begins_in_lower_case(std::string_view(part.plain).substr(number)))
-    return translation.substr(0, number) + with_capital(translation.substr(number), target.is_turkish());
+  if (auto item = with_capital_after_number(translation, part, target)) return *std::move(item);
   bool gets_capital = target.truecases() || begins_in_lower_case(part.plain);
   for (const Ids& ids : part.terms) {
     const std::string term = target.decode(ids), word = term.substr(0, term.find(' '));

@@ -103,6 +103,7 @@ TEST_F(Engine, BeginsWithATermInTheCaseOfTheSource) {
   EXPECT_EQ(begun("Zug", "The train"), "Zug");
   EXPECT_EQ(begun("1. das alte", "1. The old"), "1. Das alte") << "an item of a list, from any model";
   EXPECT_EQ(begun("9.4.7. das alte", "9.4.7. The old"), "9.4.7. Das alte");
+  EXPECT_EQ(begun("2. verdenskrig", "2. Weltkrieg und der Frieden"), "2. verdenskrig") << "an ordinal number in German";
   EXPECT_EQ(begun("1. das alte", "1. the old"), "1. das alte");
   EXPECT_EQ(begun("2. das alte", "1. The old"), "2. das alte");
   EXPECT_EQ(begun("1.5 das alte", "1.5 The old"), "1.5 das alte");
