@@ -551,6 +551,20 @@ void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other,
                groups.end());
 }
 
+// True for both numbers of 2-2 and 10/10/2020, which are said once: "2 all", "10 October".
+bool is_doubled(const Group& group, std::string_view text) {
+  const size_t size = group.digits.size(), begin = group.span.first, end = group.span.second;
+  return (begin > size && text.substr(begin - size - 1, size) == group.digits) ||
+         (end < text.size() && text.substr(end + 1, size) == group.digits);
+}
+
+// True if one of the numbers has just these digits and is joined to no other.
+bool is_alone(const Group& group, const std::vector<Number>& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [&](const Number& number) {
+    return !number.is_joined && number.groups.size() == 1 && number.groups.front() == group.digits;
+  });
+}
+
 // True for the number in 12月, 12월 and "tháng 12".
 bool is_month(const Group& group, std::string_view text) {
   constexpr std::string_view kMonth = "háng ";  // after T or t
@@ -594,7 +608,9 @@ std::vector<NumberFault> compare_numbers(std::string_view source, std::string_vi
   drop_marks(missing, target);
   drop_marks(added, source);
   if (missing.empty() != added.empty()) {
-    drop_repeated(missing, in_target, [](const Group& group) { return group.is_joined; });
+    drop_repeated(missing, in_target, [&](const Group& group) {
+      return group.is_joined && !(is_doubled(group, source) && is_alone(group, in_target));
+    });
     drop_repeated(added, in_source, [](const Group& group) { return group.is_continued; });  // January 1st is 01.01.
   }
   drop_words(missing, target);

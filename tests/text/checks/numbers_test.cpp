@@ -174,6 +174,9 @@ TEST(Numbers, ThatAreLeftOutOrAddedAreFound) {
   EXPECT_EQ(faults("1873, yes, 1873", "ja, 1873"), Faults{}) << "once is enough";
   EXPECT_EQ(faults("0.5 mg by day, 0.5 mg at night", "0,5 mg de dia, 0 mg à noite"), Faults{"0.5>"});
   EXPECT_EQ(faults("on 2020-01-01, 2020-02-02 and 2020-04-04", "em 2020-01-01, 2020-02 e 2020-04-04"), Faults{"02>"});
+  EXPECT_EQ(faults("on 10/10/2020", "em 10 de outubro de 2020"), Faults{});
+  EXPECT_EQ(faults("It was a 2-2 draw.", "Foi um empate a 2."), Faults{});
+  EXPECT_EQ(faults("a 50-50 chance", "50% de chance"), Faults{});
   EXPECT_EQ(faults("From 10:10:10 to 11:11:11", "De 10:10 às 11:11:11"), Faults{"10>"});
   EXPECT_EQ(faults("since January 1st, 1970", "seit dem 01.01.1970"), Faults{}) << "a month's name";
   EXPECT_EQ(faults("A man has 15 balls.", "Ein Mann hat Bälle."), Faults{"15>"}) << "small numbers too";
