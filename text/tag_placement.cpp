@@ -183,20 +183,18 @@ class Placement {
     const size_t end = space_begin(source_.plain, tag.content.first, tag.content.second);
     if (!is_closing_mark(source_.plain, characters::begin(source_.plain, end)))
       while (best.first < best.second && is_mark(best.second - 1)) --best.second;
-    if (best.first < best.second && is_suffix(tag.content) && !is_copy(best, tag.content)) best.second = best.first;
+    if (best.first < best.second && is_suffix(tag.content) &&
+        !is_alnum_before(translation_, words_[best.first].bytes.first))
+      best.second = best.first;
     return best.first == best.second ? point_of(number) : take(number, best);
   }
 
-  bool is_copy(const Range& words, const ByteSpan& content) const {
-    const size_t begin = words_[words.first].bytes.first, end = words_[words.second - 1].bytes.second;
-    return source_.plain.compare(content.first, content.second - content.first, between(begin, end)) == 0;
-  }
-
-  // True for the letters of "21st" or "Mme" that are raised. No word of the translation is, unless it has them as well.
+  // True for the letters of "21st" that are raised. No other word of the translation is.
   bool is_suffix(const ByteSpan& content) const {
     constexpr size_t kLongest = 3;
     const auto [begin, end] = content;
-    if (end - begin > kLongest || !is_alnum_before(source_.plain, begin) || is_alnum_at(source_.plain, end))
+    if (end - begin > kLongest || !characters::is_digit(characters::before(source_.plain, begin)) ||
+        is_alnum_at(source_.plain, end))
       return false;
     return std::all_of(source_.plain.begin() + static_cast<std::ptrdiff_t>(begin),
                        source_.plain.begin() + static_cast<std::ptrdiff_t>(end),

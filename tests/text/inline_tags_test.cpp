@@ -98,6 +98,7 @@ TEST(InlineTags, OfRaisedLettersSurroundNoOtherWord) {
             "das Jahrhundert 21<sup>st</sup>");
   EXPECT_EQ(restored("the 21<sup>st</sup> century", "das einundzwanzigste Jahrhundert", {0, 1, 2}),
             "das einundzwanzigste<sup></sup> Jahrhundert");
+  EXPECT_EQ(restored("the file<b>s</b> now", "die Dateien nun", {0, 1, 2}), "die <b>Dateien</b> nun");
   EXPECT_EQ(restored("a red<b>dish</b> car", "ein rotes Auto", {0, 1, 2}), "ein <b>rotes</b> Auto");
 }
 
