@@ -165,9 +165,11 @@ std::set<std::string> defined_labels(std::string_view content) {
 // The length of the label or the attributes after the bracket at `at`; 0 where there is none. A label that the page
 // defines needs no attributes to be a link.
 size_t bytes_after_bracket(std::string_view content, size_t at, const std::set<std::string>& labels) {
-  constexpr size_t kMostBytes = 1000;
+  constexpr size_t kMostBytes = 1000, kEmptyLabel = 2;
   const size_t after = at + 1;
-  if (const size_t length = label_length(content.substr(after)); length > 0) return length;
+  const bool has_words = at > 0 && content[at - 1] != '[';
+  if (const size_t length = label_length(content.substr(after)); length > 0)
+    return length > kEmptyLabel || has_words ? length : 0;  // int[][] has no link
   const size_t length = attributes_length(content, after);
   if (length == 0) return 0;
   const size_t least = after - std::min(after, kMostBytes);
@@ -288,7 +290,7 @@ std::string as_common_mark(std::string_view content) {
 }
 
 size_t site_tag_length(std::string_view text) {
-  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  constexpr size_t kMostBytes = 1000;  // so that many without an end take linear time
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTags{
       {{"{%", "%}"}, {"{*", "*}"}, {"{{<", ">}}"}, {"{{%", "%}}"}, {"{{", "}}"}}};
   const auto tag =
@@ -316,9 +318,10 @@ size_t attributes_length(std::string_view text, size_t at) {
   };
   const size_t first = text.find_first_not_of(' ');
   if (text[first] == '#' || text[first] == '.') return is_of_name(first + 1) ? end : 0;
-  if (begins(text.substr(first), "data-")) return end;
   size_t name = first;
   while (is_of_name(name) || text[name] == ':') ++name;
+  const bool is_all = text.find_first_not_of(' ', name) == text.size() - 1;
+  if (is_all && begins(text.substr(first), "data-")) return end;
   return text[name] == '=' && text[name + 1] != '=' ? end : 0;
 }
 

@@ -52,6 +52,12 @@ std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view s
   return ends;
 }
 
+// True for one piece of code with its backticks and nothing around it.
+bool is_code(std::string_view text) {
+  const std::string_view marks = text.substr(0, text.find_first_not_of('`'));
+  return !marks.empty() && marks.size() < text.size() && text.find(marks, marks.size()) == text.size() - marks.size();
+}
+
 // A text to translate: a paragraph, a line of it that ends with a break, or a cell.
 struct MarkdownText {
   size_t begin, end;
@@ -424,8 +430,10 @@ class MarkdownReader {
       const size_t after = link_end(end_);
       if (after == kNoPlace) return false;
       closing = between(end_, after);
-      const bool is_own_label = closing == "]" || closing == "][]";
-      if (is_own_label) closing = std::string("][") + std::string(between(span.begin + 1, end_)) + ']';
+      const std::string_view label = between(span.begin + 1, end_);
+      // Code stays, and mkdocs-autorefs finds [`pkg.Class`][] only by the code within it.
+      const bool is_own_label = closing == "]" || (closing == "][]" && !is_code(label));
+      if (is_own_label) closing = std::string("][") + std::string(label) + ']';
       end_ = after;
     } else {
       if (content_.substr(end_, closing.size()) != closing) return false;
@@ -502,11 +510,10 @@ class MarkdownReader {
   }
 
   // After the destination, the label or the attributes that follow the bracket at `at`.
-  size_t link_end(size_t at) const {
+  size_t link_end(size_t at) {
     if (byte(at) != ']') return kNoPlace;
-    const auto next = std::find_if(events_.begin() + static_cast<int64_t>(i_), events_.end(),
-                                   [](const MarkdownEvent& event) { return event.begin != kNoPlace; });
-    const size_t limit = next == events_.end() ? content_.size() : next->begin;
+    while (placed_ < events_.size() && (placed_ < i_ || events_[placed_].begin == kNoPlace)) ++placed_;
+    const size_t limit = placed_ == events_.size() ? content_.size() : events_[placed_].begin;
     const size_t after = byte(at + 1) == '('   ? destination_end(at + 1, limit)
                          : byte(at + 1) == '[' ? closing_bracket(at + 1, std::min(limit, at + kMostLabel)) + 1
                                                : at + 1 + attributes_length(content_, at + 1);
@@ -561,6 +568,7 @@ class MarkdownReader {
   std::vector<Open> open_;
   std::string words_;  // since the last markup
   size_t i_ = 0;       // the event
+  size_t placed_ = 0;  // the next event with a known place; kept, so that many links without words take linear time
   bool is_first_ = true;
   bool is_cell_;
   bool is_row_ = false;    // the line is a row of a table that the parser has not seen

@@ -190,18 +190,25 @@ bool is_no_language(const std::string& text) {
 }
 
 bool doubles_apostrophes(std::string_view message) {
+  const auto is_word_byte = [](char c) {
+    return c == '{' || c == '}' || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           static_cast<unsigned char>(c) >= 0x80;
+  };
   const size_t first = message.find('\'');
   if (first == std::string_view::npos) return false;
   for (size_t at = first, end = 0; at != std::string_view::npos; at = message.find('\'', end)) {
     end = std::min(message.find_first_not_of('\'', at), message.size());
-    if ((end - at) % 2 != 0) return false;
+    const bool is_of_words =
+        (at > 0 && is_word_byte(message[at - 1])) || (end < message.size() && is_word_byte(message[end]));
+    if ((end - at) % 2 != 0 || !is_of_words) return false;  // "to '' here" has an empty value
   }
   for (size_t at = message.find('{'); at != std::string_view::npos; at = message.find('{', at + 1)) {
     const size_t name = skip_space(message, at + 1);
     const auto name_end = std::find_if_not(message.begin() + name, message.end(), is_message_name_byte);
     const size_t end = skip_space(message, static_cast<size_t>(name_end - message.begin()));
-    const bool is_single = at == 0 || message[at - 1] != '{';  // unlike {{name}} of wikis and of i18next
-    if (is_single && end > name && end < message.size() && (message[end] == '}' || message[end] == ',')) return true;
+    // Unlike {{name}} of wikis and of i18next, and %{name} of Ruby.
+    const bool is_argument = at == 0 || std::string_view("{%$#").find(message[at - 1]) == std::string_view::npos;
+    if (is_argument && end > name && end < message.size() && (message[end] == '}' || message[end] == ',')) return true;
   }
   return false;
 }

@@ -22,7 +22,7 @@ enum class MessageSyntax {
 bool is_no_language(const std::string& text);
 
 /// True for a message of ICU in which two apostrophes stand for one: it has an argument such as {name}, and apostrophes
-/// that are all doubled.
+/// that are all doubled and beside a letter, a digit or a brace. A lone '' is an empty value.
 bool doubles_apostrophes(std::string_view message);
 
 /// A message of a program, as catalogs have them. A plural or a selection of ICU, such as

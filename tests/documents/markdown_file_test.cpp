@@ -140,6 +140,9 @@ TEST(MarkdownFile, LinksKeepLabelsThatOtherFilesDefine) {
   const std::vector<std::pair<std::string, std::string>> pages{
       {"See the [important class][pkg.Foo] for `a` [more][].\n",
        "SEE THE [IMPORTANT CLASS][pkg.Foo] FOR `a` [MORE][more].\n"},
+      {"See [`pkg.Class`][], [``a`b``][], [`a` or `b`][] and [the `c`][].\n",
+       "SEE [`pkg.Class`][], [``a`b``][], [`a` OR `b`][`a` or `b`] AND [THE `c`][the `c`].\n"},
+      {"An int[][] has rows\n", "AN INT[][] HAS ROWS\n"},
       {"As [*semantic* versions][^2] are\nused.[^1][^2]\n", "AS [*SEMANTIC* VERSIONS][^2] ARE USED.[^1][^2]\n"},
       {"[![an image][img]][link] and ![one][img] [both][Img]\n\n[img]: a.png\n",
        "[![an image][img]][link] AND ![one][img] [BOTH][Img]\n\n[img]: a.png\n"},
@@ -175,6 +178,8 @@ TEST(MarkdownFile, AttributesStayWithWhatIsBeforeThem) {
   }
   EXPECT_EQ(shouted(*opened("a.md", "A [dog]{ data-preview } and [Cat]{.b}\n\n[Dog]: c\n")),
             "A [DOG][dog]{ data-preview } AND [CAT]{.b}\n\n[Dog]: c\n");
+  EXPECT_THAT(opened("a.md", "A {data-driven approach} is good.\n\nA {data-a=1 .b} dog\n")->texts(),
+              ElementsAre("A {data-driven approach} is good.", "A <x0/> dog"));
   for (const std::string text : {"{very} good", "${a=b} {name} {==one==} {{ a=b }}", "{ a, b } {...props} { # no }"})
     EXPECT_THAT(opened("a.md", text + '\n')->texts(), ElementsAre(::testing::HasSubstr(text.substr(0, 5)))) << text;
 }

@@ -74,6 +74,10 @@ TEST(PoFile, ApostrophesThatAreDoubledInAMessageWithArgumentsStaySo) {
   const auto file = opened("a.po", id + "\"\"\n");
   ASSERT_THAT(file->texts(), ElementsAre("Add '{name}'"));
   EXPECT_EQ(file->with({"L'area '{name}'"}), "#, fuzzy\n" + id + "\"L''area ''{name}''\"\n");
+  const std::string empty = "msgid \"Set {name} to '' here\"\nmsgstr ";
+  const auto with_empty = opened("a.po", empty + "\"\"\n");
+  ASSERT_THAT(with_empty->texts(), ElementsAre("Set {name} to '' here"));
+  EXPECT_EQ(with_empty->with({"Metti '' in {name}"}), "#, fuzzy\n" + empty + "\"Metti '' in {name}\"\n");
 }
 
 TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {

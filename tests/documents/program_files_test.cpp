@@ -102,7 +102,8 @@ TEST(Message, ApostrophesThatAreDoubledInAMessageWithArgumentsStaySo) {
   EXPECT_THAT(message.texts(), ElementsAre("Add '{ name }' to {n, number}."));
   EXPECT_EQ(message.with({"L'area '{ name }' in {n, number}."}), "L''area ''{ name }'' in {n, number}.");
   for (const std::string text : {"Add '{name}'.", "It's ''{name}''.", "'''Bold''' {name}", "''Add'' it", "''Add'' {",
-                                 "''Add'' {{name}}", "''Add'' { it now }", "Add {name}"}) {
+                                 "''Add'' {{name}}", "''Add'' { it now }", "Add {name}", "Set {name} to '' here",
+                                 "''Add'' {name} ('')", "''Add'' %{name}", "''Add'' ${name} and #{name}"}) {
     EXPECT_THAT(Message(text).texts(), ElementsAre(text));
     EXPECT_EQ(Message(text).with({"L'" + text}), "L'" + text);
   }
@@ -504,7 +505,9 @@ TEST(TextFile, TakesLinearTime) {
         Case{"a.md", "[a]: /u\n\n", "[a][", 100'000, "\n"}, Case{"a.md", "", "![`[`](u)\n\n", 40'000, "a\n"},
         Case{"a.md", "[a]: /u\n\n", "[a](b (\n\n", 40'000, "\n"}, Case{"a.md", "a", "<i></b>", 40'000, "\n"},
         Case{"a.md", "", "a\n", 200'000, "\n"}, Case{"a.md", "", "\\begin{a}\n", 40'000, "\na\n"},
-        Case{"a.md", "", "\\[\n\n", 40'000, "\na\n"}, Case{"a.md", "", "{% code %}\n{%", 40'000, "\na\n"}}) {
+        Case{"a.md", "", "\\[\n\n", 40'000, "\na\n"}, Case{"a.md", "", "{% code %}\n{%", 40'000, "\na\n"},
+        Case{"a.md", "a ", "][", 160'000, "\n"}, Case{"a.md", "a ", "[]()", 80'000, "\n"},
+        Case{"a.md", "[a](", "{{", 100'000, "\n"}}) {
     std::string content = begin;
     for (int i = 0; i < pieces; ++i) content += piece;
     const auto start = CpuClock::now();
