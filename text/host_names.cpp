@@ -16,20 +16,18 @@ namespace {
 constexpr std::string_view kSureDomains = " com de edu gov info io net org uk ";
 
 constexpr std::string_view kDomains =
-    " academy ae af agency app ar asia aw ax az bb bd bf bg bh bi biz bj blog bn bo br bs bt bw bz ca cc cd cf ch ci cl"
-    " cloud club cn co coop cr cv cw cx cy cz dev digital dj dk dm dz ec ee eg fj fk fm fo fr gd ge gf gg gh gi gl gn"
-    " gp gq gr gt gu gw gy health hk hn hr ht hu ie int iq ir jm jobs jp ke kg kh kn kp kr kw ky kz lb lc lk lr ls lt "
-    "lu"
-    " lv ly mc md media mil mn mobi mp mq museum mv mw mx mz nc news nf ng nl np nr nz online pf pg ph pk pl pn pr pt"
-    " py qa ro rs ru rw sb sc sd sg shop site sj sk sl sm sn social sr store studio sv sx sy sz td tech tf tg th tj tk"
-    " tl tn tr tt tv tw tz ua ug uy uz vc vg vn vu website wf wiki ws xyz ye yt zm zw ";
+    " academy ae af agency app ar asia aw ax az bb bd bf bg bh bi biz bj blog bn bo br bs bt bw bz ca cc cd cf ch"
+    " ci cl cloud club cn co coop cr cv cw cx cy cz dev digital dj dk dm dz ec ee eg fj fk fm fo fr gd ge gf gg gh"
+    " gi gl gn gp gq gr gt gu gw gy health hk hn hr ht hu ie int iq ir jm jobs jp ke kg kh kn kp kr kw ky kz lb lc"
+    " lk lr ls lt lu lv ly mc md media mil mn mobi mp mq museum mv mw mx mz nc news nf ng nl np nr nz online pf pg"
+    " ph pk pl pn pr pt py qa ro rs ru rw sb sc sd sg shop site sj sk sl sm sn social sr store studio sv sx sy sz"
+    " td tech tf tg th tj tk tl tn tr tt tv tw tz ua ug uy uz vc vg vn vu website wf wiki ws xyz ye yt zm zw ";
 
 // Domains that are words or units, too, in languages that many texts are in.
 constexpr std::string_view kWords =
-    " ad ag ai al am an ao art as at au ba be by ck cm cu do email er es et eu fi fun ga gm gs hm id il im in is it je "
-    "jo"
-    " ki km la li life link live lo ma me mg mh mk ml mo mr ms mt mu my na ne ni no nu om pa page pe pm ps pw re sa se"
-    " sh si so space ss st su ta team today to travel tm tc us va ve vi world za ";
+    " ad ag ai al am an ao art as at au ba be by ck cm cu do email er es et eu fi fun ga gm gs hm id il im in is"
+    " it je jo ki km la li life link live lo ma me mg mh mk ml mo mr ms mt mu my na ne ni no nu om pa page pe pm"
+    " ps pw re sa se sh si so space ss st su ta team today to travel tm tc us va ve vi world za ";
 
 bool is_in(std::string_view domains, const std::string& domain) {
   return domains.find(' ' + domain + ' ') != std::string_view::npos;

@@ -20,7 +20,7 @@ struct NumberFault {
 /// differ (1,000.5 and 1.000,5; 1.250 counts as thousands), as may the order of dates and the clock (5 p.m. and 17
 /// Uhr). A month of Chinese, Japanese, Korean or Vietnamese (12月) may be a name. A number that one side spells out is
 /// accepted if ICU spells it so in one of many languages, but for the last letters in languages that inflect numbers. A
-/// whole number may be left out where it stands again. The 2 of m² is a number only where the other side has it.
+/// whole number that is said twice may be said once. The 2 of m² is a number only where the other side has it.
 /// @param ignored_source spans whose digits are no numbers, such as those of addresses; likewise `ignored_target`
 std::vector<NumberFault> compare_numbers(std::string_view source, std::string_view target,
                                          const std::vector<Span>& ignored_source = {},
