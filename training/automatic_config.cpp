@@ -6,13 +6,16 @@
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
+#include <transmute/text/checks/utf8.h>
 #include <transmute/training/data/parallel_text.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/text_checks.h>
+#include <unicode/unorm2.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -51,6 +54,39 @@ int64_t words_in(const std::string& line) {
   }
   return words + characters / kCharactersOfAWord;
 }
+
+// True for punctuation and symbols that NFKC replaces: ，？№…. The vowels of Thai and Lao and the Armenian ligature are
+// letters that it takes apart, which nobody writes so.
+bool is_replaced_mark(UChar32 c) {
+  constexpr UChar32 kThaiAm = 0xE33, kLaoAm = 0xEB3, kArmenianEw = 0x587;
+  constexpr uint32_t kMarks = U_GC_P_MASK | U_GC_SM_MASK | U_GC_SC_MASK | U_GC_SO_MASK;
+  if (c == kThaiAm || c == kLaoAm || c == kArmenianEw) return true;
+  return c >= 0x80 && (U_GET_GC_MASK(c) & kMarks) != 0 && u_getIntPropertyValue(c, UCHAR_NFKC_QUICK_CHECK) == UNORM_NO;
+}
+
+// For each of these marks, the number of lines that have it.
+class ReplacedMarks {
+ public:
+  void count(const std::string& line) {
+    std::set<std::string> marks;
+    checks::for_each_character(line, [&](const checks::Character& character) {
+      if (is_replaced_mark(character.code)) marks.insert(line.substr(character.begin, character.end - character.begin));
+    });
+    for (const std::string& mark : marks) ++lines_[mark];
+  }
+
+  // Marks that the model can learn, and that are no slips.
+  std::vector<std::string> frequent(int64_t all) const {
+    constexpr int64_t kFewest = 10, kOneIn = 1000;
+    std::vector<std::string> marks;
+    for (const auto& [mark, count] : lines_)
+      if (count >= std::max(kFewest, all / kOneIn)) marks.push_back(mark);
+    return marks;
+  }
+
+ private:
+  std::map<std::string, int64_t> lines_;
+};
 
 // Lines of plain text may be words or whole chapters: what counts as a pair is a dozen words.
 double pairs_of(const TextSize& size) {
@@ -141,14 +177,17 @@ TextSize measure_text(const PairOfFiles& files) {
   TextSize size;
   size.is_plain = files.is_plain();
   int64_t source_words = 0, target_words = 0;
+  ReplacedMarks marks;
   for (AlignedLine line; lines.next(line); ++size.lines) {
     const int64_t source = words_in(line.source), target = words_in(line.target);
     if (target == 0 || (source == 0 && !size.is_plain)) continue;  // training leaves it out
     ++size.pairs;
     source_words += source;
     target_words += target;
+    marks.count(line.target);
   }
   size.words = std::max(source_words, target_words);
+  size.replaced_marks = marks.frequent(size.pairs);
   return size;
 }
 
@@ -245,6 +284,7 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   tokenizer.byte_fallback = true;
   tokenizer.character_coverage = 0.9999;
   tokenizer.max_training_sentences = 500'000;
+  tokenizer.user_defined_symbols = size.replaced_marks;  // SentencePiece normalizes none of these
   TransformerOptions& model = config.model.model;
   model.num_encoder_layers = model.num_decoder_layers = shape.layers;
   model.d_model = shape.d_model;

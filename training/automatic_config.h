@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -28,15 +29,17 @@ struct AutomaticText {
 /// TrainingOptions::batch_tokens that the tokens of a batch reach.
 constexpr double kTokensPerWord = 1.4, kBatchFill = 0.9;
 
-/// The size of a text, known before anything is learned from it.
+/// The size of a text, and its marks, known before anything is learned from it.
 struct TextSize {
   int64_t pairs = 0;      ///< with text on both sides; lines with text in case of plain text
   int64_t words = 0;      ///< words of their longer side: between blanks, or two characters of scripts without blanks
   bool is_plain = false;  ///< text for a language model
   int64_t lines = 0;      ///< of each file, empty ones included
+  /// Frequent characters of the target, such as ，？№…, that the usual normalization would replace (NFKC)
+  std::vector<std::string> replaced_marks{};
 };
 
-/// Counts pairs, words and lines.
+/// Counts pairs, words and lines, and finds the marks.
 /// @throws std::runtime_error where a file cannot be read or the sides differ in their number of lines.
 TextSize measure_text(const PairOfFiles& files);
 

@@ -321,5 +321,20 @@ TEST(MeasureText, CountsWordsOfScriptsWithoutBlanks) {
   EXPECT_NEAR(static_cast<double>(measure_text({folder / "th", folder / "th"}).words), 9, 2);
 }
 
+TEST(MeasureText, FindsTheFrequentMarksThatNormalizationWouldReplace) {
+  const TemporaryFolder folder;
+  std::string english, other;
+  for (int i = 0; i < 10; ++i) {
+    english += "It is 5 ℃, isn't it?\n";
+    other += "５\u00A0℃，是吗？？ ทำ № 1…\n";
+  }
+  write_text(folder / "en", english + "rare\n");
+  write_text(folder / "other", other + "ﬁ！\n");
+  const TextSize size = measure_text({folder / "en", folder / "other"});
+  EXPECT_THAT(size.replaced_marks, ::testing::UnorderedElementsAre("℃", "，", "？", "ำ", "№", "…"));
+  EXPECT_EQ(config_for(size).model.tokenizer.user_defined_symbols, size.replaced_marks);
+  EXPECT_THAT(measure_text({folder / "other", folder / "en"}).replaced_marks, ::testing::ElementsAre("℃"));
+}
+
 }  // namespace
 }  // namespace transmute

@@ -30,7 +30,7 @@ using testing::TemporaryFolder;
 using testing::write_text;
 
 // A text that is worth the third shape: 4 layers, after those of 2 and 3.
-constexpr TextSize kSize{29'000, 348'000};
+const TextSize kSize{29'000, 348'000};
 
 class FitIntoMinutes : public ::testing::Test {
  protected:
