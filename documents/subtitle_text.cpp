@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/common/text_file.h>
 #include <transmute/documents/subtitle_text.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/html.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/paired_marks.h>
+#include <transmute/text/characters.h>
+#include <transmute/text/checks/utf8.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/ubrk.h>
@@ -25,7 +27,7 @@ inline namespace v0 {
 
 namespace {
 
-constexpr size_t kLineCharacters = 42;  // what viewers can read
+constexpr size_t kLineColumns = 42;  // what viewers can read
 
 bool is_cue_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -194,13 +196,44 @@ size_t without_spaces(const std::string& text, size_t begin, size_t end) {
   return end;
 }
 
-size_t width(const std::string& text, size_t begin, size_t end) {
-  return characters_in(std::string_view(text).substr(begin, without_spaces(text, begin, end) - begin));
+// Characters of Chinese, Japanese and Korean are as wide as two others; marks on letters, as in Thai, take no room.
+size_t columns_of(UChar32 c) {
+  if (c < 0x300) return 1;
+  if ((U_GET_GC_MASK(c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK)) != 0) return 0;
+  const int32_t width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+  return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
 }
 
+size_t columns_in(std::string_view text) {
+  size_t columns = 0;
+  checks::for_each_character(text, [&](const checks::Character& c) { columns += columns_of(c.code); });
+  return columns;
+}
+
+// A text with the columns before each of its bytes.
+class MeasuredText {
+ public:
+  explicit MeasuredText(const std::string& text) : text_(text), columns_(text.size() + 1) {
+    checks::for_each_character(text, [&](const checks::Character& c) {
+      std::fill(columns_.begin() + c.begin + 1, columns_.begin() + c.end, columns_[c.begin]);
+      columns_[c.end] = columns_[c.begin] + columns_of(c.code);
+    });
+  }
+
+  const std::string& text() const { return text_; }
+
+  // The columns of a part without the spaces at its end.
+  size_t width(size_t begin, size_t end) const { return columns(begin, without_spaces(text_, begin, end)); }
+  size_t columns(size_t begin, size_t end) const { return columns_[end] - columns_[begin]; }
+
+ private:
+  const std::string& text_;
+  std::vector<size_t> columns_;
+};
+
 bool ends_clause(const std::string& text, size_t end) {
-  end = without_spaces(text, 0, end);
-  return end > 0 && std::string_view(".,;:!?").find(text[end - 1]) != std::string_view::npos;
+  const UChar32 last = characters::before(text, without_spaces(text, 0, end));
+  return sentence_characters::is_one_of(last, U".,;:!?…。，、；：！？،؛؟।");
 }
 
 // The least costly way to cut a text at some of `ends` into parts, which cost(part, begin, end) tells. Returns the ends
@@ -226,7 +259,7 @@ std::vector<size_t> best_cuts(const std::vector<size_t>& ends, size_t parts, con
 }
 
 size_t room_of_line(const CueText& cue) {
-  return std::max(kLineCharacters, cue.longest_line);
+  return std::max(kLineColumns, cue.longest_line);
 }
 
 double squared(double number) {
@@ -254,20 +287,20 @@ std::vector<std::optional<size_t>> aligned_ends(const PlainCues& plain, const st
 }
 
 // The ends of the cues' parts.
-std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<CueText>& cues,
-                                    const std::vector<double>& shares) {
+std::vector<size_t> cuts_among_cues(const PlainCues& plain, const MeasuredText& measured,
+                                    const std::vector<CueText>& cues, const std::vector<double>& shares) {
   const std::string& text = plain.text;
   if (cues.size() == 1) return {text.size()};
-  const auto all = static_cast<double>(characters_in(text));
+  const auto all = static_cast<double>(measured.columns(0, text.size()));
   const std::vector<std::optional<size_t>> aligned = aligned_ends(plain, cues);
   return best_cuts(line_ends(text), cues.size(), [&](size_t cue, size_t begin, size_t end) {
-    const auto own = static_cast<double>(width(text, begin, end));
+    const auto own = static_cast<double>(measured.width(begin, end));
     const auto room = static_cast<double>(room_of_line(cues[cue]) * cues[cue].most_lines);
-    constexpr double kFromShare = 10, kFromAligned = 5;  // characters that cost 1
+    constexpr double kFromShare = 10, kFromAligned = 5;  // columns that cost 1
     double cost = squared((own - all * shares[cue]) / kFromShare) + squared(std::max(0.0, own - room));
     bool is_aligned = false;
     if (const auto place = aligned[cue]) {
-      const size_t distance = width(text, std::min(*place, end), std::max(*place, end));
+      const size_t distance = measured.width(std::min(*place, end), std::max(*place, end));
       is_aligned = distance == 0;
       cost += squared(static_cast<double>(distance) / kFromAligned);
     }
@@ -278,14 +311,11 @@ std::vector<size_t> cuts_among_cues(const PlainCues& plain, const std::vector<Cu
 }
 
 // The ends of at most `lines` lines of about the same length, from the first place to the last.
-std::vector<size_t> even_lines(const std::string& text, const std::vector<size_t>& places, size_t lines) {
-  const auto characters = [&](size_t from, size_t to) {
-    return characters_in(std::string_view(text).substr(places[from], places[to] - places[from]));
-  };
-  const size_t all = characters(0, places.size() - 1);
+std::vector<size_t> even_lines(const MeasuredText& text, const std::vector<size_t>& places, size_t lines) {
+  const size_t all = text.columns(places.front(), places.back());
   std::vector<size_t> ends;
   for (size_t i = 1, so_far = 0, line = 1; i + 1 < places.size(); ++i) {
-    so_far += characters(i - 1, i);
+    so_far += text.columns(places[i - 1], places[i]);
     if (so_far * lines < line * all) continue;
     ends.push_back(places[i]);
     line = so_far * lines / all + 1;
@@ -295,8 +325,9 @@ std::vector<size_t> even_lines(const std::string& text, const std::vector<size_t
 }
 
 // The ends of the lines of one cue, whose text is from `begin` to before `end`.
-std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_t end, const CueText& cue) {
-  const size_t all = width(text, begin, end), room = room_of_line(cue);
+std::vector<size_t> cuts_into_lines(const MeasuredText& measured, size_t begin, size_t end, const CueText& cue) {
+  const std::string& text = measured.text();
+  const size_t all = measured.width(begin, end), room = room_of_line(cue);
   const size_t words_end = without_spaces(text, begin, end);
   size_t words_begin = begin;
   while (words_begin < words_end && is_cue_space(text[words_begin])) ++words_begin;
@@ -307,11 +338,11 @@ std::vector<size_t> cuts_into_lines(const std::string& text, size_t begin, size_
   // An empty line would end a cue: a word that is too long for one line is not divided.
   const size_t lines = std::min({cue.most_lines, (all + room - 1) / std::max<size_t>(room, 1), places.size() - 1});
   if (lines <= 1) return {end};
-  constexpr size_t kMostSearched = 500;  // characters; the search takes more than their square
-  if (all > kMostSearched) return even_lines(text, places, lines);
+  constexpr size_t kMostSearched = 500;  // columns; the search takes more than their square
+  if (all > kMostSearched) return even_lines(measured, places, lines);
   const double share = static_cast<double>(all) / static_cast<double>(lines);
   return best_cuts(places, lines, [&](size_t, size_t from, size_t to) {
-    const auto own = static_cast<double>(width(text, from, to));
+    const auto own = static_cast<double>(measured.width(from, to));
     return squared((own - share) / 10) + squared(std::max(0.0, own - static_cast<double>(room))) +
            (ends_clause(text, to) ? 0 : 1) + (own == 0 ? 1000 : 0);
   });
@@ -384,7 +415,7 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
     if (piece.kind == CuePiece::Kind::words) {
       cue.words += piece.text;
       cue.html += syntax.has_references ? piece.text : html_escaped(piece.text);
-      line += characters_in(piece.text);
+      line += columns_in(piece.text);
       cue.longest_line = std::max(cue.longest_line, line);
     } else if (piece.kind == CuePiece::Kind::line_break) {
       const std::string next = i + 1 < last ? pieces[i + 1].text : "";
@@ -427,9 +458,10 @@ std::vector<std::string> divide_among_cues(const std::string& html, const std::v
   CueWriter writer(plain, cues);
   std::vector<std::string> result;
   size_t begin = 0;
-  const std::vector<size_t> cuts = cuts_among_cues(plain, cues, shares);
+  const MeasuredText measured(plain.text);
+  const std::vector<size_t> cuts = cuts_among_cues(plain, measured, cues, shares);
   for (size_t i = 0; i < cues.size(); ++i) {
-    const std::vector<size_t> lines = cuts_into_lines(plain.text, begin, cuts[i], cues[i]);
+    const std::vector<size_t> lines = cuts_into_lines(measured, begin, cuts[i], cues[i]);
     result.push_back(cues[i].before + writer.write(begin, lines, syntax.line_break) + cues[i].after);
     begin = cuts[i];
   }

@@ -23,7 +23,7 @@ struct CueText {
   std::vector<std::string> closing_tags;  ///< the end of <b N>; empty for <img N>
   std::string words;                      ///< without tags
   size_t most_lines = 2;                  ///< of the translation: two, or as many as the words take
-  size_t longest_line = 0;                ///< characters of the longest line
+  size_t longest_line = 0;                ///< columns of the longest line
 };
 
 /// Takes the tags out of a part of a cue. Their numbers begin with `first_tag`.
@@ -39,8 +39,9 @@ std::string joined_cues(const std::vector<CueText>& cues);
 /// Divides a translation of joined_cues() among the cues: near its <img N>, which alignment has put where the words of
 /// the next cue are, and so that each cue has about its share. `shares` tells how much of the text each should have, as
 /// they add up to 1; they alone count where an <img N> is missing, or the translation has the words of the cues in
-/// another order. Lines are not longer than 42 characters or, where the cue's are, those of the
-/// cue, and not more than the cue's, or two, where the words have room.
+/// another order. Lines are not longer than 42 columns (characters, of which those of Chinese, Japanese and Korean
+/// count twice) or, where the cue's are, those of the cue, and not more than the cue's, or two, where the words have
+/// room.
 /// @param html of the translation; the tags' numbers continue from cue to cue
 /// @returns the words of each cue, with its tags and line breaks
 std::vector<std::string> divide_among_cues(const std::string& html, const std::vector<CueText>& cues,

@@ -146,6 +146,16 @@ TEST(SubRip, LinesStayReadable) {
   EXPECT_EQ(count, 2);
 }
 
+TEST(SubRip, CharactersOfChineseTakeTheRoomOfTwo) {
+  const std::string times = "1\n00:00:01,000 --> 00:00:05,000\n";
+  const auto film = opened("film.srt", times + "short\n");
+  EXPECT_EQ(film->with({"今天天气很好我们去公园，然后大家在湖边吃午饭"}),
+            times + "今天天气很好我们去公园，\n然后大家在湖边吃午饭\n");
+  EXPECT_EQ(film->with({"今天天气很好所以我们大家一起去公园"}), times + "今天天气很好所以我们大家一起去公园\n");
+  EXPECT_EQ(film->with({"ก็ไม่มีที่นี่หรือที่นั่นแล้วก็ไม่รู้เลยว่ามีที่ไหน"}), times + "ก็ไม่มีที่นี่หรือที่นั่นแล้วก็ไม่รู้เลยว่ามีที่ไหน\n")
+      << "29 letters with 21 signs";
+}
+
 TEST(SubRip, AVeryLongTextKeepsItsNumberOfLines) {
   const std::string times = "1\n00:00:01,000 --> 00:00:05,000\n";
   std::string source, text;
