@@ -5,6 +5,7 @@
 #include <transmute/text/characters.h>
 #include <transmute/text/host_names.h>
 #include <transmute/text/identifiers.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/written_forms.h>
 #include <transmute/text/written_marks.h>
 #include <unicode/normalizer2.h>
@@ -20,6 +21,8 @@
 
 namespace transmute {
 inline namespace v0 {
+
+using sentence_characters::is_written_without_spaces;
 
 namespace {
 
@@ -287,8 +290,14 @@ size_t address_length(std::string_view text, size_t at, size_t token_end) {
   const size_t scheme = end_of(token, 0, kLetters);
   const bool has_scheme = starts_with(token, scheme, "://") && scheme > 1 && token.size() > scheme + 3;
   const std::string beginning = lower_case(std::string(token.substr(0, 7)));
-  if (has_scheme || starts_with(beginning, 0, "www.") || starts_with(beginning, 0, "mailto:"))
-    return without_last_punctuation(token, 0, token.size());
+  if (has_scheme || starts_with(beginning, 0, "www.") || starts_with(beginning, 0, "mailto:")) {
+    size_t end = token.size();
+    // Among words without spaces, those after the address do not belong to it: "请访问https://example.com了解更多".
+    if (is_written_without_spaces(characters::before(text, at)))
+      for (end = 0; end < token.size() && !is_written_without_spaces(characters::at(token, end));)
+        end = characters::end(token, end);
+    return without_last_punctuation(token, 0, end);
+  }
   size_t local = end_of(token, 0, kLocalBytes);
   while (characters::at(token, local) >= 0x80 && is_of_word(characters::at(token, local)))
     local = end_of(token, characters::end(token, local), kLocalBytes);

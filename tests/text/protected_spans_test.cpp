@@ -114,6 +114,9 @@ TEST(ProtectedSpans, AreAddressesBesideTheMarksOfAnyScript) {
         EXPECT_EQ(spans_of(text).at(before[0] == '&'), address) << text;
       }
   EXPECT_EQ(spans_of("访问example.com了解"), Texts{"example.com"});
+  EXPECT_EQ(spans_of("请访问https://example.com/a?b=c了解更多。"), Texts{"https://example.com/a?b=c"});
+  EXPECT_EQ(spans_of("ดูwww.example.com/aได้"), Texts{"www.example.com/a"});
+  EXPECT_EQ(spans_of("参见 https://zh.wikipedia.org/wiki/汉字 了解"), Texts{"https://zh.wikipedia.org/wiki/汉字"});
   EXPECT_EQ(spans_of("See https://a.org/L’Équipe, `C:\\Temp` or *.sun.com."),
             (Texts{"https://a.org/L’Équipe", "C:\\Temp"}));
   EXPECT_EQ(spans_of("https://a.org/?b=c&amp;d=e&#038;f"), Texts{"https://a.org/?b=c&amp;d=e&#038;f"});
