@@ -175,8 +175,10 @@ bool SentenceScan::ends(const Mark& mark) {
 
 // Scripts that have no spaces have marks of their own.
 bool SentenceScan::ends_without_space(const Mark& mark) {
-  const UChar32 c = at(mark.begin), next = at(mark.closed);
-  if (c == '.' || c == kEllipsis || c == ':' || c == ';' || c == kGreekQuestionMark) return false;
+  size_t first = mark.begin;  // without an ellipsis before it, as in "…。"
+  while (first < mark.end && (at(first) == '.' || at(first) == ' ' || at(first) == kEllipsis)) first = step(first);
+  const UChar32 c = at(first), next = at(mark.closed);
+  if (first == mark.end || c == ':' || c == ';' || c == kGreekQuestionMark) return false;
   const bool closes = mark.closed > mark.end;
   if (c == '!' || c == '?')
     return !closes && (is_wide(next) || is_wide(before(mark.begin))) && !is_one_of(next, U"，、；：");

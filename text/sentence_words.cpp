@@ -102,10 +102,10 @@ sl abbr idr itn mio mrd tis min sek d.o.o d.d n.št pr.n.št jan feb apr avg sep
 sl closing itd ipd
 sl start ta to ti te on ona ono oni jaz ti mi vi je so bil bila bilo bili tu tam kaj kdo kje kdaj zakaj kako kateri katera in a ali pa ker ko če da v na z s iz do od po pred za pri o ne da tudi že še vsi vse mnogi nekateri njegov njen njihov potem
 sl ordinals
-hr before g gđa gđica dr prof mr ing sv gen npr tzv tj ul dr.sc fra
-hr number br str čl st tel sl
-hr abbr i.sl sl tis mil mlrd min god d.o.o d.d n.e pr.kr
-hr closing itd
+hr before g gđa gđica dr prof mr ing sv gen npr tzv tj ul dr.sc fra г гђа гђица др проф мр инж св ген нпр тзв тј ул
+hr number br str čl st tel sl бр стр чл ст тел сл
+hr abbr i.sl sl tis mil mlrd min god d.o.o d.d n.e pr.kr и.сл сл хиљ мил млрд мин год д.о.о н.е пр.н.е
+hr closing itd итд
 hr start taj ta to ti te on ona ono oni ja ti mi vi je su bio bila bilo bili tu tamo što tko gdje kada zašto kako koji koja i a ali ili jer kad ako da u na s iz do od po prije za pri o ne da također već još svi sve mnogi neki njegov njezin njihov zatim
 hr ordinals
 ro before dl d-na dna d-l d-ra dr prof ing sf gen col str bd nr ex

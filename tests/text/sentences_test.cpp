@@ -50,6 +50,7 @@ TEST(Sentences, ContainAbbreviationsTitlesAndInitials) {
   expect_apart("nl", {"Dhr. de Vries is er bijv. niet.", "Hij komt later."});
   expect_apart("ru", {"Он живёт на ул. Ленина, д. 5, с А. С. Пушкиным и т. д.", "Это он."});
   expect_apart("pl", {"Mieszka na ul. Długiej, tj. niedaleko dr. Nowaka.", "To jest dom."});
+  expect_apart("sr", {"То је проф. Јовић, инж. Марић итд. са ул. Нове.", "Он је др. Симић."}, false);
   expect_apart("cs", {"Pan Ing. Novák bydlí např. zde.", "Je to tak."});
   expect_apart("hi", {"डॉ. शर्मा आए।", "वे गए।"}, false);
   expect_apart("el", {"Πού είναι ο κ. Παππάς;", "Είναι εδώ."}, false);
@@ -128,6 +129,8 @@ TEST(Sentences, AreItemsOfLists) {
 TEST(Sentences, NeedNoSpacesInScriptsWithout) {
   EXPECT_THAT(sentences("", "一。二！"), ElementsAre("一。", "二！"));
   EXPECT_THAT(sentences("zh", "好吗?好!他走了。"), ElementsAre("好吗?", "好!", "他走了。"));
+  EXPECT_THAT(sentences("ja", "そうですね…。はい...！でも……だめ。"),
+              ElementsAre("そうですね…。", "はい...！", "でも……だめ。"));
   EXPECT_THAT(sentences("my", "တစ်၊ နှစ်။သုံး။"), ElementsAre("တစ်၊ နှစ်။", "သုံး။"));
   EXPECT_THAT(sentences("km", "ខ្ញុំទៅ។ គាត់មក។ល។ គាត់ទៅ៕"), ElementsAre("ខ្ញុំទៅ។", "គាត់មក។ល។", "គាត់ទៅ៕"));
   EXPECT_THAT(sentences("ja", "１．値は３．１４である．Ａ．スミスは．．．来た．"),
