@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/checks/numbers.h>
 
+#include <transmute/text/characters.h>
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/rbnf.h>
@@ -300,11 +301,12 @@ bool are_same_digits(const Group& a, const Group& b) {
   return without_leading_zeros(a.digits) == without_leading_zeros(b.digits);
 }
 
-// 5 p.m. and 17 Uhr; the 1960s and the sixties in digits.
+// 5 p.m. and 17 Uhr; the 1960s and the sixties in digits; years of Thailand's calendar.
 bool are_same_time(const Group& a, const Group& b) {
+  constexpr int64_t kFirstYear = 1000, kThaiYears = 543;
   if (a.is_continued || b.is_continued) return false;
   const int64_t earlier = std::min(a.value, b.value), later = std::max(a.value, b.value);
-  return (later - earlier == 12 && later <= 24) ||
+  return (later - earlier == 12 && later <= 24) || (earlier >= kFirstYear && later - earlier == kThaiYears) ||
          (earlier < 100 && earlier % 10 == 0 && later >= 1000 && later < 2100 && (later - earlier) % 100 == 0);
 }
 
@@ -439,8 +441,21 @@ bool has_other_word(int64_t value, const Letters& letters) {
   return false;
 }
 
+// True if the text has one of Arabic's and Hebrew's forms of nouns of which there are two, such as ساعتين, "2 hours".
+bool has_dual(const Letters& letters) {
+  constexpr std::array kNouns{u"ساعتين", u"ساعتان", u"دقيقتين", u"دقيقتان", u"يومين",  u"يومان", u"أسبوعين", u"أسبوعان",
+                              u"شهرين",  u"شهران",  u"سنتين",   u"سنتان",   u"عامين",  u"عامان", u"مرتين",   u"مرتان",
+                              u"שעתיים", u"יומיים", u"שבועיים", u"חודשיים", u"שנתיים", u"פעמיים"};
+  constexpr std::array kArticles{u"", u"ال", u"ה", u"ב"};
+  return std::any_of(kNouns.begin(), kNouns.end(), [&](const char16_t* noun) {
+    return std::any_of(kArticles.begin(), kArticles.end(), [&](const char16_t* article) {
+      return has_word_beginning_with(letters, icu::UnicodeString(article) + noun);
+    });
+  });
+}
+
 bool is_spelled_out(int64_t value, const Letters& letters) {
-  if (has_other_word(value, letters)) return true;
+  if (has_other_word(value, letters) || (value == 2 && has_dual(letters))) return true;
   const std::u16string_view text(letters.text.getBuffer(), static_cast<size_t>(letters.text.length()));
   for (Speller& speller : spellers()) {
     if (!speller.letters.empty() && text.find_first_of(speller.letters) == std::u16string_view::npos) continue;
@@ -495,6 +510,11 @@ void match_words(std::vector<Number>& numbers, std::string_view other_text) {
   }
 }
 
+template <class IsDropped>
+void drop_if(std::vector<Group>& groups, const IsDropped& is_dropped) {
+  groups.erase(std::remove_if(groups.begin(), groups.end(), is_dropped), groups.end());
+}
+
 // Removes the groups that the other side's text has as a word.
 void drop_words(std::vector<Group>& groups, std::string_view other_text) {
   if (groups.empty()) return;
@@ -507,7 +527,7 @@ void drop_words(std::vector<Group>& groups, std::string_view other_text) {
     const int64_t hour = group.value % 12, next = hour % 12 + 1;
     return is_spelled_out(hour, letters) || is_spelled_out(next, letters);
   };
-  groups.erase(std::remove_if(groups.begin(), groups.end(), is_word), groups.end());
+  drop_if(groups, is_word);
 }
 
 // The numbers that tokenizers, which use NFKC, read in m², CO₂ and ½. Digits are left out: those beside such a mark
@@ -538,17 +558,13 @@ bool has_digits(const std::vector<Number>& numbers, const std::string& digits) {
 void drop_marks(std::vector<Group>& groups, std::string_view other_text) {
   if (groups.empty()) return;
   const std::vector<Number> marks = numbers_of_marks(other_text);
-  groups.erase(
-      std::remove_if(groups.begin(), groups.end(), [&](const Group& group) { return has_digits(marks, group.digits); }),
-      groups.end());
+  drop_if(groups, [&](const Group& group) { return has_digits(marks, group.digits); });
 }
 
 // Removes those that the other side has elsewhere, except for parts of a number: a translation may say a number twice.
 template <class IsPart>
 void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other, const IsPart& is_part) {
-  groups.erase(std::remove_if(groups.begin(), groups.end(),
-                              [&](const Group& group) { return !is_part(group) && has_digits(other, group.digits); }),
-               groups.end());
+  drop_if(groups, [&](const Group& group) { return !is_part(group) && has_digits(other, group.digits); });
 }
 
 // True for both numbers of 2-2 and 10/10/2020, which are said once: "2 all", "10 October".
@@ -580,6 +596,20 @@ bool is_month(const Group& group, std::string_view text) {
 void drop_months(std::vector<Group>& groups, std::string_view text, size_t other_count) {
   for (auto group = groups.begin(); group != groups.end() && groups.size() > other_count;)
     group = is_month(*group, text) ? groups.erase(group) : group + 1;
+}
+
+// True for the number in 1時間, 1个 and "1 주", where other languages say "an hour", "each" or "last week", but not for
+// the one in 第1次, "the first time".
+bool counts_one(const Group& group, std::string_view text) {
+  constexpr std::u32string_view kCounters = U"時时小分秒天周週星个個箇かヶ年주시분초년개名人回次項项件",
+                                kFirst = U"第제";
+  if (group.value != 1 || group.is_joined) return false;
+  const UChar32 before = characters::before(text, group.span.first);
+  if (before > 0 && kFirst.find(static_cast<char32_t>(before)) != std::u32string_view::npos) return false;
+  size_t at = group.span.second;
+  if (at < text.size() && text[at] == ' ') ++at;
+  const UChar32 counter = characters::at(text, at);
+  return counter > 0 && kCounters.find(static_cast<char32_t>(counter)) != std::u32string_view::npos;
 }
 
 std::vector<NumberFault> faults_of(std::vector<Group> source, std::vector<Group> target) {
@@ -615,6 +645,8 @@ std::vector<NumberFault> compare_numbers(std::string_view source, std::string_vi
   }
   drop_words(missing, target);
   drop_words(added, source);
+  drop_if(missing, [&](const Group& group) { return counts_one(group, source); });
+  drop_if(added, [&](const Group& group) { return counts_one(group, target); });
   drop_months(missing, source, added.size());
   drop_months(added, target, missing.size());
   return faults_of(std::move(missing), std::move(added));

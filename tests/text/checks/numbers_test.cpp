@@ -132,6 +132,25 @@ TEST(Numbers, OfAClockMayBeSaidInOtherWays) {
   EXPECT_EQ(faults("at 7:20", "um sieben"), Faults{"20>"});
 }
 
+TEST(Numbers, OfOneAndTwoMayBeInTheNoun) {
+  EXPECT_EQ(faults("an hour ago", "1 時間前"), Faults{});
+  EXPECT_EQ(faults("'-n' requires an argument", "“-n”需要1个参数"), Faults{});
+  EXPECT_EQ(faults("1년 후에", "a year later"), Faults{});
+  EXPECT_EQ(faults("第1次", "the time"), Faults{"1>"}) << "the first";
+  EXPECT_EQ(faults("the last hour", "最近 12 小时"), Faults{">12"});
+  EXPECT_EQ(faults("2 hours ago", "قبل ساعتين"), Faults{});
+  EXPECT_EQ(faults("the last 2 days", "خلال اليومين الماضيين"), Faults{});
+  EXPECT_EQ(faults("2 weeks ago", "לפני שבועיים"), Faults{});
+  EXPECT_EQ(faults("3 hours ago", "قبل ساعتين"), Faults{"3>"});
+  EXPECT_EQ(faults("2 hours ago", "قبل ساعة"), Faults{"2>"});
+}
+
+TEST(Numbers, MayBeYearsOfThailand) {
+  EXPECT_EQ(faults("in 2017", "ในปี 2560"), Faults{});
+  EXPECT_EQ(faults("in 2017", "ในปี 2561"), Faults{"2017>2561"});
+  EXPECT_EQ(faults("7 men", "ผู้ชาย 550 คน"), Faults{"7>550"});
+}
+
 TEST(Numbers, ThatDifferAreFound) {
   EXPECT_EQ(faults("15 men", "51 Männer"), Faults{"15>51"});
   EXPECT_EQ(faults("7 men", "9 Männer"), Faults{"7>9"});
