@@ -30,17 +30,41 @@ struct PairCounts {
 };
 
 // Dates and the like are worth learning where they change.
-Found find_symbols(const CharacterCounts& counts, double least, bool is_same, const char* side) {
+Found find_symbols(const TextPair& pair, const PairCounts& counts, double least) {
   constexpr size_t kShort = 4;
-  const size_t content = counts.letters + (is_same ? 0 : counts.digits);
-  if (counts.all <= kShort || static_cast<double>(content) >= least * static_cast<double>(counts.all)) return {};
-  return fmt::format("{} of the {} are letters{}", percent(content, counts.all), side, is_same ? "" : " or digits");
+  const bool is_same = pair.source == pair.target;
+  for (const auto& [side, name] : {std::pair(&counts.source, "source"), std::pair(&counts.target, "target")}) {
+    const size_t content = side->letters + (is_same ? 0 : side->digits);
+    if (side->all > kShort && static_cast<double>(content) < least * static_cast<double>(side->all))
+      return fmt::format("{} of the {} are letters{}", percent(content, side->all), name, is_same ? "" : " or digits");
+  }
+  return {};
 }
 
-Found find_foreign(const CharacterCounts& counts, double least, const char* side) {
+// Names that both sides have, as in "Thunderbird 是自由的", do not count where there is other text to translate: a side
+// that has the whole other one in it is no translation.
+bool is_foreign(const std::string& side, const CharacterCounts& counts, const std::string& other,
+                const CharacterCounts& other_counts, double least) {
+  constexpr double kFewest = 0.2;  // of the least share
   const size_t own = counts.letters - counts.foreign;
-  if (static_cast<double>(own) >= least * static_cast<double>(counts.letters)) return {};
-  return fmt::format("{} of the {}'s letters are of its script", percent(own, counts.letters), side);
+  const auto share_of = [&](size_t letters) { return static_cast<double>(own) / static_cast<double>(letters); };
+  if (own == counts.letters || share_of(counts.letters) >= least) return false;
+  if (share_of(counts.letters) < kFewest * least) return true;
+  const size_t common = std::min(letters_in_common(side, other), counts.foreign);
+  return share_of(counts.letters - common) < least ||
+         2 * (other_counts.letters - std::min(common, other_counts.letters)) < own;
+}
+
+Found find_foreign(const TextPair& pair, const PairCounts& counts, double least) {
+  const auto describe = [](const CharacterCounts& side, const char* name) {
+    return fmt::format("{} of the {}'s letters are of its script", percent(side.letters - side.foreign, side.letters),
+                       name);
+  };
+  if (is_foreign(pair.source, counts.source, pair.target, counts.target, least))
+    return describe(counts.source, "source");
+  if (is_foreign(pair.target, counts.target, pair.source, counts.source, least))
+    return describe(counts.target, "target");
+  return {};
 }
 
 // Counts words that begin with a small letter: names and titles have none.
@@ -199,26 +223,22 @@ std::optional<Violation> find_violation(const TextPair& pair, const ExpectedText
     if (found) violation = Violation{rule, std::move(*found)};
     return violation.has_value();
   };
-  std::optional<PairCounts> counts;
-  const auto either = [&](const auto& find, double least) {
-    if (!counts)
-      counts = {count_characters(pair.source, expected.source.scripts),
-                count_characters(pair.target, expected.target.scripts)};
-    const Found found = find(counts->source, least, "source");
-    return found ? found : find(counts->target, least, "target");
+  std::optional<PairCounts> known;
+  const auto counts = [&]() -> const PairCounts& {
+    if (!known)
+      known = {count_characters(pair.source, expected.source.scripts),
+               count_characters(pair.target, expected.target.scripts)};
+    return *known;
   };
   const auto lost = [&]() -> Found {
     if (has_lost_characters(pair.source, pair.target)) return "the source has lost characters";
     if (has_lost_characters(pair.target, pair.source)) return "the target has lost characters";
     return {};
   };
-  const auto symbols = [&](const CharacterCounts& side, double least, const char* name) {
-    return find_symbols(side, least, pair.source == pair.target, name);
-  };
   // The cheap ones first.
   breaks(Rule::encoding, lost) || breaks(Rule::length, [&] { return find_length(pair, options.max_length); }) ||
-      breaks(Rule::symbols, [&] { return either(symbols, options.min_letters); }) ||
-      breaks(Rule::script, [&] { return either(find_foreign, options.min_script); }) ||
+      breaks(Rule::symbols, [&] { return find_symbols(pair, counts(), options.min_letters); }) ||
+      breaks(Rule::script, [&] { return find_foreign(pair, counts(), options.min_script); }) ||
       breaks(Rule::copy, [&] { return find_copy(pair); }) ||
       breaks(Rule::language, [&] { return find_language(pair, expected); }) ||
       breaks(Rule::ratio, [&] { return find_ratio(pair, expected, options.max_deviation); }) ||

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <unordered_set>
 
 namespace transmute {
 inline namespace v0 {
@@ -101,6 +102,24 @@ CharacterCounts count_characters(std::string_view text, const std::vector<UScrip
       ++counts.foreign;
   });
   return counts;
+}
+
+size_t letters_in_common(std::string_view text, std::string_view other) {
+  const auto for_each_word = [](std::string_view words, const auto& visit) {
+    const auto is_of_word = [](char c) { return is_ascii_letter(c) || (c >= '0' && c <= '9'); };
+    for (auto end = words.begin(); end != words.end();) {
+      const auto begin = std::find_if(end, words.end(), is_of_word);
+      end = std::find_if_not(begin, words.end(), is_of_word);
+      if (begin != end) visit(words.substr(begin - words.begin(), end - begin));
+    }
+  };
+  std::unordered_set<std::string_view> known;
+  for_each_word(other, [&](std::string_view word) { known.insert(word); });
+  size_t letters = 0;
+  for_each_word(text, [&](std::string_view word) {
+    if (known.count(word) > 0) letters += std::count_if(word.begin(), word.end(), is_ascii_letter);
+  });
+  return letters;
 }
 
 void count_scripts(std::string_view text, std::map<UScriptCode, size_t>& letters) {

@@ -26,6 +26,9 @@ bool is_blank(std::string_view text);
 /// Counts characters. Without `scripts` no letter is foreign.
 CharacterCounts count_characters(std::string_view text, const std::vector<UScriptCode>& scripts);
 
+/// The letters of the text's words in ASCII that the other text has too, such as names of products and commands.
+size_t letters_in_common(std::string_view text, std::string_view other);
+
 /// The letters of a text by their scripts.
 void count_scripts(std::string_view text, std::map<UScriptCode, size_t>& letters);
 

@@ -89,6 +89,22 @@ TEST(PreparationRules, LeaveOutOtherScripts) {
   EXPECT_EQ(rule_of("The letter Ω", "Der Buchstabe Ω"), "");
 }
 
+TEST(PreparationRules, LetNamesThatBothSidesHaveBeInAnotherScript) {
+  ExpectedText expected = english_and_german();
+  expected.target = {LanguageCheck("zh"), {USCRIPT_HAN}};
+  const auto is_left_out = [&](const std::string& source, const std::string& target) {
+    const auto violation = find_violation({source, target}, expected, {});
+    return violation && violation->rule == Rule::script;
+  };
+  EXPECT_FALSE(is_left_out("Thunderbird is free and open source.", "Thunderbird 是自由和开源的。"));
+  EXPECT_FALSE(is_left_out("The --name-only option makes no sense", "选项--name-only无意义"));
+  EXPECT_TRUE(is_left_out("Thunderbird is free and open source.", "Mozilla Firefox 是自由的。")) << "another name";
+  EXPECT_TRUE(is_left_out("Click here to download the file", "Click here to download the file 点击这里下载文件"));
+  EXPECT_TRUE(is_left_out("Please open the settings page now.", "Please open the settings page 设置")) << "half done";
+  std::swap(expected.source, expected.target);
+  EXPECT_FALSE(is_left_out("Thunderbird 是自由和开源的。", "Thunderbird is free and open source."));
+}
+
 TEST(PreparationRules, LeaveOutCopiesButKeepNames) {
   EXPECT_EQ(rule_of("This is a test of this.", "This is a test of this."), "copy");
   EXPECT_EQ(rule_of("two young guys are outside", "Two young guys are outside"), "copy");
