@@ -62,6 +62,7 @@ double log_probability_of(const std::vector<std::u32string>& words, const std::s
 std::string known_code(const std::string& language) {
   std::string code = language.substr(0, language.find_first_of("-_"));
   if (const std::string usual = language_code(language); !usual.empty() && usual != "no") code = usual;
+  if (language.compare(0, 2, "sr") == 0 && language.find("Latn") == std::string::npos) return "";  // Cyrillic
   if (code == "no" || code == "nn" || language_code(language) == "no") code = "nb";
   const std::vector<std::string>& codes = spelled_languages();
   return std::find(codes.begin(), codes.end(), code) == codes.end() ? "" : code;

@@ -135,7 +135,11 @@ std::vector<UScriptCode> scripts_of_language(const std::string& language) {
   UErrorCode error = U_ZERO_ERROR;
   const int32_t count = uscript_getCode(language.c_str(), scripts.data(), static_cast<int32_t>(scripts.size()), &error);
   if (U_FAILURE(error) || error == U_USING_DEFAULT_WARNING || count <= 0) return {};
-  return {scripts.begin(), scripts.begin() + count};
+  std::vector<UScriptCode> all(scripts.begin(), scripts.begin() + count);
+  // ICU knows only one of these languages' two, unless the code names it.
+  if (language == "sr") all.push_back(USCRIPT_LATIN);
+  if (language == "uz") all.push_back(USCRIPT_CYRILLIC);
+  return all;
 }
 
 std::string near_duplicate_key(std::string_view text) {

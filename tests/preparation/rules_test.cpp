@@ -123,6 +123,11 @@ TEST(PreparationRules, LeaveOutOtherLanguages) {
   EXPECT_EQ(rule_of("A woman reads \"Le Monde\" in the park.", "Eine Frau liest \"Le Monde\" im Park."), "");
 }
 
+TEST(PreparationRules, DoNotTakeSerbianInCyrillicForRussian) {
+  EXPECT_EQ(LanguageCheck("sr").other_language("Ово је кућа на брду и она је за мене велика."), "");
+  EXPECT_EQ(LanguageCheck("sr-Latn").code(), "hr");
+}
+
 TEST(PreparationRules, LeaveOutLengthsThatDoNotFit) {
   EXPECT_EQ(rule_of("A very long sentence with many words that goes on and on, because nobody has ended it.", "Ein"),
             "ratio");
@@ -166,6 +171,9 @@ TEST(PreparationRules, KnowTheScriptsOfLanguages) {
   EXPECT_THAT(scripts_of_language("ja"),
               ::testing::UnorderedElementsAre(USCRIPT_KATAKANA, USCRIPT_HIRAGANA, USCRIPT_HAN));
   EXPECT_THAT(scripts_of_language("de-AT"), ElementsAre(USCRIPT_LATIN));
+  EXPECT_THAT(scripts_of_language("sr"), ::testing::UnorderedElementsAre(USCRIPT_CYRILLIC, USCRIPT_LATIN));
+  EXPECT_THAT(scripts_of_language("sr-Latn"), ElementsAre(USCRIPT_LATIN));
+  EXPECT_THAT(scripts_of_language("uz"), ::testing::UnorderedElementsAre(USCRIPT_CYRILLIC, USCRIPT_LATIN));
 }
 
 TEST(PreparationRules, CompareMarkup) {
