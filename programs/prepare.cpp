@@ -172,13 +172,14 @@ transmute::Preparation::Progress shown_on(transmute::ProgressLine& line) {
   };
 }
 
-void note_unknown_languages(const transmute::ExpectedText& expected) {
-  for (const auto& [side, name] : {std::pair(&expected.source, "source"), std::pair(&expected.target, "target")})
-    if (!side->language.is_known())
-      transmute::note(
-          fmt::format("the language of the {0} is not known, so that no pair is left out for it; --{0}-language names "
-                      "it",
-                      name));
+void note_unknown_language(const transmute::ExpectedSide& side, const char* name, const std::string& given) {
+  if (side.language.is_known()) return;
+  transmute::note(given.empty() ? fmt::format("the language of the {0} is not known, so that no pair is left out for "
+                                              "it; --{0}-language names it",
+                                              name)
+                                : fmt::format("the {}'s language, {}, is none that prepare recognizes, so that no pair "
+                                              "is left out for it",
+                                              name, given));
 }
 
 int prepare(const Arguments& arguments) {
@@ -217,7 +218,11 @@ int prepare(const Arguments& arguments) {
   if (counts) counts->write(preparation_json(preparation, outcome, seconds));
   for (const auto* file : {&dropped, &alignments, &report, &counts})
     if (*file) (*file)->finish();
-  if (preparation.options().rules.applies(Rule::language)) note_unknown_languages(preparation.expected());
+  if (preparation.options().rules.applies(Rule::language)) {
+    const transmute::PairReaderOptions& given = arguments.options.reading;
+    note_unknown_language(preparation.expected().source, "source", given.source_language);
+    note_unknown_language(preparation.expected().target, "target", given.target_language);
+  }
   std::cerr << preparation_summary(preparation, outcome, seconds);
   return 0;
 }
