@@ -5,6 +5,7 @@
 #include <transmute/common/html.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/paired_marks.h>
+#include <transmute/documents/text_columns.h>
 #include <transmute/text/characters.h>
 #include <transmute/text/checks/utf8.h>
 #include <transmute/text/sentence_characters.h>
@@ -194,20 +195,6 @@ std::vector<size_t> line_ends(const std::string& text) {
 size_t without_spaces(const std::string& text, size_t begin, size_t end) {
   while (end > begin && is_cue_space(text[end - 1])) --end;
   return end;
-}
-
-// Characters of Chinese, Japanese and Korean are as wide as two others; marks on letters, as in Thai, take no room.
-size_t columns_of(UChar32 c) {
-  if (c < 0x300) return 1;
-  if ((U_GET_GC_MASK(c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK)) != 0) return 0;
-  const int32_t width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
-  return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
-}
-
-size_t columns_in(std::string_view text) {
-  size_t columns = 0;
-  checks::for_each_character(text, [&](const checks::Character& c) { columns += columns_of(c.code); });
-  return columns;
 }
 
 // A text with the columns before each of its bytes.

@@ -95,6 +95,17 @@ TEST(PoFile, WrappedParagraphsAreOneTextAndWrappedAgain) {
       "#, fuzzy\n" + id +
           "msgstr \"\"\n\"Gibt die Namen aller Dateien aus, deren\\n\"\n\"Inhalt seither anders ist.\\n\"\n\"\\n\"\n"
           "\"  -a  all\\n\"\n\"  -b  both\\n\"\n");
+  EXPECT_EQ(
+      file->with({"显示自上次调用此程序以来内容已更改的所有文件（按照字母顺序列出）的名称。" + rest}),
+      "#, fuzzy\n" + id +
+          "msgstr "
+          "\"\"\n\"显示自上次调用此程序以来内容已更改的所有文\\n\"\n\"件（按照字母顺序列出）的名称。\\n\"\n\"\\n\"\n"
+          "\"  -a  all\\n\"\n\"  -b  both\\n\"\n");
+  EXPECT_THAT(opened("a.po",
+                     "msgid \"\"\n\"显示自上次调用此程序以来内容已更改的所有\\n\"\n\"文件的名称\\n\"\n\"（已完成）\"\n"
+                     "msgstr \"\"\n")
+                  ->texts(),
+              ElementsAre("显示自上次调用此程序以来内容已更改的所有文件的名称\n（已完成）"));
   const std::string lines = "Usage: program [options]\nPrints files in the order of their names.\nDone.";
   EXPECT_THAT(opened("a.po",
                      "msgid \"Usage: program [options]\\nPrints files in the order of their names.\\nDone.\"\n"

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/text_columns.h>
+
+#include <transmute/text/checks/utf8.h>
+
+namespace transmute {
+inline namespace v0 {
+
+size_t columns_of(UChar32 c) {
+  constexpr UChar32 kFirstMark = 0x300;
+  if (c < kFirstMark) return 1;
+  if ((U_GET_GC_MASK(c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK)) != 0) return 0;
+  const int32_t width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+  return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
+}
+
+size_t columns_in(std::string_view text) {
+  size_t columns = 0;
+  checks::for_each_character(text, [&](const checks::Character& c) { columns += columns_of(c.code); });
+  return columns;
+}
+
+}  // namespace v0
+}  // namespace transmute
