@@ -7,6 +7,18 @@
 namespace transmute {
 inline namespace v0 {
 
+inline bool is_ascii_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+inline bool is_ascii_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+inline bool is_ascii_alphanumeric(char c) {
+  return is_ascii_letter(c) || is_ascii_digit(c);
+}
+
 /// For names of HTML and HTTP, which are compared without regard to the case of their letters, A to Z.
 inline std::string lower_case(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

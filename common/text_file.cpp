@@ -2,7 +2,7 @@
 #include <transmute/common/text_file.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <unicode/utf8.h>
+#include <transmute/common/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -146,31 +146,19 @@ bool LineReader::next(std::string& line) {
 }
 
 size_t find_invalid_utf8(std::string_view text) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  const auto length = static_cast<int64_t>(text.size());
-  for (int64_t i = 0; i < length;) {
-    const int64_t start = i;
-    UChar32 code_point;
-    U8_NEXT(bytes, i, length, code_point);
-    if (code_point < 0) return static_cast<size_t>(start);
-  }
+  for (const Character& character : Characters(text))
+    if (character.code < 0) return character.begin;
   return std::string_view::npos;
 }
 
 std::string with_valid_utf8(std::string text) {
-  size_t bad = find_invalid_utf8(text);
-  if (bad == std::string::npos) return text;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  const auto length = static_cast<int64_t>(text.size());
-  std::string valid = text.substr(0, bad);
-  for (auto i = static_cast<int64_t>(bad); i < length;) {
-    const int64_t start = i;
-    UChar32 code_point;
-    U8_NEXT(bytes, i, length, code_point);
-    if (code_point < 0) {
+  if (find_invalid_utf8(text) == std::string::npos) return text;
+  std::string valid;
+  for (const auto& [code, begin, end] : Characters(text)) {
+    if (code < 0) {
       valid += "\xEF\xBF\xBD";
     } else {
-      valid.append(text, static_cast<size_t>(start), static_cast<size_t>(i - start));
+      valid.append(text, begin, end - begin);
     }
   }
   return valid;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/utf8.h>
 #include <transmute/documents/accelerators.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/text/inline_tags.h>
@@ -20,7 +21,7 @@ namespace {
 constexpr std::string_view kTag = "<accelerator/>";
 
 // The character that has the byte; negative at the end.
-UChar32 character_at(std::string_view text, size_t at) {
+UChar32 character_with(std::string_view text, size_t at) {
   UChar32 c = U_SENTINEL;
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
   if (at < text.size()) U8_GET(bytes, 0, static_cast<int32_t>(at), static_cast<int32_t>(text.size()), c);
@@ -28,8 +29,7 @@ UChar32 character_at(std::string_view text, size_t at) {
 }
 
 bool is_word_at(std::string_view text, size_t at) {
-  const UChar32 c = character_at(text, at);
-  return c >= 0 && u_isalnum(c) != 0;
+  return u_isalnum(character_with(text, at)) != 0;
 }
 
 bool is_word_before(std::string_view text, size_t at) {
@@ -85,8 +85,9 @@ std::optional<Accelerator> find_accelerator(std::string_view message, char sign)
     return Accelerator{at, at - 1, at + 3};
   if (is_word_before(message, at)) {
     const bool has_spaces = message.find(' ') != std::string_view::npos;
-    const bool is_name = has_spaces ? joins_words(message, at) : u_isupper(character_at(message, 0)) == 0;
-    const bool is_abbreviation = u_isupper(character_at(message, at + 1)) != 0 && !is_word_at(message, at + 2);  // R&D
+    const bool is_name = has_spaces ? joins_words(message, at) : u_isupper(character_with(message, 0)) == 0;
+    const bool is_abbreviation =
+        u_isupper(character_with(message, at + 1)) != 0 && !is_word_at(message, at + 2);  // R&D
     if (message.size() > kLongestEntry || (sign == '_' && is_name) || is_abbreviation) return std::nullopt;
   }
   return Accelerator{at, at, at + 1};
@@ -98,19 +99,17 @@ std::vector<size_t> words_for_keys(const std::string& text) {
       tags_and_spans(text, true, [](const ProtectedSpan& span) { return span.kind != ProtectedKind::accelerator; }, {});
   std::vector<size_t> words;
   auto span = spans.begin();
-  const auto size = static_cast<int32_t>(text.size());
   bool is_in_word = false;
-  for (int32_t at = 0; at < size;) {
-    if (span != spans.end() && static_cast<size_t>(at) == span->begin) {
-      at += static_cast<int32_t>(span++->length);
+  for (size_t at = 0; at < text.size();) {
+    if (span != spans.end() && at == span->begin) {
+      at += span++->length;
       is_in_word = false;
       continue;
     }
-    const auto begin = static_cast<size_t>(at);
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
+    const auto [c, begin, end] = character_at(text, at);
     if (!is_in_word && is_key(c)) words.push_back(begin);
-    is_in_word = c >= 0 && u_isalnum(c) != 0;
+    is_in_word = u_isalnum(c) != 0;
+    at = end;
   }
   return words;
 }
@@ -124,7 +123,7 @@ char accelerator_sign(const std::vector<std::string>& messages) {
   for (const std::string& message : messages) {
     for (size_t i = 0; i < kSigns.size(); ++i) {
       const auto found = find_accelerator(message, kSigns[i]);
-      if (found && !is_word_before(message, found->sign) && u_isalpha(character_at(message, found->sign + 1)) != 0)
+      if (found && !is_word_before(message, found->sign) && u_isalpha(character_with(message, found->sign + 1)) != 0)
         ++counts[i];
     }
   }
@@ -167,7 +166,7 @@ std::string with_accelerator(const std::string& message, const std::string& tran
   if (end >= kEllipsis.size() && text.compare(end - kEllipsis.size(), kEllipsis.size(), kEllipsis) == 0)
     end -= kEllipsis.size();
   std::string key;
-  icu::UnicodeString(u_toupper(character_at(message, found->sign + 1))).toUTF8String(key);
+  icu::UnicodeString(u_toupper(character_with(message, found->sign + 1))).toUTF8String(key);
   return text.insert(end, std::string("(") + sign + key + ")");
 }
 

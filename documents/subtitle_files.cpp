@@ -361,7 +361,7 @@ std::optional<int64_t> read_time(std::string_view& text) {
   size_t digits = 0, colons = 0, at = 0;
   for (; at < text.size() && at < 20; ++at) {
     const char c = text[at];
-    if (c >= '0' && c <= '9') {
+    if (is_ascii_digit(c)) {
       ++digits;
       if (in_fraction) {
         unit /= 10;

@@ -2,6 +2,7 @@
 #include <transmute/documents/subtitle_text.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/html.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/paired_marks.h>
@@ -51,8 +52,7 @@ size_t tag_length(const std::string& text, size_t at, const SubtitleSyntax& synt
     const size_t end = text.find('}', at);
     return end == std::string::npos ? 0 : end + 1 - at;
   }
-  const bool is_time =
-      text[at] == '<' && at + 1 < text.size() && text[at + 1] >= '0' && text[at + 1] <= '9' && syntax.has_references;
+  const bool is_time = text[at] == '<' && at + 1 < text.size() && is_ascii_digit(text[at + 1]) && syntax.has_references;
   if (!is_time && !begins_tag(text, at)) return 0;
   const size_t end = text.find('>', at);
   return end == std::string::npos ? 0 : end + 1 - at;
@@ -71,7 +71,7 @@ std::vector<CuePiece> cue_pieces(const std::string& text, const SubtitleSyntax& 
     size_t length = at < (text[at] == '{' ? last_brace : last_angle) ? tag_length(text, at, syntax) : 0;
     const size_t line_break = line_break_length(text, at, syntax);
     if (length > 0) {
-      const bool is_time = text[at] == '<' && text[at + 1] >= '0' && text[at + 1] <= '9';  // of a word of the source
+      const bool is_time = text[at] == '<' && is_ascii_digit(text[at + 1]);  // of a word of the source
       if (!is_time) pieces.push_back({CuePiece::Kind::tag, text.substr(at, length)});
     } else if (line_break > 0) {
       length = line_break;
@@ -187,7 +187,6 @@ std::vector<size_t> line_ends(const std::string& text) {
   std::vector<size_t> ends;
   for (int32_t at = ubrk_first(breaks.get()); at != UBRK_DONE; at = ubrk_next(breaks.get()))
     ends.push_back(static_cast<size_t>(at));
-  if (ends.empty() || ends.back() != text.size()) ends.push_back(text.size());
   return ends;
 }
 
@@ -201,10 +200,10 @@ size_t without_spaces(const std::string& text, size_t begin, size_t end) {
 class MeasuredText {
  public:
   explicit MeasuredText(const std::string& text) : text_(text), columns_(text.size() + 1) {
-    checks::for_each_character(text, [&](const checks::Character& c) {
+    for (const Character& c : Characters(text)) {
       std::fill(columns_.begin() + c.begin + 1, columns_.begin() + c.end, columns_[c.begin]);
       columns_[c.end] = columns_[c.begin] + columns_of(c.code);
-    });
+    }
   }
 
   const std::string& text() const { return text_; }

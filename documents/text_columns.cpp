@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/text_columns.h>
 
-#include <transmute/text/checks/utf8.h>
+#include <transmute/common/utf8.h>
+#include <unicode/uchar.h>
 
 namespace transmute {
 inline namespace v0 {
@@ -16,7 +17,7 @@ size_t columns_of(UChar32 c) {
 
 size_t columns_in(std::string_view text) {
   size_t columns = 0;
-  checks::for_each_character(text, [&](const checks::Character& c) { columns += columns_of(c.code); });
+  for (const Character& c : Characters(text)) columns += columns_of(c.code);
   return columns;
 }
 

@@ -2,6 +2,7 @@
 #include <transmute/downloads/connection.h>
 
 #include <curl/curl.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/build_info.h>
 
 #include <algorithm>
@@ -73,9 +74,7 @@ size_t Connection::take_header(char* line, size_t size, size_t count, void* to) 
     if (const size_t space = text.find(' '); space != std::string::npos)
       response.status = std::atoi(text.c_str() + space);
   } else if (colon != std::string::npos && response.headers.size() < kMaxHeaders) {
-    std::string name = text.substr(0, colon);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    const std::string name = lower_case(text.substr(0, colon));
     const size_t begin = text.find_first_not_of(" \t", colon + 1), end = text.find_last_not_of(" \t\r\n");
     response.headers[name] = begin == std::string::npos || begin > end ? "" : text.substr(begin, end + 1 - begin);
   }

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <unistd.h>
@@ -90,7 +91,7 @@ std::optional<uint64_t> begin_of_range(const std::string& content_range) {
 
 bool is_digest(Digest::Kind kind, const std::string& hex) {
   return hex.size() == (kind == Digest::Kind::sha256 ? 64 : 40) &&
-         std::all_of(hex.begin(), hex.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+         std::all_of(hex.begin(), hex.end(), [](char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 std::string digest_of_file(const std::string& path, Digest::Kind kind) {

@@ -2,6 +2,7 @@
 #include <transmute/downloads/hub.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/common/progress.h>
@@ -86,10 +87,8 @@ std::vector<std::string> weights_among(const std::vector<std::string>& names) {
 // Below its folder and not hidden, in characters that need no escaping in an address.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.size() <= 200 && name.front() != '.' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-                  c == '-';
-         });
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_ascii_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 // A member that is a text, or several.

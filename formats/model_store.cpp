@@ -2,6 +2,7 @@
 #include <transmute/formats/model_store.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 
@@ -52,11 +53,9 @@ std::string required_model_store() {
 }
 
 bool is_model_name(const std::string& name) {
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  return !name.empty() && name.size() <= 100 && is_word(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return is_word(c) || c == '.' || c == '_' || c == '-'; });
+  return !name.empty() && name.size() <= 100 && is_ascii_alphanumeric(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_ascii_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 std::string model_path(const std::string& name) {

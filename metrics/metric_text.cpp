@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/metrics/metric_text.h>
 
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/text_file.h>
+#include <transmute/common/utf8.h>
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 #include <unicode/uscript.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -29,10 +31,6 @@ bool is_python_space(UChar32 c) {
 // "language-dependent part". All of them single out ASCII characters, and no byte of a longer UTF-8 sequence
 // is ASCII, so they work on bytes. A rule that looks at two characters consumes both, as a regular expression
 // does: in "a.,b" the comma is not examined with the full stop as its left neighbor.
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool is_period_or_comma(char c) {
   return c == '.' || c == ',';
@@ -90,16 +88,16 @@ String space_out(const String& text, IsApart is_apart) {
 // "3.5" and "1,000" stay whole; every other full stop or comma becomes a token.
 std::string space_out_periods_and_commas(const std::string& line) {
   const std::string after_non_digit = rewrite_pairs(
-      line, [](char left, char right) { return !is_digit(left) && is_period_or_comma(right); },
+      line, [](char left, char right) { return !is_ascii_digit(left) && is_period_or_comma(right); },
       append_right_apart<std::string, char>);
   return rewrite_pairs(
-      after_non_digit, [](char left, char right) { return is_period_or_comma(left) && !is_digit(right); },
+      after_non_digit, [](char left, char right) { return is_period_or_comma(left) && !is_ascii_digit(right); },
       append_left_apart<std::string, char>);
 }
 
 std::string space_out_hyphens_after_digits(const std::string& line) {
   return rewrite_pairs(
-      line, [](char left, char right) { return is_digit(left) && right == '-'; },
+      line, [](char left, char right) { return is_ascii_digit(left) && right == '-'; },
       append_right_apart<std::string, char>);
 }
 
@@ -132,23 +130,14 @@ std::string tokenize_none(std::string_view segment) {
 
 std::u32string code_points(std::string_view text) {
   std::u32string points;
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t next = 0; next < size;) {
-    UChar32 c;
-    U8_NEXT_OR_FFFD(text.data(), next, size, c);
-    points.push_back(static_cast<char32_t>(c));
-  }
+  for (const Character& character : Characters(text))
+    points.push_back(character.code < 0 ? U'\uFFFD' : static_cast<char32_t>(character.code));
   return points;
 }
 
 std::string to_utf8(const std::u32string& points) {
   std::string text;
-  for (const char32_t point : points) {
-    char bytes[U8_MAX_LENGTH];
-    int32_t length = 0;
-    U8_APPEND_UNSAFE(bytes, length, static_cast<UChar32>(point));
-    text.append(bytes, static_cast<size_t>(length));
-  }
+  for (const char32_t point : points) append_utf8(text, point);
   return text;
 }
 
@@ -244,17 +233,13 @@ std::string space_out_periods_and_hyphens(const std::string& line) {
 // str.split(): the words between runs of whitespace, none of them empty. They point into `text`.
 std::vector<std::string_view> split_at_space(std::string_view text) {
   std::vector<std::string_view> words;
-  const auto size = static_cast<int32_t>(text.size());
-  int32_t word_begin = 0;
-  for (int32_t next = 0; next < size;) {
-    const int32_t begin = next;
-    UChar32 c;
-    U8_NEXT(text.data(), next, size, c);  // invalid bytes come as c < 0, which is no space
+  std::size_t word_begin = 0;
+  for (const auto& [c, begin, end] : Characters(text)) {
     if (!is_python_space(c)) continue;
     if (begin > word_begin) words.push_back(text.substr(word_begin, begin - word_begin));
-    word_begin = next;
+    word_begin = end;
   }
-  if (size > word_begin) words.push_back(text.substr(word_begin));
+  if (text.size() > word_begin) words.push_back(text.substr(word_begin));
   return words;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/utf8.h>
 #include <transmute/metrics/metric_text.h>
 #include <transmute/metrics/ter.h>
-#include <unicode/utf8.h>
 
 #include <functional>
 
@@ -44,14 +44,8 @@ bool is_punctuation(char32_t c) {
 std::string rewritten(const std::string& text,
                       const std::function<std::string(char32_t, const std::string&)>& replacement) {
   std::string result;
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t next = 0; next < size;) {
-    const int32_t begin = next;
-    UChar32 c = 0;
-    U8_NEXT(text.data(), next, size, c);
-    result += replacement(static_cast<char32_t>(c),
-                          text.substr(static_cast<size_t>(begin), static_cast<size_t>(next - begin)));
-  }
+  for (const auto& [code, begin, end] : Characters(text))
+    result += replacement(static_cast<char32_t>(code), text.substr(begin, end - begin));
   return result;
 }
 

@@ -2,7 +2,7 @@
 #include <transmute/preparation/encoding.h>
 
 #include <transmute/common/text_file.h>
-#include <transmute/text/checks/utf8.h>
+#include <transmute/common/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -12,9 +12,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-using checks::Character;
-using checks::character_at;
 
 // The characters of Windows-1252 for the bytes from 0x80 on; 0: none.
 constexpr std::array<UChar32, 32> kWindows1252{0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
@@ -95,7 +92,7 @@ bool decode_runs(std::string& text) {
 // The text without control characters; those that Windows-1252 has a character for become that.
 std::string without_controls(const std::string& text, bool& is_changed) {
   std::string clean;
-  checks::for_each_character(text, [&](const Character& character) {
+  for (const Character& character : Characters(text)) {
     const UChar32 c = character.code;
     const bool is_mark = c == 0xFEFF, is_control = c < ' ' || (c >= 0x7F && c < 0xA0);
     if ((c >= '\t' && c <= '\r') || (c >= 0x1C && c < ' ') || c == 0x2028 || c == 0x2029) {
@@ -107,7 +104,7 @@ std::string without_controls(const std::string& text, bool& is_changed) {
       if (c >= 0x80 && c < 0xA0 && kWindows1252[static_cast<size_t>(c - 0x80)] != 0)
         append_utf8(clean, static_cast<uint32_t>(kWindows1252[static_cast<size_t>(c - 0x80)]));
     }
-  });
+  }
   return clean;
 }
 

@@ -2,6 +2,7 @@
 #include <transmute/preparation/kept_parts.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/preparation/side.h>
 #include <transmute/text/checks/kept_text.h>
@@ -120,7 +121,7 @@ std::optional<std::string> find_other_addresses(const TextPair& pair) {
 }
 
 std::optional<std::string> find_other_numbers(const TextPair& pair) {
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c & 0x80) != 0; };
+  const auto is_digit = [](char c) { return is_ascii_digit(c) || (c & 0x80) != 0; };
   if (std::none_of(pair.source.begin(), pair.source.end(), is_digit) &&
       std::none_of(pair.target.begin(), pair.target.end(), is_digit))
     return {};

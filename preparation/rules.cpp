@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/utf8.h>
 #include <transmute/preparation/encoding.h>
 #include <transmute/preparation/kept_parts.h>
 #include <transmute/preparation/side.h>
@@ -71,10 +72,10 @@ Found find_foreign(const TextPair& pair, const PairCounts& counts, double least)
 size_t plain_words(std::string_view text) {
   size_t count = 0;
   bool begins_word = true;
-  checks::for_each_character(text, [&](const checks::Character& character) {
+  for (const Character& character : Characters(text)) {
     count += begins_word && u_islower(character.code) ? 1 : 0;
     begins_word = character.code == ' ';
-  });
+  }
   return count;
 }
 
@@ -100,11 +101,11 @@ Found find_language(const TextPair& pair, const ExpectedText& expected) {
 bool has_end_mark(std::string_view text) {
   constexpr std::array<UChar32, 11> kMarks{'.', '!', '?', ':', 0x2026, 0x3002, 0xFF01, 0xFF1F, 0x61F, 0x964, 0x6D4};
   bool ends = false;
-  checks::for_each_character(text, [&](const checks::Character& character) {
+  for (const Character& character : Characters(text)) {
     constexpr uint32_t kClosing = U_GC_PE_MASK | U_GC_PI_MASK | U_GC_PF_MASK | U_GC_ZS_MASK;
-    if (character.code == '"' || character.code == '\'' || (U_GET_GC_MASK(character.code) & kClosing) != 0) return;
+    if (character.code == '"' || character.code == '\'' || (U_GET_GC_MASK(character.code) & kClosing) != 0) continue;
     ends = std::find(kMarks.begin(), kMarks.end(), character.code) != kMarks.end();
-  });
+  }
   return ends;
 }
 

@@ -3,8 +3,8 @@
 
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/utf8.h>
 #include <transmute/documents/html_references.h>
-#include <transmute/text/checks/utf8.h>
 #include <transmute/text/sentence_characters.h>
 
 #include <algorithm>
@@ -17,15 +17,8 @@ inline namespace v0 {
 
 namespace {
 
-using checks::Character;
-using checks::for_each_character;
-
-bool is_ascii_letter(UChar32 c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_letter_or_mark(UChar32 c) {
-  if (c < 0x80) return is_ascii_letter(c);
+  if (c < 0x80) return is_ascii_letter(static_cast<char>(c));
   return (U_GET_GC_MASK(c) & (U_GC_L_MASK | U_GC_M_MASK)) != 0;
 }
 
@@ -57,9 +50,7 @@ bool is_html_name(std::string_view name) {
 // The name of the tag that begins with the '<' at `at`, with the slash of an end tag, and where it ends; an empty one
 // where there is none. Of XML's tags, those with attributes and a slash count: <file> may be a word in brackets.
 std::string tag_at(std::string_view text, size_t at, size_t& end) {
-  const auto is_name = [&](size_t i) {
-    return i < text.size() && (is_ascii_letter(text[i]) || (text[i] >= '0' && text[i] <= '9'));
-  };
+  const auto is_name = [&](size_t i) { return i < text.size() && is_ascii_alphanumeric(text[i]); };
   const bool is_end = at + 1 < text.size() && text[at + 1] == '/';
   const size_t begin = at + (is_end ? 2 : 1);
   size_t last = begin;
@@ -78,29 +69,25 @@ std::string tag_at(std::string_view text, size_t at, size_t& end) {
 }  // namespace
 
 bool is_blank(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const Character character = checks::character_at(text, at);
-    const UChar32 c = character.code;
-    if (u_isUWhiteSpace(c) == 0 && u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) == 0) return false;
-    at = character.end;
-  }
-  return true;
+  return sentence_characters::all_characters(text, [](UChar32 c) {
+    return u_isUWhiteSpace(c) != 0 || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0;
+  });
 }
 
 CharacterCounts count_characters(std::string_view text, const std::vector<UScriptCode>& scripts) {
   CharacterCounts counts;
-  for_each_character(text, [&](const Character& character) {
+  for (const Character& character : Characters(text)) {
     const UChar32 c = character.code;
-    if (c == ' ' || (c >= 0x80 && u_isspace(c))) return;
+    if (c == ' ' || (c >= 0x80 && u_isspace(c))) continue;
     ++counts.all;
     counts.digits += u_isdigit(c) ? 1 : 0;
-    if (!is_letter_or_mark(c)) return;
+    if (!is_letter_or_mark(c)) continue;
     ++counts.letters;
-    if (scripts.empty()) return;
+    if (scripts.empty()) continue;
     const UScriptCode script = script_of(c);
     if (script > USCRIPT_INHERITED && std::find(scripts.begin(), scripts.end(), script) == scripts.end())
       ++counts.foreign;
-  });
+  }
   return counts;
 }
 
@@ -123,11 +110,11 @@ size_t letters_in_common(std::string_view text, std::string_view other) {
 }
 
 void count_scripts(std::string_view text, std::map<UScriptCode, size_t>& letters) {
-  for_each_character(text, [&](const Character& character) {
-    if (!is_letter_or_mark(character.code)) return;
+  for (const Character& character : Characters(text)) {
+    if (!is_letter_or_mark(character.code)) continue;
     const UScriptCode script = script_of(character.code);
     if (script > USCRIPT_INHERITED) ++letters[script];
-  });
+  }
 }
 
 std::vector<UScriptCode> scripts_of_language(const std::string& language) {
@@ -144,9 +131,9 @@ std::vector<UScriptCode> scripts_of_language(const std::string& language) {
 
 std::string near_duplicate_key(std::string_view text) {
   std::string key;
-  for_each_character(text, [&](const Character& character) {
+  for (const Character& character : Characters(text)) {
     if (!is_negligible(character.code)) append_utf8(key, static_cast<uint32_t>(u_foldCase(character.code, 0)));
-  });
+  }
   return key;
 }
 
@@ -156,19 +143,19 @@ std::vector<std::string> stems_of(std::string_view text, bool with_marks) {
   constexpr size_t kLetters = 6;
   std::vector<std::string> stems;
   size_t letters = 0;  // letters of the word that has begun
-  for_each_character(text, [&](const Character& character) {
+  for (const Character& character : Characters(text)) {
     const UChar32 c = character.code;
     const bool is_digit = c < 0x80 ? c >= '0' && c <= '9' : u_isdigit(c) != 0;
     if (!is_digit && !is_letter_or_mark(c)) {
       letters = 0;
       if (with_marks && u_isspace(c) == 0) append_utf8(stems.emplace_back(), static_cast<uint32_t>(c));
-      return;
+      continue;
     }
     const bool is_alone = sentence_characters::is_written_without_spaces(c);
     if (letters == 0 || is_alone) stems.emplace_back();
     if (letters < kLetters || is_alone) append_utf8(stems.back(), static_cast<uint32_t>(u_tolower(c)));
     letters = is_alone ? 0 : letters + 1;
-  });
+  }
   return stems;
 }
 

@@ -30,8 +30,8 @@ inline namespace v0 {
 namespace {
 
 bool is_language(const std::string& code) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const size_t letters = static_cast<size_t>(std::find_if_not(code.begin(), code.end(), is_letter) - code.begin());
+  const size_t letters =
+      static_cast<size_t>(std::find_if_not(code.begin(), code.end(), is_ascii_letter) - code.begin());
   return (letters == 2 || letters == 3) && (letters == code.size() || code[letters] == '-' || code[letters] == '_');
 }
 

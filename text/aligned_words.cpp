@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/aligned_words.h>
 
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
+#include <transmute/text/characters.h>
+#include <transmute/text/sentence_characters.h>
 
 #include <algorithm>
 #include <cctype>
@@ -197,23 +197,17 @@ AlignedWords align_words(const std::string& source, const std::set<size_t>& cuts
 }
 
 size_t space_end(const std::string& text, size_t begin, size_t end) {
-  for (auto at = static_cast<int32_t>(begin); static_cast<size_t>(at) < end;) {
-    const auto before = static_cast<size_t>(at);
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, static_cast<int32_t>(end), c);  // invalid bytes come as c < 0
-    if (c < 0 || u_isUWhiteSpace(c) == 0) return before;
-  }
-  return end;
+  const std::string_view part = std::string_view(text).substr(0, end);
+  while (begin < end && sentence_characters::is_space(characters::at(part, begin)))
+    begin = characters::end(part, begin);
+  return begin;
 }
 
 size_t space_begin(const std::string& text, size_t begin, size_t end) {
-  for (auto at = static_cast<int32_t>(end); static_cast<size_t>(at) > begin;) {
-    const auto behind = static_cast<size_t>(at);
-    UChar32 c = 0;
-    U8_PREV(text.data(), static_cast<int32_t>(begin), at, c);
-    if (c < 0 || u_isUWhiteSpace(c) == 0) return behind;
-  }
-  return begin;
+  std::string_view part = std::string_view(text).substr(begin, end - std::min(begin, end));
+  while (sentence_characters::is_space(characters::before(part, part.size())))
+    part.remove_suffix(part.size() - characters::begin(part, part.size()));
+  return begin + part.size();
 }
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/utf8.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -13,10 +14,7 @@ namespace characters {
 
 /// The character that begins at a byte; negative if there is none.
 inline UChar32 at(std::string_view text, size_t byte) {
-  auto next = static_cast<int32_t>(byte);
-  UChar32 c = U_SENTINEL;
-  if (byte < text.size()) U8_NEXT(text.data(), next, static_cast<int32_t>(text.size()), c);
-  return c;
+  return byte < text.size() ? character_at(text, byte).code : U_SENTINEL;
 }
 
 /// The byte after the character that begins at this one.

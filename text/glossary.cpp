@@ -3,13 +3,14 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/utf8.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
 #include <transmute/tokenizer/truecase.h>
 #include <unicode/bytestream.h>
 #include <unicode/edits.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -35,12 +36,7 @@ bool is_word_character(UChar32 c) {
 bool inside_word(const std::string& text, size_t position) {
   if (position == 0 || position >= text.size()) return false;
   if (U8_IS_TRAIL(text[position])) return true;  // inside a character even
-  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  auto before_at = static_cast<int32_t>(position);
-  UChar32 before = 0, after = 0;
-  U8_PREV(bytes, 0, before_at, before);
-  auto after_at = static_cast<int32_t>(position);
-  U8_NEXT(bytes, after_at, static_cast<int32_t>(text.size()), after);
+  const UChar32 before = characters::before(text, position), after = characters::at(text, position);
   using sentence_characters::is_written_without_spaces;
   if (!is_word_character(before) || !is_word_character(after)) return false;
   return is_mark(after) || !(is_written_without_spaces(before) || is_written_without_spaces(after));
@@ -73,21 +69,11 @@ FoldedText in_nfc(const std::string& text) {
 FoldedText folded_text(const std::string& original) {
   FoldedText folded;
   const auto [text, places] = in_nfc(original);
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t next = 0; next < size;) {
-    auto at = static_cast<size_t>(next);
-    UChar32 c = 0;
-    U8_NEXT(text.data(), next, size, c);
-    if (u_isUWhiteSpace(c)) {
-      if (!folded.text.empty() && folded.text.back() == ' ') continue;
-      folded.text += ' ';
-      folded.places.push_back(places[at]);
-    } else {
-      for (; at < static_cast<size_t>(next); ++at) {
-        folded.text += text[at];
-        folded.places.push_back(places[at]);
-      }
-    }
+  for (const auto& [c, begin, end] : Characters(text)) {
+    const bool is_space = u_isUWhiteSpace(c);
+    if (is_space && !folded.text.empty() && folded.text.back() == ' ') continue;
+    folded.text += is_space ? " " : text.substr(begin, end - begin);
+    folded.places.insert(folded.places.end(), &places[begin], &places[is_space ? begin + 1 : end]);
   }
   folded.places.push_back(original.size());
   return folded;

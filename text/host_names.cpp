@@ -37,12 +37,8 @@ bool is_capital(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
-bool is_ascii_letter(char c) {
-  return (c >= 'a' && c <= 'z') || is_capital(c);
-}
-
 bool is_of_label(char c) {
-  return is_ascii_letter(c) || (c >= '0' && c <= '9') || c == '-';
+  return is_ascii_alphanumeric(c) || c == '-';
 }
 
 // True if a word follows after a space.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/identifiers.h>
 
+#include <transmute/common/ascii_case.h>
+
 #include <algorithm>
 
 namespace transmute {
@@ -8,24 +10,12 @@ inline namespace v0 {
 
 namespace {
 
-bool is_decimal(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_small_letter(char c) {
   return c >= 'a' && c <= 'z';
 }
 
 bool is_capital_letter(char c) {
   return c >= 'A' && c <= 'Z';
-}
-
-bool is_alphabetic(char c) {
-  return is_small_letter(c) || is_capital_letter(c);
-}
-
-bool is_alphanumeric_ascii(char c) {
-  return is_alphabetic(c) || is_decimal(c);
 }
 
 bool is_joint(char c) {
@@ -54,8 +44,8 @@ struct Signs {
 Signs signs_of(std::string_view run) {
   Signs signs;
   for (size_t at = 0; at < run.size();) {
-    const size_t digits_end = skip_while(run, at, is_decimal);
-    const size_t end = digits_end > at ? digits_end : skip_while(run, at, is_alphabetic);
+    const size_t digits_end = skip_while(run, at, is_ascii_digit);
+    const size_t end = digits_end > at ? digits_end : skip_while(run, at, is_ascii_letter);
     signs.digits = std::max(signs.digits, digits_end - at);
     signs.has_words = signs.has_words || is_like_word(run.substr(at, end - at));
     if (end < run.size()) ++signs.changes;
@@ -66,14 +56,14 @@ Signs signs_of(std::string_view run) {
 
 bool is_hexadecimal(std::string_view run) {
   const auto has_digits_to = [&](char a, char f) {
-    return std::all_of(run.begin(), run.end(), [&](char c) { return is_decimal(c) || (c >= a && c <= f); });
+    return std::all_of(run.begin(), run.end(), [&](char c) { return is_ascii_digit(c) || (c >= a && c <= f); });
   };
   return has_digits_to('a', 'f') || has_digits_to('A', 'F');
 }
 
 // True for 14h30, 14h30min and the like.
 bool is_time(std::string_view run) {
-  const size_t hours = skip_while(run, 0, is_decimal), minutes = skip_while(run, hours + 1, is_decimal);
+  const size_t hours = skip_while(run, 0, is_ascii_digit), minutes = skip_while(run, hours + 1, is_ascii_digit);
   return hours > 0 && hours <= 2 && hours < run.size() && run[hours] == 'h' && minutes == hours + 3 &&
          skip_while(run, minutes, is_small_letter) == run.size();
 }
@@ -125,7 +115,7 @@ size_t IdentifierFinder::joined_end(size_t begin) {
   size_t changes = 0, end = begin;
   bool has_long = false;
   for (size_t at = begin; at < text_.size();) {
-    next_joined_ = skip_while(text_, at, is_alphanumeric_ascii);
+    next_joined_ = skip_while(text_, at, is_ascii_alphanumeric);
     if (next_joined_ == at) break;
     end = next_joined_;
     const Signs signs = signs_of(text_.substr(at, end - at));
@@ -142,14 +132,14 @@ size_t IdentifierFinder::joined_end(size_t begin) {
 
 size_t IdentifierFinder::end_of(size_t begin) {
   const auto separates = [&](size_t at) { return at < text_.size() && (text_[at] == '.' || text_[at] == ','); };
-  const auto is_digit_at = [&](size_t at) { return at < text_.size() && is_decimal(text_[at]); };
+  const auto is_digit_at = [&](size_t at) { return at < text_.size() && is_ascii_digit(text_[at]); };
   if (separates(begin - 1) && is_digit_at(begin - 2)) return begin;  // nothing is at -1
-  const size_t run_end = skip_while(text_, begin, is_alphanumeric_ascii);
+  const size_t run_end = skip_while(text_, begin, is_ascii_alphanumeric);
   size_t end = joined_end(begin);
   if (end <= run_end) end = is_identifier(text_.substr(begin, run_end - begin)) ? run_end : begin;
   if (end == begin || (separates(end) && is_digit_at(end + 1))) return begin;
   const size_t padding_end = skip_while(text_, end, [](char c) { return c == '='; });
-  return padding_end == text_.size() || !is_alphanumeric_ascii(text_[padding_end]) ? padding_end : end;
+  return padding_end == text_.size() || !is_ascii_alphanumeric(text_[padding_end]) ? padding_end : end;
 }
 
 }  // namespace v0

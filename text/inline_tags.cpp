@@ -2,10 +2,10 @@
 #include <transmute/text/inline_tags.h>
 
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/utf8.h>
 #include <transmute/text/characters.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -90,15 +90,14 @@ void find_content(const std::string& text, std::vector<InlineTag>& tags) {
 // True if the text has such a character outside of these tags.
 bool has_character(const std::string& text, const std::vector<InlineTag>& tags, UBool (*is_such)(UChar32)) {
   auto tag = tags.begin();
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t at = 0; at < size;) {
-    if (tag != tags.end() && static_cast<size_t>(at) == tag->begin) {
-      at += static_cast<int32_t>(tag++->length);
+  for (size_t at = 0; at < text.size();) {
+    if (tag != tags.end() && at == tag->begin) {
+      at += tag++->length;
       continue;
     }
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    if (c >= 0 && is_such(c) != 0) return true;
+    const Character character = character_at(text, at);
+    if (is_such(character.code) != 0) return true;
+    at = character.end;
   }
   return false;
 }

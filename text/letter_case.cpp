@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/utf8.h>
 #include <transmute/text/letter_case.h>
 #include <transmute/text/sentence_characters.h>
 
@@ -9,7 +10,6 @@
 #include <unicode/stringpiece.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -60,13 +60,7 @@ std::vector<WordLetters> words_with_letters(const std::string& text) {
     if (word.count() > 0) words.push_back(word);
     word = {};
   };
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t at = 0; at < size;) {
-    const auto from = static_cast<size_t>(at);
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    u_isUWhiteSpace(c) ? finish() : word.add(c, from, static_cast<size_t>(at));
-  }
+  for (const auto& [c, begin, end] : Characters(text)) u_isUWhiteSpace(c) ? finish() : word.add(c, begin, end);
   finish();
   return words;
 }

@@ -16,7 +16,6 @@
 #include <array>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace transmute {
@@ -231,14 +230,12 @@ bool ends_token(UChar32 c) {
 // and so does a closing quotation mark, but no apostrophe within a word.
 size_t end_of_token(std::string_view text, size_t at) {
   constexpr std::array<std::string_view, 4> kAmpersands{"&amp;", "&#38;", "&#038;", "&#x26;"};
-  const auto size = static_cast<int32_t>(text.size());
-  for (auto next = static_cast<int32_t>(at); next < size;) {
-    const auto place = static_cast<size_t>(next);
-    UChar32 c = 0;
-    U8_NEXT(text.data(), next, size, c);
+  for (size_t next = at; next < text.size();) {
+    const auto [c, place, end] = character_at(text, next);
+    next = end;
     constexpr UChar32 kApostrophe = 0x2019;
-    const bool is_in_word = c == kApostrophe && is_of_word(characters::before(text, place)) &&
-                            is_of_word(characters::at(text, static_cast<size_t>(next)));
+    const bool is_in_word =
+        c == kApostrophe && is_of_word(characters::before(text, place)) && is_of_word(characters::at(text, next));
     if (ends_token(c) && !is_in_word) return place;
     if (c != '&' || entity_length(text, place) == 0) continue;
     const auto is_here = [&](std::string_view entity) { return starts_with(text, place, entity); };
@@ -266,13 +263,11 @@ size_t without_last_punctuation(std::string_view text, size_t begin, size_t end)
   const auto count = [&](char c) { return std::count(text.begin() + begin, text.begin() + end, c); };
   auto unopened = count(')') - count('(');
   while (end > begin) {
-    auto last = static_cast<int32_t>(end);
-    UChar32 c = U_SENTINEL;
-    U8_PREV(text.data(), static_cast<int32_t>(begin), last, c);
+    const UChar32 c = characters::before(text, end);
     const bool is_mark = c >= 0x80 ? u_ispunct(c) != 0 || has(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT)
                                    : is_one_of(text, end - 1, ".,;:!?'\")]}*");
     if (!is_mark || (c == ')' && unopened-- <= 0)) break;
-    end = static_cast<size_t>(last);
+    end = characters::begin(text, end);
   }
   return end;
 }
@@ -406,28 +401,25 @@ size_t path_length(std::string_view text, size_t at, size_t token_end) {
 // An emoji with its modifiers, or several that are joined into one.
 size_t emoji_length(const std::string& text, size_t at) {
   constexpr UChar32 kEmojiStyle = 0xFE0F, kJoiner = 0x200D, kKeycap = 0x20E3, kFirstTag = 0xE0020, kLastTag = 0xE007F;
-  const auto size = static_cast<int32_t>(text.size());
-  auto end = static_cast<int32_t>(at);
-  const auto next = [&](int32_t from) {
-    UChar32 c = U_SENTINEL;
-    if (from < size) U8_NEXT(text.data(), from, size, c);
-    return std::pair{c, from};
+  const auto next = [&](size_t from) {
+    return from < text.size() ? character_at(text, from) : Character{U_SENTINEL, from, from};
   };
-  auto [c, after] = next(end);
-  const bool is_flag = has(c, UCHAR_REGIONAL_INDICATOR);
-  if (!has(c, UCHAR_EMOJI_PRESENTATION) && !is_flag &&
-      !(has(c, UCHAR_EMOJI) && next(after).first == kEmojiStyle &&
-        (c > 0x39 || next(next(after).second).first == kKeycap)))
+  const Character first = next(at);
+  const bool is_flag = has(first.code, UCHAR_REGIONAL_INDICATOR);
+  if (!has(first.code, UCHAR_EMOJI_PRESENTATION) && !is_flag &&
+      !(has(first.code, UCHAR_EMOJI) && next(first.end).code == kEmojiStyle &&
+        (first.code > 0x39 || next(next(first.end).end).code == kKeycap)))
     return 0;
-  end = after;
-  if (is_flag && has(next(end).first, UCHAR_REGIONAL_INDICATOR)) end = next(end).second;
-  for (std::tie(c, after) = next(end);; std::tie(c, after) = next(end)) {
-    if (c == kJoiner && has(next(after).first, UCHAR_EXTENDED_PICTOGRAPHIC)) {
-      end = next(after).second;
+  size_t end = first.end;
+  if (is_flag && has(next(end).code, UCHAR_REGIONAL_INDICATOR)) end = next(end).end;
+  while (true) {
+    const auto [c, begin, after] = next(end);
+    if (c == kJoiner && has(next(after).code, UCHAR_EXTENDED_PICTOGRAPHIC)) {
+      end = next(after).end;
     } else if (c == kEmojiStyle || c == kKeycap || has(c, UCHAR_EMOJI_MODIFIER) || (c >= kFirstTag && c <= kLastTag)) {
       end = after;
     } else {
-      return static_cast<size_t>(end) - at;
+      return end - at;
     }
   }
 }
@@ -622,27 +614,25 @@ class SpanFinder {
 };
 
 // Takes the marks after a letter together with it where there is a character for the whole, which vocabularies read.
-void compose(const std::string& text, int32_t begin, int32_t& end, UChar32& c) {
+void compose(const std::string& text, Character& letter) {
   constexpr int kMostMarks = 4;  // of a letter, so that a long run of them takes linear time
-  auto last = static_cast<size_t>(end);
+  size_t last = letter.end;
   for (int marks = 0; marks < kMostMarks && has(characters::at(text, last), UCHAR_GRAPHEME_EXTEND); ++marks)
     last = characters::end(text, last);
   UErrorCode error = U_ZERO_ERROR;
   const icu::Normalizer2* normalizer = icu::Normalizer2::getNFCInstance(error);
   if (U_FAILURE(error)) return;
-  const auto first = static_cast<size_t>(begin);
   const icu::UnicodeString whole =
-      normalizer->normalize(icu::UnicodeString::fromUTF8(text.substr(first, last - first)), error);
+      normalizer->normalize(icu::UnicodeString::fromUTF8(text.substr(letter.begin, last - letter.begin)), error);
   if (U_FAILURE(error) || whole.countChar32() != 1) return;
-  c = whole.char32At(0);
-  end = static_cast<int32_t>(last);
+  letter.code = whole.char32At(0);
+  letter.end = last;
 }
 
 // Adds the characters that are unknown, with the words that they belong to.
 std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vector<ProtectedSpan>& spans,
                                         const IsUnknown& is_unknown) {
   std::vector<ProtectedSpan> all;
-  const auto size = static_cast<int32_t>(text.size());
   auto next = spans.begin();
   const auto is_lacked = [&](UChar32 c) {
     if (c < 0 || !is_unknown(c)) return false;
@@ -653,42 +643,41 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
     const std::string ascii = ascii_of(c);
     return !ascii.empty() && std::none_of(ascii.begin(), ascii.end(), is_unknown);
   };
-  int32_t word = 0;  // where the word begins that `at` may belong to; a run of unknown marks is one, too
+  size_t word = 0;  // where the word begins that `at` may belong to; a run of unknown marks is one, too
   bool is_word_unknown = false, is_of_marks = false;
   size_t before_word = 0;  // number of spans
-  const auto begin_word = [&](int32_t at) {
+  const auto begin_word = [&](size_t at) {
     word = at;
     is_word_unknown = false;
     before_word = all.size();
   };
-  const auto end_word = [&](int32_t end) {
+  const auto end_word = [&](size_t end) {
     if (is_word_unknown) {  // and keeps its invisible characters
       all.resize(before_word);
-      all.push_back({static_cast<size_t>(word), static_cast<size_t>(end - word), ProtectedKind::unknown});
+      all.push_back({word, end - word, ProtectedKind::unknown});
     }
     begin_word(end);
   };
-  for (int32_t at = 0; at < size;) {
-    if (next != spans.end() && static_cast<size_t>(at) == next->begin) {
+  for (size_t at = 0; at < text.size();) {
+    if (next != spans.end() && at == next->begin) {
       end_word(at);
       all.push_back(*next);
-      at += static_cast<int32_t>(next++->length);
+      at += next++->length;
       begin_word(at);
       continue;
     }
-    const int32_t begin = at;
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    if (has(characters::at(text, static_cast<size_t>(at)), UCHAR_GRAPHEME_EXTEND)) compose(text, begin, at, c);
+    Character character = character_at(text, at);
+    if (has(characters::at(text, character.end), UCHAR_GRAPHEME_EXTEND)) compose(text, character);
+    const auto [c, begin, end] = character;
+    at = end;
     if (has(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT)) {
-      if (is_unknown(c))
-        all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::invisible});
+      if (is_unknown(c)) all.push_back({begin, end - begin, ProtectedKind::invisible});
       continue;
     }
     const bool unknown = is_lacked(c);
     if (unknown && can_read_in_ascii(c)) {
       end_word(begin);
-      all.push_back({static_cast<size_t>(begin), static_cast<size_t>(at - begin), ProtectedKind::ascii});
+      all.push_back({begin, end - begin, ProtectedKind::ascii});
       begin_word(at);
       continue;
     }
@@ -701,7 +690,7 @@ std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vect
     is_word_unknown = is_word_unknown || unknown;
     if (is_mark && !unknown) begin_word(at);
   }
-  end_word(size);
+  end_word(text.size());
   return all;
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/readable_case.h>
 
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/utf8.h>
 #include <transmute/text/characters.h>
 #include <transmute/text/protected_spans.h>
 #include <transmute/text/sentence_characters.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <string_view>
@@ -39,17 +40,13 @@ Effort effort_of(const SubwordModel& vocabulary, const std::string& text) {
 // Calls visit(begin, end) for the words of a text, each with the white space before it, and for white space at its end.
 template <class Visit>
 void for_each_word(const std::string& text, const Visit& visit) {
-  const auto size = static_cast<int32_t>(text.size());
   size_t begin = 0;
   bool in_word = false;
-  for (int32_t at = 0; at < size;) {
-    const auto from = static_cast<size_t>(at);
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    const bool is_space = u_isUWhiteSpace(c);
+  for (const Character& character : Characters(text)) {
+    const bool is_space = u_isUWhiteSpace(character.code);
     if (is_space && in_word) {
-      visit(begin, from);
-      begin = from;
+      visit(begin, character.begin);
+      begin = character.begin;
     }
     in_word = !is_space;
   }
@@ -170,8 +167,7 @@ std::vector<std::pair<size_t, size_t>> kept_spans(const std::string& text, const
 
 // Numbers are as hard in every case.
 std::string without_digits(std::string text) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  text.erase(std::remove_if(text.begin(), text.end(), is_digit), text.end());
+  text.erase(std::remove_if(text.begin(), text.end(), is_ascii_digit), text.end());
   return text;
 }
 

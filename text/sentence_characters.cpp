@@ -124,6 +124,10 @@ bool is_dotted(std::string_view word) {
   return parts > 1;
 }
 
+bool has_letter_or_digit(std::string_view text) {
+  return !all_characters(text, [](UChar32 c) { return u_isalnum(c) == 0; });
+}
+
 bool has_no_vowel(std::string_view word) {
   constexpr size_t kMostLetters = 4;
   const size_t letters = characters_in(word);

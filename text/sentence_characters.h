@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unicode/umachine.h>
-#include <unicode/utf8.h>
+#include <transmute/common/utf8.h>
 
 #include <cstddef>
 #include <string_view>
@@ -41,17 +40,14 @@ bool is_roman_number(std::string_view word);
 size_t outline_number_length(std::string_view text);
 /// True if the word has parts of a few letters each: "U.S", "z.B", "Ph.D", "S.p.A", "J.-P", "куб.м", ".NET".
 bool is_dotted(std::string_view word);
+bool has_letter_or_digit(std::string_view text);
 /// True for an abbreviation without a vowel, such as "Nr", "Str" and "пгт". Letters with marks count as those without.
 bool has_no_vowel(std::string_view word);
 
 template <class Test>
 bool all_characters(std::string_view text, const Test& test) {
-  const auto size = static_cast<int32_t>(text.size());
-  for (int32_t at = 0; at < size;) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, size, c);
-    if (!test(c)) return false;
-  }
+  for (const Character& character : Characters(text))
+    if (!test(character.code)) return false;
   return true;
 }
 

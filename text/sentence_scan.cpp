@@ -3,10 +3,10 @@
 #include <transmute/metrics/metric_text.h>
 #include <transmute/text/sentence_scan.h>
 
+#include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -40,17 +40,11 @@ bool has_ending(std::string_view word, LanguageSet languages) {
 }  // namespace
 
 UChar32 SentenceScan::at(size_t byte) const {
-  if (byte >= text_.size()) return kNone;
-  auto place = static_cast<int32_t>(byte);
-  UChar32 c = 0;
-  U8_NEXT(text_.data(), place, static_cast<int32_t>(text_.size()), c);
-  return c;
+  return byte < text_.size() ? characters::at(text_, byte) : kNone;
 }
 
 size_t SentenceScan::step(size_t byte) const {
-  auto place = static_cast<int32_t>(byte);
-  U8_FWD_1(text_.data(), place, static_cast<int32_t>(text_.size()));
-  return static_cast<size_t>(place);
+  return characters::end(text_, byte);
 }
 
 UChar32 SentenceScan::before(size_t byte) const {
@@ -58,10 +52,7 @@ UChar32 SentenceScan::before(size_t byte) const {
 }
 
 size_t SentenceScan::step_back(size_t byte) const {
-  do {
-    --byte;
-  } while (byte > 0 && U8_IS_TRAIL(text_[byte]));
-  return byte;
+  return characters::begin(text_, byte);
 }
 
 size_t SentenceScan::skip_space(size_t byte) const {

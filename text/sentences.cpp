@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/sentences.h>
 
+#include <transmute/text/characters.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentence_scan.h>
-#include <unicode/uchar.h>
-#include <unicode/uscript.h>
-#include <unicode/utf8.h>
 
 #include <string_view>
 #include <utility>
@@ -22,10 +21,7 @@ enum class Spacing {
 };
 
 Spacing spacing_of(UChar32 c) {
-  UErrorCode error = U_ZERO_ERROR;
-  const auto width = static_cast<UEastAsianWidth>(u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH));
-  const bool is_wide =
-      (width == U_EA_WIDE || width == U_EA_FULLWIDTH) && uscript_getScript(c, &error) != USCRIPT_HANGUL;
+  const bool is_wide = sentence_characters::is_wide(c);
   if (u_isalnum(c)) return is_wide ? Spacing::wide_letter : Spacing::words;
   return is_wide && u_ispunct(c) ? Spacing::wide_mark : Spacing::any;
 }
@@ -33,11 +29,8 @@ Spacing spacing_of(UChar32 c) {
 // The spacing of the last character that says something about it.
 Spacing spacing_at_end(const std::string& text) {
   Spacing spacing = Spacing::any;
-  for (auto at = static_cast<int32_t>(text.size()); at > 0 && spacing == Spacing::any;) {
-    UChar32 c = 0;
-    U8_PREV(text.data(), 0, at, c);
-    spacing = spacing_of(c);
-  }
+  for (size_t at = text.size(); at > 0 && spacing == Spacing::any; at = characters::begin(text, at))
+    spacing = spacing_of(characters::before(text, at));
   return spacing;
 }
 
@@ -95,10 +88,7 @@ std::vector<std::pair<size_t, size_t>> SentenceSplitter::spans(const std::string
 std::string space_between(const std::string& sentence, const std::string& next, std::string_view gap) {
   if (sentence.empty() || next.empty()) return "";
   if (gap.find_first_of("\r\n") != std::string_view::npos) return std::string(gap);
-  int32_t at = 0;
-  UChar32 first = 0;
-  U8_NEXT(next.data(), at, static_cast<int32_t>(next.size()), first);
-  const Spacing before = spacing_at_end(sentence), after = spacing_of(first);
+  const Spacing before = spacing_at_end(sentence), after = spacing_of(characters::at(next, 0));
   const bool has_none = before == Spacing::wide_mark || after == Spacing::wide_mark ||
                         (before == Spacing::wide_letter && after != Spacing::words);
   return has_none ? "" : std::string(gap);

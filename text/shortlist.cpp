@@ -3,6 +3,7 @@
 #include <transmute/text/shortlist.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
 #include <transmute/tokenizer/piece_marks.h>
 #include <unicode/uchar.h>
@@ -33,12 +34,8 @@ std::string in_the_other_place(const std::string& piece) {
   return begins_word(piece) ? piece.substr(kSpaceMark.size()) : std::string(kSpaceMark) + piece;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool has_digit(const std::string& text) {
-  return std::any_of(text.begin(), text.end(), is_digit);
+  return std::any_of(text.begin(), text.end(), is_ascii_digit);
 }
 
 // Nothing but digits, punctuation and symbols, which translations take over as they are.
@@ -52,9 +49,9 @@ bool is_copyable(const std::string& piece) {
 // The digits in a row that begin at or after `from`.
 std::string_view next_number(std::string_view text, size_t from) {
   const size_t begin = static_cast<size_t>(
-      std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_digit) - text.begin());
+      std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_ascii_digit) - text.begin());
   const size_t end = static_cast<size_t>(
-      std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_digit) - text.begin());
+      std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_ascii_digit) - text.begin());
   return text.substr(begin, end - begin);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/spelling.h>
 
+#include <transmute/common/utf8.h>
 #include <unicode/bytestream.h>
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -158,10 +158,8 @@ std::vector<std::u32string> spelled_words(const std::string& unnormalized, size_
     while (!words.back().empty() && words.back().back() == U'\'') words.back().pop_back();
     if (!words.back().empty()) words.emplace_back();
   };
-  const auto length = static_cast<int32_t>(text.size());
-  for (int32_t i = 0; i < length;) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), i, length, c);
+  for (const Character& character : Characters(text)) {
+    const UChar32 c = character.code;
     if (words.back().size() == kMostLettersOfWord) end_word();
     if (is_letter(c))
       words.back().push_back(static_cast<char32_t>(u_tolower(c)));

@@ -2,6 +2,7 @@
 #include <transmute/text/written_marks.h>
 
 #include <transmute/text/characters.h>
+#include <transmute/text/sentence_characters.h>
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 
@@ -27,10 +28,6 @@ std::string with_slash(UChar32 fraction) {
   return decomposed.toUTF8String(text);
 }
 
-bool is_space(UChar32 c) {
-  return c >= 0 && u_isUWhiteSpace(c) != 0;
-}
-
 enum class Side { opening, closing, inner, after_number };
 
 bool is_quote(char c) {
@@ -47,7 +44,8 @@ std::vector<Side> sides_of(const std::string& text, const std::vector<size_t>& p
     while (begin > 0 && is_quote(text[begin - 1])) --begin;
     while (end < text.size() && is_quote(text[end])) ++end;
     const UChar32 before = characters::before(text, begin), after = characters::at(text, end);
-    const bool is_after_space = before < 0 || is_space(before), is_before_space = after < 0 || is_space(after);
+    const bool is_after_space = before < 0 || sentence_characters::is_space(before),
+               is_before_space = after < 0 || sentence_characters::is_space(after);
     const auto type_before = before < 0 ? U_SPACE_SEPARATOR : static_cast<UCharCategory>(u_charType(before));
     const auto type_after = after < 0 ? U_SPACE_SEPARATOR : static_cast<UCharCategory>(u_charType(after));
     const bool may_open = is_after_space || type_before == U_START_PUNCTUATION ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/tokenizer/truecase.h>
 
+#include <transmute/common/utf8.h>
 #include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include <utility>
 
@@ -10,20 +10,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-struct Character {
-  UChar32 code = 0;
-  size_t begin = 0, end = 0;
-};
-
-Character character_at(std::string_view text, size_t begin) {
-  Character character;
-  character.begin = begin;
-  auto at = static_cast<int32_t>(begin);
-  U8_NEXT(text.data(), at, static_cast<int32_t>(text.size()), character.code);
-  character.end = static_cast<size_t>(at);
-  return character;
-}
 
 // The end of the word that begins at `begin`, which only has letters.
 size_t end_of_word(std::string_view text, size_t begin) {
@@ -83,11 +69,7 @@ bool begins_in_lower_case(std::string_view text) {
 }
 
 std::string without_capitals(std::string text) {
-  for (size_t at = 0; at < text.size();) {
-    const Character next = character_at(text, at);
-    replace(text, next, u_tolower(next.code));
-    at = next.end;
-  }
+  for (const Character& next : Characters(text)) replace(text, next, u_tolower(next.code));
   return text;
 }
 

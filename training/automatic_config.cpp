@@ -6,7 +6,7 @@
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
-#include <transmute/text/checks/utf8.h>
+#include <transmute/common/utf8.h>
 #include <transmute/training/data/parallel_text.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/text_checks.h>
@@ -69,9 +69,8 @@ class ReplacedMarks {
  public:
   void count(const std::string& line) {
     std::set<std::string> marks;
-    checks::for_each_character(line, [&](const checks::Character& character) {
+    for (const Character& character : Characters(line))
       if (is_replaced_mark(character.code)) marks.insert(line.substr(character.begin, character.end - character.begin));
-    });
     for (const std::string& mark : marks) ++lines_[mark];
   }
 

@@ -2,8 +2,8 @@
 #include <transmute/translation/join_parts.h>
 #include <transmute/translation/stand_ins.h>
 
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/text/sentence_characters.h>
 
 #include <algorithm>
 #include <string_view>
@@ -20,13 +20,13 @@ constexpr const char* kDigits = "0123456789";
 constexpr int kFirst = 711, kLast = 999;
 
 bool is_digit(const std::string& text, size_t at) {
-  return at < text.size() && text[at] >= '0' && text[at] <= '9';
+  return at < text.size() && is_ascii_digit(text[at]);
 }
 
 // True for an ASCII letter, digit or underscore, to which a number would be glued: "%1s", "{0}px".
 bool is_glue(const std::string& text, size_t at) {
   const char c = at < text.size() ? text[at] : ' ';
-  return is_digit(text, at) || c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  return is_ascii_alphanumeric(c) || c == '_';
 }
 
 bool is_glued(const std::string& text, size_t begin, size_t end) {
@@ -58,15 +58,6 @@ void for_numbers(const std::string& text, const Body& body) {
   }
 }
 
-bool has_letter_or_digit(const std::string& text) {
-  for (int32_t at = 0; at < static_cast<int32_t>(text.size());) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, static_cast<int32_t>(text.size()), c);
-    if (c >= 0 && u_isalnum(c) != 0) return true;
-  }
-  return false;
-}
-
 bool is_word(const std::string& text, const ProtectedSpan& span) {
   switch (span.kind) {
     case ProtectedKind::placeholder:  // but "%%", entities, and escapes such as \n
@@ -77,7 +68,7 @@ bool is_word(const std::string& text, const ProtectedSpan& span) {
     case ProtectedKind::identifier:
       return true;
     case ProtectedKind::unknown:
-      return has_letter_or_digit(text.substr(span.begin, span.length));
+      return sentence_characters::has_letter_or_digit(text.substr(span.begin, span.length));
     default:
       return false;
   }

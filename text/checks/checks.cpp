@@ -49,7 +49,7 @@ bool has_letter(std::string_view text) {
 
 size_t letters_in(std::string_view text) {
   size_t letters = 0;
-  for_each_character(text, [&](const Character& character) { letters += u_isalpha(character.code) ? 1 : 0; });
+  for (const Character& character : Characters(text)) letters += u_isalpha(character.code) ? 1 : 0;
   return letters;
 }
 
@@ -120,10 +120,10 @@ Repetition repetition_in(std::string_view text) {
     if (word.span.second - word.span.first < kShortest) continue;
     std::vector<UChar32> letters;
     std::vector<size_t> places;
-    for_each_character(part_of(text, word.span), [&](const Character& character) {
+    for (const Character& character : Characters(part_of(text, word.span))) {
       letters.push_back(character.code);
       places.push_back(word.span.first + character.begin);
-    });
+    }
     places.push_back(word.span.second);
     const Loop inner = loop_of_letters(letters);
     if (inner.times > found.times)
@@ -207,7 +207,7 @@ void check_script(std::string_view source, std::string_view target, const Expect
   Span span;
   for (const std::string_view word : split_at_space(target)) {
     size_t in_word = 0;
-    for_each_character(word, [&](const Character& character) { in_word += is_foreign(character.code) ? 1 : 0; });
+    for (const Character& character : Characters(word)) in_word += is_foreign(character.code) ? 1 : 0;
     if (in_word == 0 || source.find(word) != std::string_view::npos) continue;
     const auto begin = static_cast<size_t>(word.data() - target.data());
     if (letters == 0) span.first = begin;

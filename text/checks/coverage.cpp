@@ -10,14 +10,6 @@ namespace transmute {
 inline namespace v0 {
 namespace checks {
 
-namespace {
-
-bool has_letter_or_digit(const std::string& piece) {
-  return !sentence_characters::all_characters(piece, [](UChar32 c) { return u_isalnum(c) == 0; });
-}
-
-}  // namespace
-
 std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces) {
   std::vector<Span> words;
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -44,7 +36,7 @@ Gap largest_gap(const std::vector<std::string>& source_tokens, const std::vector
     bool counts = false;
     for (size_t s = word.first; s < word.second; ++s) {
       most = std::max(most, received[s]);
-      counts = counts || has_letter_or_digit(source_tokens[s]);
+      counts = counts || sentence_characters::has_letter_or_digit(source_tokens[s]);
     }
     if (!counts) continue;
     if (running.words <= 0) running = {0, {word.first, word.first}};

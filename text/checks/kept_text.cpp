@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/checks/kept_text.h>
 
+#include <transmute/common/ascii_case.h>
 #include <transmute/text/host_names.h>
 
 #include <algorithm>
@@ -11,16 +12,8 @@ namespace checks {
 
 namespace {
 
-bool is_ascii_alpha(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool is_ascii_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_name(char c) {
-  return is_ascii_alpha(c) || is_ascii_digit(c) || c == '_' || c == '.' || c == '-';
+  return is_ascii_alphanumeric(c) || c == '_' || c == '.' || c == '-';
 }
 
 bool is_in(char c, std::string_view set) {
@@ -46,7 +39,7 @@ size_t printf_end(std::string_view text, size_t at) {
   next = skip(text, next, [](char c) { return is_in(c, "-+#0123456789.$*"); });
   next = skip(text, next, [](char c) { return is_in(c, "hlLqjzt"); });
   if (next >= text.size() || !is_in(text[next], "sdiufFeEgGxXocpn@")) return at;
-  return next + 1 < text.size() && is_ascii_alpha(text[next + 1]) ? at : next + 1;
+  return next + 1 < text.size() && is_ascii_letter(text[next + 1]) ? at : next + 1;
 }
 
 // The end of {name}, {{name}} or ${name}, or `at`.
@@ -81,7 +74,7 @@ bool is_address(std::string_view word) {
 // The end of the address that begins with the word at `at`, without the punctuation of the sentence; or `at`.
 size_t address_end(std::string_view text, size_t at) {
   const bool begins_word = at == 0 || is_in(text[at - 1], " \t\n\r(<\"'[");
-  if (!begins_word || !(is_ascii_alpha(text[at]) || is_ascii_digit(text[at]))) return at;
+  if (!begins_word || !is_ascii_alphanumeric(text[at])) return at;
   size_t end = skip(text, at, [](char c) { return !is_in(c, " \t\n\r<>\"'()[]{}"); });
   while (end > at && is_in(text[end - 1], ".,;:!?")) --end;
   const size_t host_end = host_name_end(text, at);

@@ -29,12 +29,12 @@ struct Moments {
 };
 
 void count_scripts(const std::string& text, std::map<int32_t, size_t>& letters) {
-  checks::for_each_character(text, [&](const checks::Character& character) {
+  for (const Character& character : Characters(text)) {
     UErrorCode error = U_ZERO_ERROR;
-    if (!u_isalpha(character.code)) return;
+    if (!u_isalpha(character.code)) continue;
     const UScriptCode script = uscript_getScript(character.code, &error);
     if (script > USCRIPT_INHERITED) ++letters[script];
-  });
+  }
 }
 
 }  // namespace

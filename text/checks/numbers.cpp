@@ -534,10 +534,10 @@ void drop_words(std::vector<Group>& groups, std::string_view other_text) {
 // would join it.
 std::vector<Number> numbers_of_marks(std::string_view text) {
   std::string marks(text);
-  for_each_character(text, [&](const Character& character) {
+  for (const Character& character : Characters(text)) {
     const size_t length = character.end - character.begin;
     if (u_charDigitValue(character.code) >= 0) marks.replace(character.begin, length, length, ' ');
-  });
+  }
   UErrorCode error = U_ZERO_ERROR;
   std::string normalized;
   icu::StringByteSink<std::string> sink(&normalized);
