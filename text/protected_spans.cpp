@@ -181,6 +181,12 @@ size_t sigil_length(std::string_view text, size_t at) {
   return end > at + 3 && !is_one_of(text, at + 1, kDigits) && !is_letter_or_digit(text, end) ? end - at : 0;
 }
 
+// [X12X], which Weblate sends in place of the placeholders and tags of every format.
+size_t weblate_length(std::string_view text, size_t at) {
+  const size_t end = end_of(text, at + 2, kDigits);
+  return starts_with(text, at, "[X") && end > at + 2 && starts_with(text, end, "X]") ? end + 2 - at : 0;
+}
+
 // &nbsp; or &#160;
 size_t entity_length(std::string_view text, size_t at) {
   constexpr size_t kLongest = 32;
@@ -548,6 +554,8 @@ class SpanFinder {
         return found(sigil_length(text_, at), ProtectedKind::placeholder);
       case '{':
         return found(braces_length(text_, at), ProtectedKind::placeholder);
+      case '[':
+        return found(weblate_length(text_, at), ProtectedKind::placeholder);
       case '\\':
         return found(escape_length(text_, at), ProtectedKind::placeholder);
       case '&':

@@ -12,7 +12,7 @@ inline namespace v0 {
 
 /// Kinds of text that a translation must contain as the source has it.
 enum class ProtectedKind {
-  placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, messages of ICU, &nbsp;, \n, blanks of forms: ____
+  placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, [X1X], messages of ICU, &nbsp;, \n, forms' ____
   argument,     ///< %s, %-5.2f, {}: stands for the next argument of a program, so that its order counts
   accelerator,  ///< the & of &File, the _ of _File
   address,      ///< a web or mail address, @name

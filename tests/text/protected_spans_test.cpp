@@ -43,6 +43,7 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
       {"{{ x }} ${user.name} %{count} #{id} $(ARG1) $HOME",
        {"{{ x }}", "${user.name}", "%{count}", "#{id}", "$(ARG1)", "$HOME"}},
       {"You have {n, plural, one {# file} other {# files}}.", {"{n, plural, one {# file} other {# files}}"}},
+      {"Use [X0X]this[X12X]: [X], [X1], [1] or [XX]", {"[X0X]", "[X12X]"}},
       {"10&nbsp;kg &#169; &#xA0;", {"&nbsp;", "&#169;", "&#xA0;"}},
       {R"(one\ntwo\t\"three\" \u00e4)", {R"(\n)", R"(\t)", R"(\")", R"(\")", R"(\u00e4)"}},
   };
