@@ -264,6 +264,18 @@ size_t mention_length(std::string_view text, size_t at) {
   return end - at;
 }
 
+// The length of "#topic"; 0 if there is none. "#1" is a number.
+size_t hashtag_length(std::string_view text, size_t at) {
+  if (u_isalpha(characters::at(text, at + 1)) == 0) return 0;
+  const auto is_of_name = [&](size_t byte) {
+    const UChar32 c = characters::at(text, byte);
+    return u_isalnum(c) != 0 || c == '_' || has(c, UCHAR_GRAPHEME_EXTEND);
+  };
+  size_t end = at + 1;
+  while (is_of_name(end) || (is_one_of(text, end, "-") && is_of_name(end + 1))) end = characters::end(text, end);
+  return end - at;
+}
+
 // Without the punctuation that ends a sentence or a parenthesis around it, and without marks of direction.
 size_t without_last_punctuation(std::string_view text, size_t begin, size_t end) {
   const auto count = [&](char c) { return std::count(text.begin() + begin, text.begin() + end, c); };
@@ -549,8 +561,12 @@ class SpanFinder {
         if (const size_t length = percent_length(text_, at, free_); length > 0)
           return found(is_percentage(at, length) ? 0 : length, ProtectedKind::placeholder);
         return found(sigil_length(text_, at), ProtectedKind::placeholder);
-      case '$':
       case '#':
+        if (const size_t length = begins_token(at) ? hashtag_length(text_, at) : 0;
+            length > 0 && IdentifierFinder(text_).end_of(at + 1) == at + 1)
+          return found(length, ProtectedKind::address);
+        [[fallthrough]];
+      case '$':
         return found(sigil_length(text_, at), ProtectedKind::placeholder);
       case '{':
         return found(braces_length(text_, at), ProtectedKind::placeholder);

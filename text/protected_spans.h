@@ -15,7 +15,7 @@ enum class ProtectedKind {
   placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, [X1X], messages of ICU, &nbsp;, \n, forms' ____
   argument,     ///< %s, %-5.2f, {}: stands for the next argument of a program, so that its order counts
   accelerator,  ///< the & of &File, the _ of _File
-  address,      ///< a web or mail address, @name
+  address,      ///< a web or mail address, @name, #topic
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
   identifier,   ///< hashes, UUIDs, keys, serial numbers, addresses of networks: see IdentifierFinder
   emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes

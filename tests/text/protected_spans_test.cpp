@@ -93,6 +93,7 @@ TEST(ProtectedSpans, AreAddressesAndPaths) {
       {"See @fig-red-house, @eq:sum.1: and @tbl-small_2. And @jane- or @jane...",
        {"@fig-red-house", "@eq:sum.1", "@tbl-small_2", "@jane", "@jane"}},
       {"Hello @jane:see this", {"@jane"}},
+      {"#music, (#COVID-19) and #Überraschung_2! #東京 #5 C# #", {"#music", "#COVID-19", "#Überraschung_2", "#東京"}},
       {"By @jane:https://a.org/b and 3 @5-6 or @-a", {"@jane", "https://a.org/b"}},
       {"github.com/a/b, example.com and mailto:x@y.org", {"github.com/a/b", "example.com", "mailto:x@y.org"}},
       {"VISIT WWW.A.B OR EXAMPLE.COM! The End.Info follows.", {"WWW.A.B", "EXAMPLE.COM"}},
@@ -321,9 +322,9 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
 
 // Each would take minutes if a sign were read up to the end of the text.
 TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
-  for (const std::string part : {"{a,plural,", "%(a",   "_a",   "a_",     "&a",  "http://(", "((",       "{{", "${",
-                                 "/a",         "\\\\a", "a@",   "'a",     "))",  "%1",       "👍🏽", ":a", "“a",
-                                 "看a",        "*/",    "&aa;", "!/a/b(", "a:/", "@aa:",     "{ a",      "a1-"}) {
+  for (const std::string part : {"{a,plural,", "%(a",    "_a",  "a_",   "&a",  "http://(", "((", "{{", "${",  "/a",
+                                 "\\\\a",      "a@",     "'a",  "))",   "%1",  "👍🏽", ":a", "“a", "看a", "*/",
+                                 "&aa;",       "!/a/b(", "a:/", "@aa:", "{ a", "a1-",      "#a-"}) {
     std::string text;
     while (text.size() < 200'000) text += part;
     const auto start = testing::CpuClock::now();
