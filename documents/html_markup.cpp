@@ -157,13 +157,16 @@ bool has_word(std::string text, const std::string& word) {
   return (' ' + text + ' ').find(' ' + word + ' ') != std::string::npos;
 }
 
-// True if a start tag's attributes say that its element is not to be translated. The first attribute of a name counts.
+// True if a start tag's attributes say that its element is not to be translated, or that it is a link to the account or
+// topic that it names, as Mastodon and Discourse write these. The first attribute of a name counts.
 bool refuses_translation(std::string_view tag) {
   std::set<std::string> seen;
   for (const auto& [name, value] : attributes_of(tag)) {
     if (!seen.insert(name).second) continue;
     if (name == "translate" && lower_case(value) == "no") return true;
-    if (name == "class" && has_word(lower_case(value), "notranslate")) return true;
+    if (name != "class") continue;
+    const std::string classes = lower_case(value);
+    if (has_word(classes, "notranslate") || (element_name(tag) == "a" && has_word(classes, "mention"))) return true;
   }
   return false;
 }
