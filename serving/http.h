@@ -62,7 +62,7 @@ using HttpHandler = std::function<void(std::shared_ptr<HttpExchange> exchange)>;
 
 /// Limits of what one client, or all of them, may take of the server.
 struct HttpLimits {
-  size_t header_bytes = 16 * 1024;                ///< most bytes of a request's line and headers
+  size_t header_bytes = 64 * 1024;                ///< most bytes of a request's line and headers
   size_t body_bytes = 1024 * 1024;                ///< most bytes of a request's body
   size_t total_body_bytes = 256 * 1024 * 1024;    ///< most bytes of all bodies that are being received or worked on
   size_t stream_bytes = 1024 * 1024;              ///< most bytes of a stream that its client has not taken yet

@@ -198,6 +198,8 @@ TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {
   EXPECT_EQ(client.get("/translate").status, 405);
   EXPECT_EQ(client.get("/translate").headers["allow"], "POST, OPTIONS");
   EXPECT_EQ(client.get("/spec").body, client.get("/openapi.json").body);
+  // deep-translator has the text in the address.
+  EXPECT_EQ(client.post("/translate?q=a&source=en&target=de&more=" + std::string(60'000, 'a'), "", "", "").status, 200);
   EXPECT_EQ(client.get("/nowhere").status, 404);
   EXPECT_EQ(client.get("/../../etc/passwd").status, 404);
   EXPECT_EQ(client.post("/detect", "").status, 400);
