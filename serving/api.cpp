@@ -30,17 +30,14 @@ namespace {
 struct WebFile {
   const char *path, *name, *content_type;
 };
-constexpr std::array<WebFile, 7> kWebFiles{{{"/", "page.html", "text/html; charset=utf-8"},
+constexpr std::array<WebFile, 5> kWebFiles{{{"/", "page.html", "text/html; charset=utf-8"},
                                             {"/page.css", "page.css", "text/css; charset=utf-8"},
                                             {"/page.js", "page.js", "text/javascript; charset=utf-8"},
                                             {"/choices.js", "choices.js", "text/javascript; charset=utf-8"},
-                                            {"/icon.svg", "icon.svg", "image/svg+xml"},
-                                            {"/openapi.json", "openapi.json", "application/json"},
-                                            // LibreTranslate's name for it.
-                                            {"/spec", "openapi.json", "application/json"}}};
+                                            {"/icon.svg", "icon.svg", "image/svg+xml"}}};
 
 constexpr const char* kDownloads = "/download_file";  // and the name of a file
-constexpr std::array<std::pair<const char*, const char*>, 12> kRoutes{{{"/translate", "POST"},
+constexpr std::array<std::pair<const char*, const char*>, 14> kRoutes{{{"/translate", "POST"},
                                                                        {"/translate_file", "POST"},
                                                                        {kDownloads, "GET"},
                                                                        {"/v1/translate", "POST"},
@@ -48,6 +45,8 @@ constexpr std::array<std::pair<const char*, const char*>, 12> kRoutes{{{"/transl
                                                                        {"/detect", "POST"},
                                                                        {"/languages", "GET"},
                                                                        {"/frontend/settings", "GET"},
+                                                                       {"/openapi.json", "GET"},
+                                                                       {"/spec", "GET"},
                                                                        {"/health", "GET"},
                                                                        {"/health/live", "GET"},
                                                                        {"/health/ready", "GET"},
@@ -153,7 +152,6 @@ Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& 
       batcher_(batcher),
       metrics_(metrics),
       options_(std::move(options)),
-      openapi_(json_text(openapi(options_.limits), 2)),
       clients_(options_.requests_per_client) {}
 
 void Api::handle(std::shared_ptr<HttpExchange> exchange) {
@@ -183,9 +181,7 @@ void Api::route(const CallPointer& call) {
     return call->answer(std::move(response));
   }
   for (const WebFile& file : kWebFiles)
-    if (request.path == file.path)
-      return call->answer(
-          web_page(file, std::string_view(file.name) == "openapi.json" ? openapi_ : serving::source(file.name)));
+    if (request.path == file.path) return call->answer(web_page(file, serving::source(file.name)));
   if (request.path == "/translate")
     return translate(call, parse_libretranslate(request, options_.limits), libretranslate_answer);
   if (request.path == "/v1/translate") return translate(call, parse_v1(request, options_.limits), v1_answer);
@@ -195,6 +191,8 @@ void Api::route(const CallPointer& call) {
   if (request.path == "/detect") return detect(call);
   if (request.path == "/languages") return languages(call);
   if (request.path == "/frontend/settings") return settings(call);
+  if (request.path == "/openapi.json") return call->answer(openapi(options_.limits));
+  if (request.path == "/spec") return call->answer(libretranslate_spec(options_.limits));
   if (request.path == "/metrics") return metrics(call);
   health(call, request.path != "/health/live");
 }

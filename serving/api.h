@@ -84,7 +84,6 @@ class Api {
   Batcher& batcher_;
   Metrics& metrics_;
   const ApiOptions options_;
-  const std::string openapi_;
   ClientCounts clients_;
   FileStore files_;
   std::function<HttpStatistics()> statistics_{};

@@ -32,5 +32,11 @@ Json openapi(const ApiLimits& limits) {
   return document;
 }
 
+Json libretranslate_spec(const ApiLimits& limits) {
+  Json document = openapi(limits);
+  document["info"]["title"] = "LibreTranslate";
+  return document;
+}
+
 }  // namespace v0
 }  // namespace transmute

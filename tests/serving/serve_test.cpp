@@ -197,7 +197,8 @@ TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {
   EXPECT_EQ(client.post("/translate", "{", "").status, 400);
   EXPECT_EQ(client.get("/translate").status, 405);
   EXPECT_EQ(client.get("/translate").headers["allow"], "POST, OPTIONS");
-  EXPECT_EQ(client.get("/spec").body, client.get("/openapi.json").body);
+  EXPECT_EQ(Json::parse(client.get("/spec").body)["info"]["title"], "LibreTranslate") << "as Dialect expects";
+  EXPECT_EQ(Json::parse(client.get("/openapi.json").body)["info"]["title"], "transmute serve");
   // deep-translator has the text in the address.
   EXPECT_EQ(client.post("/translate?q=a&source=en&target=de&more=" + std::string(60'000, 'a'), "", "", "").status, 200);
   EXPECT_EQ(client.get("/nowhere").status, 404);
