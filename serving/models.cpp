@@ -10,12 +10,14 @@
 #include <transmute/common/yaml.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/serving/detection.h>
+#include <transmute/text/language_codes.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <unicode/uloc.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -295,10 +297,18 @@ ModelSet::Route ModelSet::route(const std::string& source, const std::string& ta
 
 std::string ModelSet::language(const std::string& code) const {
   if (targets_.count(code) != 0) return code;
-  const auto same = std::find_if(targets_.begin(), targets_.end(), [wanted = lower_case(code)](const auto& language) {
-    return lower_case(language.first) == wanted;
-  });
-  return same == targets_.end() ? "" : same->first;
+  // Clients of LibreTranslate also write Argos Translate's codes, which name languages that have no such code.
+  const auto usual = [](const std::string& some) {
+    const std::string standard = lower_case(standard_code(lower_case(some)));
+    return standard == "zh-hans" ? "zh" : standard;
+  };
+  for (const auto& form : {std::function<std::string(std::string)>(lower_case), {usual}}) {
+    const auto same = std::find_if(targets_.begin(), targets_.end(), [&, wanted = form(code)](const auto& language) {
+      return form(language.first) == wanted;
+    });
+    if (same != targets_.end()) return same->first;
+  }
+  return "";
 }
 
 Models::Models(std::vector<ModelSource> models, TranslatorOptions options, std::string pivot)

@@ -64,8 +64,8 @@ class ModelSet {
   /// The models that lead from one language to the other, in the order of use: one, or two by way of the pivot.
   /// Empty where none do.
   Route route(const std::string& source, const std::string& target) const;
-  /// A language's code as the models' owner writes it; empty where no model has the language. The case of the letters
-  /// of `code` does not matter.
+  /// A language's code as the models' owner writes it; empty where no model has the language. `code` may have capitals,
+  /// and may be Argos Translate's: "pb", "zh" and "zt" are "pt-BR", "zh-Hans" and "zh-Hant".
   std::string language(const std::string& code) const;
   /// The languages that each one can be translated to, itself included.
   const std::map<std::string, std::set<std::string>>& targets() const { return targets_; }

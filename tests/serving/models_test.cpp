@@ -178,6 +178,13 @@ TEST(ModelSet, ListsEveryLanguageAsATargetOfItself) {
   EXPECT_EQ(models.language("en"), "EN");
   EXPECT_EQ(models.language("De"), "de");
   EXPECT_EQ(models.language("fr"), "");
+  const ModelSet argos(parse_model_sources("zh-Hans/eng_Latn:pb/deu_Latn=" + folder), TranslatorOptions{}, "");
+  for (const char* code : {"zh", "ZH-hans", "zh-Hans"}) EXPECT_EQ(argos.language(code), "zh-Hans");
+  for (const char* code : {"pt-br", "PB"}) EXPECT_EQ(argos.language(code), "pb");
+  for (const char* code : {"pt", "zt", ""}) EXPECT_EQ(argos.language(code), "");
+  const ModelSet both(parse_model_sources("zh/eng_Latn:zh-Hans/deu_Latn=" + folder), TranslatorOptions{}, "");
+  EXPECT_EQ(both.language("ZH-HANS"), "zh-Hans");
+  EXPECT_EQ(both.language("ZH"), "zh");
   EXPECT_THAT(models.route("de", "EN"), IsEmpty());
 }
 
