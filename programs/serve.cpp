@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -95,6 +96,10 @@ class Reloader {
   ~Reloader() {
     if (const std::lock_guard<std::mutex> lock(mutex_); is_wanted_) is_wanted_ = false;
     if (thread_.joinable()) thread_.join();
+  }
+  bool is_busy() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return is_wanted_.has_value();
   }
   void reload() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -203,6 +208,7 @@ int serve(Arguments& arguments) {
   std::cout << fmt::format("serve: http://{}:{}", host, server.port()) << std::endl;
   server.run();
   log({{"event", "stopped"}});
+  if (reloader.is_busy()) std::_Exit(0);  // nobody waits for the models, which may take minutes to open
   return 0;
 }
 

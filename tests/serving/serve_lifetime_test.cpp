@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program serve from its start to its end: usage, reloads, draining.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,10 +12,12 @@
 #include <transmute/tests/serving/tiny_model_folder.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/subprocess.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -121,6 +124,26 @@ TEST_F(Serve, ReadsAgainWhatChangedWhileItRead) {
     status = Client(server.port()).post("/translate", request).status;
   }
   EXPECT_EQ(status, 403);
+}
+
+TEST_F(Serve, EndsWhileItReads) {
+  const TemporaryFolder folder;
+  const std::string keys = folder / "keys";
+  write_text(keys, "# nobody\n");
+  RunningServe server(flags({"--api-keys", keys}));
+  std::filesystem::remove(keys);
+  ASSERT_EQ(::mkfifo(keys.c_str(), 0600), 0);
+  server.signal(SIGHUP);
+  int pipe = -1;
+  for (int i = 0; i < 500 && pipe < 0; ++i) {  // until the server waits for what comes out of it
+    pipe = ::open(keys.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_GE(pipe, 0);
+  server.signal(SIGTERM);
+  EXPECT_TRUE(server.logs("\"event\":\"stopped\""));
+  EXPECT_EQ(server.wait(), 0);
+  ::close(pipe);
 }
 
 // It reads its keys from a pipe, where it waits until the test has sent the signal.
