@@ -100,9 +100,11 @@ checksum_of() { # checksum_of <model>: of its file, of its checksums, or else of
 reverse_stamp=$reverse
 for ((i = 0; i < given_models; ++i)); do stamp+=$'\n'$(checksum_of "${models[i]}"); done
 [[ -z $reverse ]] || reverse_stamp+=$'\n'$(checksum_of "$reverse")
-settle "$output/settings" "$stamp" "config, text, teachers or --set" "$output"/*/checkpoints/step-* "$distilled" "$back"
-settle "$output/settings.rerank" "${rerank:+$reverse_stamp}" --rerank "$distilled" "$back"
-settle "$output/settings.student" "$reverse_stamp" --reverse-model "$output"/student/checkpoints/step-* "$back"
+translations=("$distilled" "$back" "$output"/*.part.partial)
+settle "$output/settings" "$stamp" "config, text, teachers or --set" "$output"/*/checkpoints/step-* "${translations[@]}"
+settle "$output/settings.rerank" "${rerank:+$reverse_stamp}" --rerank "${translations[@]}"
+settle "$output/settings.student" "$reverse_stamp" --reverse-model "$output"/student/checkpoints/step-* "$back" \
+  "$back".part.partial
 settle "$output/settings.tuned" "$(printf '%s\n' "${tune[@]}")" --tune "$output"/tuned/checkpoints/step-*
 
 train() { # train <name> <setting>…
@@ -129,8 +131,12 @@ translated() { # translated <text> <to> <flag>…
   [[ -f $to ]] && return
   echo "distill: translating $text"
   # At a line that cannot be translated, those before it are written.
-  "$programs/translate" "$@" --input "$text" --output "$to.part" --threads "$threads" \
-    2>"$output/translate.log" || fail_with_log "translating" "$output/translate.log"
+  "$programs/translate" "$@" --input "$text" --output "$to.part" --continue --threads "$threads" \
+    2>"$output/translate.log" || {
+    ! grep -q 'without --continue' "$output/translate.log" ||
+      echo "distill: to begin the translation anew, delete $to.part.partial" >&2
+    fail_with_log "translating" "$output/translate.log"
+  }
   mv "$to.part" "$to"
 }
 

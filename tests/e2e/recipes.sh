@@ -120,10 +120,12 @@ distill() {
 # At a line that cannot be translated, translate ends after it has written those before.
 mkdir half
 ln -s "$programs/train" half/train
-printf '#!/usr/bin/env bash\nwhile [[ $1 != --output ]]; do shift; done\necho one >"$2"\nexit 1\n' >half/translate
+printf '#!/usr/bin/env bash\necho "$*" >half/arguments
+while [[ $1 != --output ]]; do shift; done\necho one >"$2"\nexit 1\n' >half/translate
 chmod +x half/translate
 halted=$(distill --programs half) && fail "distill.sh passed over a translation that failed"
 expect "a translation that fails" "$halted" "translating failed"
+expect "a translation that fails" "$(<half/arguments)" " --continue "
 said=$halted$(distill) || fail "distill.sh: $said"
 for name in teacher_1 teacher_2 student tuned; do expect "distillation" "$said" "distill: training $name in"; done
 expect "distillation" "$said" "the model is in $PWD/distilled/tuned/model"
