@@ -23,6 +23,7 @@ std::vector<std::vector<double>> utilities_of(const std::vector<Hypothesis>& can
   if (utility == MbrUtility::chrf) return pairwise_chrf(texts);
   BleuOptions options;
   options.effective_order = true;
+  options.tokenizer = bleu_tokenizer_for(texts);
   return pairwise_bleu(texts, options);
 }
 

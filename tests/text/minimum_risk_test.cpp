@@ -45,6 +45,12 @@ TEST(MinimumRisk, PrefersWhatManyCandidatesAreLike) {
   }
 }
 
+// For 13a each of these lines is one word, so that all are equally unlike.
+TEST(MinimumRisk, FindsTheWordsOfScriptsWithoutSpaces) {
+  const auto candidates = candidates_of({{"什么都没有", 0.4}, {"红色的房子很近", 0.3}, {"红色的房子非常近", 0.3}});
+  EXPECT_NE(chosen(candidates, MbrUtility::bleu, true).front(), "什么都没有");
+}
+
 TEST(MinimumRisk, WeighsReferencesByProbabilityUnlessTheyAreSamples) {
   const auto candidates = candidates_of({{"nothing of this", 0.9}, {"the house", 0.05}, {"the house is", 0.05}});
   EXPECT_EQ(chosen(candidates, MbrUtility::chrf, false).front(), "nothing of this");
