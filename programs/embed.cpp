@@ -7,6 +7,7 @@
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/formats/model_store.h>
+#include <transmute/programs/shared/bad_text.h>
 #include <transmute/programs/shared/cut_lines.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_output.h>
@@ -103,15 +104,21 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
   if (npy && arguments.streams.resumes)
     throw std::invalid_argument("--format npy cannot be combined with --continue: an array is whole or not at all");
 
-  int64_t lines = 0;
+  int64_t lines = 0;  // so far, those of an earlier run included
   transmute::CutLines cut_lines(options.max_source_tokens);
   std::vector<std::vector<float>> rows;  // rows of an npy file, whose header comes first and counts them
   const auto encode_all = [&](const auto& write) {
     while (true) {
-      const std::vector<std::string> block = next_block(options.token_vectors ? kBlockLinesByToken : kBlockLines);
+      std::vector<std::string> block = next_block(options.token_vectors ? kBlockLinesByToken : kBlockLines);
       if (block.empty()) break;
+      std::vector<transmute::TextVectors> results;
+      const std::string refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
+        block.resize(count);
+        results = encoder.encode(block, options);
+      });
+      block.resize(results.size());  // none, if the first line is the bad one
       std::string text;
-      for (const auto& vectors : encoder.encode(block, options)) {
+      for (const auto& vectors : results) {
         ++lines;
         cut_lines.add(vectors.parts, vectors.tokens.size());
         if (npy) {
@@ -121,6 +128,9 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
         }
       }
       write(text, block);
+      if (!refusal.empty())
+        throw transmute::BadLine(
+            fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), lines + 1, refusal));
     }
   };
   if (npy) {
@@ -133,6 +143,7 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
     transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
     output.finish_after([&] {
       output.skip_finished(next_block);
+      lines = output.finished_lines();
       encode_all([&](const std::string& text, const std::vector<std::string>& block) {
         output.write(text, block, block.size());
       });

@@ -83,6 +83,9 @@ std::string page_of(const std::vector<transmute::ExplorerSentence>& sentences, c
         "square of the length)");
   } catch (const transmute::UnshownText& text) {
     throw at_its_line(text, arguments, "leave the sentence out");
+  } catch (const transmute::BadText& text) {
+    throw std::runtime_error(
+        fmt::format("{}:{}: {}", transmute::input_name(arguments.input), text.text() + 1, text.reason()));
   }
 }
 

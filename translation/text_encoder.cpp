@@ -78,6 +78,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   for (size_t text = 0; text < texts.size(); ++text) {
     call_hooks.check();
     check_utf8(texts[text], "text", text + 1);
+    check_tag(tokenizer, texts[text], text);
     SegmentedSource source = segment_source(tokenizer, texts[text]);
     if (source.tokens.ids.empty()) continue;
     std::vector<Ids> split = split_ids(source.tokens.ids, source.tokens.pieces, most);

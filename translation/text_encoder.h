@@ -51,7 +51,8 @@ class TRANSMUTE_API TextEncoder {
 
   /// One result per text, in order. Of `hooks`, should_stop counts; it is called before each batch.
   /// @throws std::invalid_argument if an option is out of range, a language is missing or unknown, or a text is not
-  /// UTF-8; Cancelled if should_stop stopped the call.
+  /// UTF-8; BadText if one begins with the tag of a language that the model lacks; Cancelled if should_stop stopped the
+  /// call.
   std::vector<TextVectors> encode(const std::vector<std::string>& texts, const TextEncoderOptions& options = {},
                                   const TranslationHooks& hooks = {}) const;
 

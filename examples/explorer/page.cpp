@@ -98,6 +98,7 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
     check_utf8(sentence.source, "sentence", number);
     Encoded encoded;
     encoded.source_text = sentence.source;
+    check_tag(model.tokenizer.source(), sentence.source, all.size());
     SegmentedSource source = segment_source(model.tokenizer.source(), sentence.source);
     encoded.source = std::move(source.tokens.ids);
     encoded.source_pieces = std::move(source.tokens.pieces);

@@ -222,6 +222,17 @@ TEST_F(EmbedProgram, MistakesAreNamed) {
   expect(embed({"--per", "word"}, "a\n"), 2, "--per");
   expect(embed({}, "a\nb\xff\n"), 1, "standard input:2: not valid UTF-8");
   expect(embed({"--max-source-tokens", "3"}, "the red house is near.\n"), 0, "1 of 1 line had over 3 tokens");
+  const Outcome tagged = run_program_with(
+      {std::string(TRANSMUTE_PROGRAMS) + "/embed", "--model", TRANSMUTE_TEST_DATA "/formats/marian"}, "a\n>>por<< b\n");
+  expect(tagged, 1, "standard input:2: its tag >>por<< names no language of the model");
+  EXPECT_EQ(split_lines(tagged.output).size(), 1U);
+  const TemporaryFolder folder;
+  write_text(folder / "vectors", "older");
+  expect(run_program_with({std::string(TRANSMUTE_PROGRAMS) + "/embed", "--model", TRANSMUTE_TEST_DATA "/formats/marian",
+                           "--output", folder / "vectors"},
+                          ">>por<< b\n"),
+         1, "standard input:1: its tag");
+  EXPECT_EQ(read_text(folder / "vectors"), "older");
 }
 
 #endif

@@ -69,6 +69,10 @@ TEST_F(VisualizeProgram, MistakesAreNamed) {
   expect(run_program_with({std::string(TRANSMUTE_PROGRAMS) + "/visualize", "--model", "nowhere", "--output", "x.html"},
                           "a\n"),
          1, "nowhere: no such model folder");
+  expect(run_program_with({std::string(TRANSMUTE_PROGRAMS) + "/visualize", "--model",
+                           TRANSMUTE_TEST_DATA "/formats/marian", "--output", "x.html"},
+                          "a\n>>por<< b\n"),
+         1, "standard input:2: its tag >>por<< names no language of the model");
   expect(visualize({}, "the house\nab\xff\n"), 1, "standard input:2: not valid UTF-8");
   expect(visualize({}, ""), 1, "standard input: is empty");
   expect(visualize({}, "the house\n\n"), 1, "standard input:2: is empty: there is nothing to attend to");

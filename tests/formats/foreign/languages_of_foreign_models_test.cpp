@@ -135,6 +135,9 @@ TEST(ForeignModels, RefuseATagOfALanguageThatTheyLack) {
       EXPECT_THAT(message_of<BadText>([&] { translator.score_batch({"a", tagged}, {"a", "b"}, options); }), says_so);
     }
   EXPECT_NO_THROW(translator.translate_batch({">>Titanic<< is gone", ">>ja<<, a"}, with_languages("", "deu")));
+  EXPECT_THAT(message_of<BadText>([&] { TextEncoder(data_folder("marian")).encode({"a", tagged}); }), says_so);
+  const LoadedModel model = load_model(data_folder("marian"));
+  EXPECT_THAT(message_of<BadText>([&] { explorer_data(model, modules_of(model), {{"a"}, {tagged}}); }), says_so);
 }
 
 TEST(ForeignModels, AreToldTheLanguageWhereTextIsOnlyEncoded) {
