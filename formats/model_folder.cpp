@@ -9,6 +9,7 @@
 #include <transmute/formats/shortlist_file.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <stdexcept>
@@ -36,6 +37,20 @@ std::string model_below(const std::string& folder) {
   return first;
 }
 
+// The last checkpoint of a training run, or "". The names, such as step-000000050, are as long as each other.
+std::string newest_checkpoint(const std::string& run) {
+  std::string newest;
+  std::error_code error;
+  for (fs::directory_iterator entry(fs::path(run) / "checkpoints", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    const bool is_whole = entry->path().extension().empty();  // others are step-….partial-…
+    if (is_whole && fs::exists(entry->path() / kWeightsFile, ignored))
+      newest = std::max(newest, entry->path().string());
+  }
+  return newest;
+}
+
 // A run folder looks like a model folder but has its weights one level down.
 std::string find_weights(const std::string& folder) {
   if (folder.empty()) throw std::runtime_error("the path of the model is empty");
@@ -58,6 +73,12 @@ std::string find_weights(const std::string& folder) {
         "{}: no model: it has neither a config.yaml with {} (transmute), nor a config.json with a model_type "
         "(Hugging Face), a model.bin (CTranslate2) or an .npz or .bin (Marian, Firefox){}",
         folder, kWeightsFile, below.empty() ? "" : "; did you mean " + below + "?"));
+  }
+  if (fs::is_directory(fs::path(folder) / "checkpoints")) {
+    const std::string newest = newest_checkpoint(folder);
+    throw std::runtime_error(fmt::format(
+        "{}: is the folder of a training run that has not finished; {}", folder,
+        newest.empty() ? "it has no checkpoint yet" : "its newest checkpoint, a model as well, is " + newest));
   }
   throw std::runtime_error(fmt::format("{}: no model folder, {} is missing", folder, path_in(folder, kWeightsFile)));
 }

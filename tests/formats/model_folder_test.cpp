@@ -32,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::message_of;
 using testing::modules_of;
@@ -358,6 +359,17 @@ TEST_F(ModelFolder, NamesAMissingFolder) {
 TEST_F(ModelFolder, PointsFromTheRunFolderToItsModel) {
   EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder.path()); }),
               AllOf(StartsWith(folder.path() + ": "), HasSubstr(folder.path() + "/model")));
+}
+
+TEST_F(ModelFolder, OfARunThatHasNotFinishedIsItsNewestCheckpoint) {
+  const std::string run = folder / "run";
+  fs::create_directories(run + "/checkpoints");
+  write_text(run + "/config.yaml", read_text(config_path));
+  const auto refusal_of_run = [&] { return message_of<std::runtime_error>([&] { load_model_folder(run); }); };
+  EXPECT_THAT(refusal_of_run(), HasSubstr("has not finished; it has no checkpoint yet"));
+  for (const char* name : {"step-000000900", "step-000001000", "step-000001100.partial-1f"})
+    fs::copy(path, run + "/checkpoints/" + name);
+  EXPECT_THAT(refusal_of_run(), EndsWith("is " + run + "/checkpoints/step-000001000"));
 }
 
 TEST_F(ModelFolder, NamesAFolderOfOtherThings) {
