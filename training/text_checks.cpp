@@ -127,12 +127,23 @@ void check_archive(const std::string& path) {
                     counted(static_cast<int64_t>(files), "file")));
 }
 
+// Translation memories are XML, whose lines would be learned as text, tags and all.
+void warn_of_xml(const std::string& path) {
+  std::string line;
+  if (TextFileReader(path).next(line) && line.rfind("<?xml", 0) == 0)
+    spdlog::warn(fmt::format(
+        "{}: begins as XML does, but each line is read as text; 'prepare --pairs' makes text of TMX and XLIFF", path));
+}
+
 }  // namespace
 
 void check_file(const std::string& path, const std::string& data_folder) {
   if (fs::is_directory(path)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   if (::access(path.c_str(), R_OK) == 0) {
-    if (fs::is_regular_file(path)) return check_archive(path);
+    if (fs::is_regular_file(path)) {
+      check_archive(path);
+      return warn_of_xml(path);
+    }
     throw std::runtime_error(
         fmt::format("{}: is a pipe or a device; training reads its text several times, so write it to a file", path));
   }

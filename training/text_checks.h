@@ -11,7 +11,7 @@ inline namespace v0 {
 
 /// Checks the files of a text before anything is learned from them: that each can be read, that its first 1,000 lines
 /// (all lines of a file of up to 32 MiB) are UTF-8 and have the required columns and, for pairs of files of up to 32
-/// MiB, that both have equally many lines. Logs a warning where source and target are one file.
+/// MiB, that both have equally many lines. Logs a warning where source and target are one file, and for XML.
 /// @param data_folder what the paths were resolved against (DataOptions::folder), for the message
 /// @throws std::runtime_error naming the file (and line), and the folder that a relative path was looked for in.
 void check_text_files(const TextFiles& files, const std::string& data_folder);

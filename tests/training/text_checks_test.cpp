@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
 #include <transmute/tests/support/log_capture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/zip_files.h>
@@ -98,6 +99,19 @@ TEST(UnknownTokensOfAText, AreReportedWithARemedyThatHelps) {
   EXPECT_EQ(warnings(config, 10), "");
   EXPECT_THAT(warnings(config, 30), AllOf(HasSubstr("that of models/base, does not know 3.0%"),
                                           HasSubstr("choose a model"), Not(HasSubstr("tokenizer."))));
+}
+
+TEST(TextFileOfATraining, IsNotXml) {
+  const testing::TemporaryFolder folder;
+  const auto warnings = [&](const std::string& content) {
+    testing::write_text(folder / "text", content);
+    const LogCapture log;
+    check_file(folder / "text", "");
+    return log.text();
+  };
+  EXPECT_THAT(warnings("\xef\xbb\xbf<?xml version=\"1.0\"?>\n<tmx version=\"1.4\">\n"), HasSubstr("prepare --pairs"));
+  EXPECT_EQ(warnings("Write <?xml version=\"1.0\"?> first.\n"), "");
+  EXPECT_EQ(warnings(""), "");
 }
 
 TEST(TextFileOfATraining, IsNoArchiveOfSeveral) {
