@@ -238,12 +238,13 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
 
 void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits) {
   if (files.source.empty())
-    throw std::runtime_error(fmt::format("{}: no usable line ({} empty, {} of over {} tokens)",
-                                         files.target.front().path, left_out.empty, left_out.long_target,
-                                         limits.target_tokens));
+    throw std::runtime_error(
+        fmt::format("{}: no usable line ({} empty, {} of over {} tokens); the limit is data.max_target_tokens",
+                    files.target.front().path, left_out.empty, left_out.long_target, limits.target_tokens));
   throw std::runtime_error(
       fmt::format("{} and {}: no usable sentence pair ({} empty, {} with a source over {} tokens, {} with "
-                  "a target over {}, {} with too unequal sides)",
+                  "a target over {}, {} with too unequal sides); the limits are data.max_source_tokens, "
+                  "data.max_target_tokens and data.max_length_ratio",
                   files.source.front().path, files.target.front().path, left_out.empty, left_out.long_source,
                   limits.source_tokens, left_out.long_target, limits.target_tokens, left_out.unequal));
 }

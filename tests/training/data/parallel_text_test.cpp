@@ -179,7 +179,8 @@ TEST_F(ParallelTextFiles, WithoutASourceArePlainTextWhoseLinesAreTargets) {
   EXPECT_THAT(message_of<std::runtime_error>([&] {
                 load({{}, {path}}, {1, 1});
               }),
-              AllOf(StartsWith(path), HasSubstr("no usable line (1 empty, 3 of over 1 tokens)")));
+              AllOf(StartsWith(path),
+                    HasSubstr("no usable line (1 empty, 3 of over 1 tokens); the limit is data.max_target_tokens")));
 }
 
 TEST_F(ParallelTextFiles, TakeNoMemoryForTheLinksOfPairsThatAreLeftOut) {
@@ -255,7 +256,7 @@ TEST_F(ParallelTextFiles, MustHoldSomethingUsable) {
   limits.source_tokens = 1;
   EXPECT_THAT(message_of<std::runtime_error>([&] { load(files, limits); }),
               AllOf(HasSubstr(folder / "en"), HasSubstr("no usable sentence pair"), HasSubstr("1 empty"),
-                    HasSubstr("1 with a source over 1 tokens")));
+                    HasSubstr("1 with a source over 1 tokens"), HasSubstr("data.max_source_tokens")));
   EXPECT_THAT(message_of<std::runtime_error>([&] {
                 load({{file("en", {})}, {file("de", {})}});
               }),
