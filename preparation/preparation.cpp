@@ -146,7 +146,7 @@ void Preparation::check(CheckedPair& checked) const {
   if (excluded_.size() == 0 || !options_.rules.applies(Rule::exclude)) return;
   for (const auto& [key, name] : {std::pair(&source, "source"), std::pair(&target, "target")})
     if (!key->empty() && excluded_.contains(hash_of(*key)))
-      checked.violation = Violation{Rule::exclude, fmt::format("the {} is in a file of --exclude", name)};
+      checked.violation = Violation{Rule::exclude, fmt::format("the {} is in a test or validation text", name)};
 }
 
 std::optional<Violation> Preparation::find_repetition(const CheckedPair& checked) {

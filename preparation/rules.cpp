@@ -198,7 +198,7 @@ const std::array<RuleText, kRules>& rule_texts() {
        {"address", "a web or mail address is on one side only"},
        {"number", "the numbers differ"},
        {"alignment", "the words of the two sides hardly translate each other"},
-       {"exclude", "a side is a line of a file of --exclude"},
+       {"exclude", "a side is a line of a test or validation text"},
        {"duplicate", "the pair has occurred before"},
        {"near_duplicate", "the pair has occurred before but for case, spaces and punctuation"},
        {"cross_entropy", "models of both directions find the sides improbable given each other"}}};
