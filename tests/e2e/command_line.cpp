@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/tests/e2e/command_line.h>
 
+#include <transmute/tests/support/tiny_model.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
-#include <transmute/tests/support/tiny_transformer.h>
 
 #include <filesystem>
 
@@ -11,7 +11,7 @@ namespace transmute::testing {
 void write_tiny_model(const std::string& folder, const TransformerOptions& options) {
   std::filesystem::create_directory(folder);
   const Tokenizer tokenizer = tiny_tokenizer();
-  save_model_folder(folder, tiny_config(options), tokenizer, weights_of(tiny_transformer(tokenizer, 5, options)));
+  save_model_folder(folder, tiny_config(options), tokenizer, tiny_weights(tokenizer, 5, options));
 }
 
 }  // namespace transmute::testing

@@ -2,15 +2,14 @@
 // What no program may do with bad input: crash, hang, take all memory, leave half a file, or say that all is well.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/formats/model_folder.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/e2e/programs.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/sanitizers.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_model.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
-#include <transmute/tests/support/tiny_transformer.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -42,7 +41,7 @@ class HostileInput : public ::testing::Test {
     folder_ = new TemporaryFolder;
     const Tokenizer tokenizer = testing::tiny_tokenizer();
     fs::create_directory(model());
-    save_model_folder(model(), testing::tiny_config(), tokenizer, weights_of(testing::tiny_transformer(tokenizer, 5)));
+    save_model_folder(model(), testing::tiny_config(), tokenizer, testing::tiny_weights(tokenizer, 5));
   }
   static void TearDownTestSuite() {
     delete folder_;
@@ -160,12 +159,9 @@ TEST_F(HostileInput, MoreThreadsThanThereIsRoomForAreAnError) {
 TEST_F(HostileInput, WeightsThatAreNotNumbersAreAnErrorAndNoBlankLines) {
   const TemporaryFolder folder;
   const Tokenizer tokenizer = testing::tiny_tokenizer();
-  Transformer transformer = testing::tiny_transformer(tokenizer, 5);
-  {
-    const torch::NoGradGuard no_grad;
-    transformer->parameters().back().flatten()[0] = std::nanf("");
-  }
-  save_model_folder(folder.path(), testing::tiny_config(), tokenizer, weights_of(transformer));
+  const Weights weights = testing::tiny_weights(tokenizer, 5);
+  weights.arrays().back().second.floats()[0] = std::nanf("");  // copies share the numbers
+  save_model_folder(folder.path(), testing::tiny_config(), tokenizer, weights);
   const Outcome outcome = run_program_with({program("translate"), "--model", folder.path()}, "the red house\n");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.output, "");

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/tiny_model.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
-#include <transmute/tests/support/tiny_transformer.h>
 
 #include <filesystem>
 
@@ -100,7 +100,7 @@ TEST_F(TreePrograms, AParserMakesEachTreeAsAWhole) {
   TokenizerOptions options = tiny_tokenizer_options();
   options.split_by_script = false;
   const Tokenizer tokenizer = train_tokenizer(options, lines_from(tiny_english()), lines_from(trees));
-  save_model_folder(model, tiny_config(), tokenizer, weights_of(tiny_transformer(tokenizer, 5)));
+  save_model_folder(model, tiny_config(), tokenizer, tiny_weights(tokenizer, 5));
   write_text(labels, trees.front() + "\n");
   const auto parse = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"-m", model, "--trees", labels});

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/formats/model_folder.h>
 #include <transmute/tests/serving/tiny_model_folder.h>
-#include <transmute/tests/support/random_weights.h>
-#include <transmute/tests/support/tiny_network.h>
+#include <transmute/tests/support/tiny_model.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 
 namespace transmute::testing {
@@ -13,8 +11,7 @@ TinyModelFolder::TinyModelFolder(uint64_t seed) {
 
 void TinyModelFolder::replace(uint64_t seed) {
   const Tokenizer tokenizer = tiny_tokenizer();
-  const TransformerOptions options = with_vocabulary(tiny_transformer_options(), tokenizer);
-  save_model_folder(path(), tiny_config(), tokenizer, random_weights(options, seed));
+  save_model_folder(path(), tiny_config(), tokenizer, tiny_weights(tokenizer, seed));
 }
 
 }  // namespace transmute::testing
