@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the CTest tests of a binary of GoogleTests, one for each of its suites. Run after the binary is linked, with
+# Writes the CTest tests of a binary of GoogleTests, each of -DSUITES= suites. Run after the binary is linked, with
 # -DBINARY=, -DPREFIX= (of the tests' names), -DLABEL=, -DTIMEOUT= (seconds) and -DOUTPUT=.
 cmake_minimum_required(VERSION 3.20...3.31)
 
@@ -8,13 +8,20 @@ if(NOT status EQUAL 0)
   message(FATAL_ERROR "${BINARY} --gtest_list_tests failed: ${errors}")
 endif()
 string(REGEX MATCHALL "\n[A-Za-z0-9_/]+\\.[ \t\n]" suites "\n${listed}")
+list(TRANSFORM suites REPLACE "[^A-Za-z0-9_/]" "")
 set(tests "")
-foreach(suite IN LISTS suites)
-  string(REGEX MATCH "[A-Za-z0-9_/]+" suite "${suite}")
-  set(name "${PREFIX}.${suite}")
-  string(APPEND tests "add_test([==[${name}]==] [==[${BINARY}]==] [==[--gtest_filter=${suite}.*]==])\n"
+while(suites)
+  set(group "")
+  foreach(member RANGE 1 ${SUITES})
+    list(POP_FRONT suites suite)
+    list(APPEND group ${suite}) # nothing where none is left
+  endforeach()
+  list(JOIN group "," names)
+  set(name "${PREFIX}.${names}")
+  list(JOIN group ".*:" filter)
+  string(APPEND tests "add_test([==[${name}]==] [==[${BINARY}]==] [==[--gtest_filter=${filter}.*]==])\n"
     "set_tests_properties([==[${name}]==] PROPERTIES LABELS ${LABEL} TIMEOUT ${TIMEOUT})\n")
-endforeach()
+endwhile()
 if(NOT tests)
   message(FATAL_ERROR "${BINARY} has no tests")
 endif()
