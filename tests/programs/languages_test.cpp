@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,18 +29,25 @@ const std::vector<std::string> kBothDirections{"data.train_source=[train.en, tra
 
 class Languages : public ::testing::Test {
  protected:
-  Languages() {
-    make_corpus(folder_ / "data", 300);
+  static void SetUpTestSuite() {
+    shared_ = std::make_unique<TemporaryFolder>();
+    make_corpus(*shared_ / "data", 300);
+    trained_ = run_program_with(train_command(write_config(*shared_), *shared_ / "both", kBothDirections));
+  }
+  static void TearDownTestSuite() { shared_.reset(); }
+
+  void SetUp() override {
+    ASSERT_EQ(trained_.exit_code, 0) << trained_.errors;
+    std::filesystem::copy(*shared_ / "data", folder_ / "data");
     config_ = write_config(folder_);
   }
-  Outcome train(const std::string& run, const std::vector<std::string>& assignments = {}) const {
-    return run_program_with(train_command(config_, folder_ / run, assignments));
-  }
+  // The model of both directions.
+  static std::string model() { return *shared_ / "both/model"; }
   // Translates mono.de by a model of both directions.
   Outcome backtranslate(const std::string& output, std::vector<std::string> more = {}) const {
     std::vector<std::string> words{program("backtranslate"),
                                    "--model",
-                                   folder_ / "both/model",
+                                   model(),
                                    "--target-language",
                                    "en",
                                    "--text",
@@ -52,6 +60,8 @@ class Languages : public ::testing::Test {
     return run_program_with(words);
   }
 
+  static inline std::unique_ptr<TemporaryFolder> shared_;
+  static inline Outcome trained_;
   TemporaryFolder folder_;
   std::string config_;
 };
@@ -61,13 +71,11 @@ int64_t lines_of(const std::string& text) {
 }
 
 TEST_F(Languages, OfOneModelAreToldApartByTheirNames) {
-  const Outcome trained = train("both", kBothDirections);
-  ASSERT_EQ(trained.exit_code, 0) << trained.errors;
-  EXPECT_THAT(trained.errors, HasSubstr("an epoch reads 300 pairs of de-en, 300 pairs of en-de"));
-  EXPECT_THAT(trained.errors, HasSubstr("; BLEU en-de "));
-  EXPECT_THAT(read_text(folder_ / "both/metrics.jsonl"), HasSubstr(R"("languages":{"en-de":{"bleu":)"));
+  EXPECT_THAT(trained_.errors, HasSubstr("an epoch reads 300 pairs of de-en, 300 pairs of en-de"));
+  EXPECT_THAT(trained_.errors, HasSubstr("; BLEU en-de "));
+  EXPECT_THAT(read_text(*shared_ / "both/metrics.jsonl"), HasSubstr(R"("languages":{"en-de":{"bleu":)"));
   const auto translated = [&](std::vector<std::string> more) {
-    std::vector<std::string> words{program("translate"), "--model", folder_ / "both/model"};
+    std::vector<std::string> words{program("translate"), "--model", model()};
     words.insert(words.end(), more.begin(), more.end());
     words.emplace_back("Monday, March 3, 2025");
     return run_program_with(words);
@@ -85,13 +93,12 @@ TEST_F(Languages, WithLessTextAreReadMoreOften) {
   assignments[0] = "data.train_source=[train.en, few.de]";
   assignments[1] = "data.train_target=[train.de, few.en]";
   assignments.insert(assignments.end(), {"data.language_temperature=2", "training.max_steps=1"});
-  const Outcome trained = train("few", assignments);
+  const Outcome trained = run_program_with(train_command(config_, folder_ / "few", assignments));
   // 300 * sqrt(3 / 300)
   EXPECT_THAT(trained.errors, HasSubstr("an epoch reads 30 pairs of de-en, 300 pairs of en-de"));
 }
 
 TEST_F(Languages, BacktranslationsBecomeTextOfATraining) {
-  ASSERT_EQ(train("both", kBothDirections).exit_code, 0);
   const std::string text = read_text(folder_ / "data/train.de");
   const size_t half = text.find('\n', text.size() / 2) + 1;
   write_text(folder_ / "mono.de", text.substr(half));
@@ -127,7 +134,6 @@ TEST_F(Languages, BacktranslationsBecomeTextOfATraining) {
 }
 
 TEST_F(Languages, BacktranslationsRepeatNoColumnOfTheValidationText) {
-  ASSERT_EQ(train("both", kBothDirections).exit_code, 0);
   write_text(folder_ / "mono.de", read_text(folder_ / "data/valid.de"));
   write_text(config_, "data:\n  folder: " + (folder_ / "data") +
                           "\n  train_source: train.en\n  train_target: train.de\n  valid_pairs: valid.tsv\n");
@@ -138,12 +144,11 @@ TEST_F(Languages, BacktranslationsRepeatNoColumnOfTheValidationText) {
 }
 
 TEST_F(Languages, BacktranslationsAreForATrainingThatContinuesAModelToo) {
-  ASSERT_EQ(train("both", kBothDirections).exit_code, 0);
   write_text(folder_ / "mono.de", read_text(folder_ / "data/train.de"));
   write_text(config_, "data:\n  folder: " + (folder_ / "data") +
                           "\n  train_source: train.en\n  train_target: train.de\n  train_languages: [en-de]\n"
                           "training:\n  max_steps: 2\n  initialize_from: " +
-                          (folder_ / "both/model") + "\n");
+                          model() + "\n");
   const Outcome made = backtranslate("bt", {"--beam-size", "1", "--languages", "en-de"});
   ASSERT_EQ(made.exit_code, 0) << made.errors;
   EXPECT_THAT(read_text(folder_ / "bt/pairs.tsv"), StartsWith("<BT> "));
@@ -153,8 +158,6 @@ TEST_F(Languages, BacktranslationsAreForATrainingThatContinuesAModelToo) {
 
 TEST_F(Languages, BacktranslationsNeedAConfigurationThatCanTakeThem) {
   write_text(folder_ / "mono.de", "Montag\n");
-  std::filesystem::create_directory(folder_ / "both");
-  std::filesystem::create_directory(folder_ / "both/model");
   EXPECT_THAT(backtranslate("bt", {"--languages", "en-de"}).errors,
               HasSubstr("--languages is for a configuration with data.train_languages"));
   write_text(folder_ / "lm.yaml", "model: {architecture: decoder_only}\ndata: {train_text: a.txt}\n");
