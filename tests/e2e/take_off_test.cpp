@@ -60,13 +60,11 @@ class TakeOff : public ::testing::Test {
 };
 std::unique_ptr<TemporaryFolder> TakeOff::folder_;
 
-TEST_F(TakeOff, HappensWithEverySeed) {
-  for (const std::string seed : {"1", "2"}) {
-    const Trained trained = train("seed_" + seed, {"training.seed=" + seed});
-    EXPECT_LT(trained.perplexity, 4) << "seed " << seed;
-    EXPECT_LT(trained.sharpest_head, 0.8) << "seed " << seed;
-    EXPECT_THAT(trained.log, Not(HasSubstr("see its source"))) << "seed " << seed;
-  }
+TEST_F(TakeOff, HappensWithScaledWeights) {
+  const Trained trained = train("scaled", {});
+  EXPECT_LT(trained.perplexity, 4);
+  EXPECT_LT(trained.sharpest_head, 0.8);
+  EXPECT_THAT(trained.log, Not(HasSubstr("see its source")));
 }
 
 TEST_F(TakeOff, IsMissedAndReportedWithXaviersWeights) {
