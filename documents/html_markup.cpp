@@ -192,6 +192,11 @@ bool is_movable(const HtmlToken& token) {
   return !token.in_select && lists(kInlineElements, token.name);
 }
 
+// True for the tag by which Office files name a field or another word that stays. No element of HTML ends so.
+bool is_word_tag(std::string_view tag) {
+  return tag.substr(0, kWordTag.size()) == kWordTag && tag[tag.size() - 2] == '/';
+}
+
 // True if an element with these tokens may. The element is inline, and so must be all that it holds.
 bool is_movable(const Tokens& tokens, size_t first, size_t last) {
   return is_movable(tokens[first]) && std::all_of(tokens.begin() + static_cast<int64_t>(first),
@@ -252,6 +257,7 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     HtmlKind kind = HtmlKind::border;
     if (is_kept && end && is_movable(tokens, i, next)) kind = HtmlKind::kept;
     if (!is_kept && !token.name.empty() && is_movable(token)) kind = HtmlKind::inline_tag;
+    if (!token.name.empty() && is_word_tag(tag)) kind = HtmlKind::kept;
     if (!token.in_select && !token.is_rest && tag.substr(0, 4) == "<!--") kind = HtmlKind::kept;  // within a sentence
     add_text(html, text, token.begin, pieces);
     const auto title = is_kept && end ? title_of(html, tokens, i, next) : std::nullopt;

@@ -24,8 +24,9 @@ namespace {
 
 using TokenKind = XmlToken::Kind;
 
-constexpr const char* kRunText = "t";          // holds the text of a run
-constexpr const char* kFieldMark = "fldChar";  // begins a field of Word, ends it, or is before its result
+constexpr const char* kRunText = "t";                       // holds the text of a run
+constexpr const char* kFieldMark = "fldChar";               // begins a field of Word, ends it, or is before its result
+constexpr const char* kWords = "fldSimple fld oMath ruby";  // stay, but readers see words
 
 // A piece of a paragraph, in order.
 struct Item {
@@ -126,8 +127,19 @@ class ParagraphReader {
       } else if (!is_tag(i) || !source_.is_one_of(i, source_.rules.dropped)) {
         const bool ends = is_tag(i) && (is_properties(token) || source_.is_one_of(i, source_.rules.borders));
         add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
+        items_.back().is_word = is_word(i);
       }
     }
+  }
+
+  // True if readers see an element that stays as a word: a field or a formula. Fields of OpenDocument have their text
+  // directly, other elements have it in paragraphs.
+  bool is_word(size_t i) const {
+    if (!is_tag(i)) return false;
+    if (source_.is_one_of(i, kWords)) return true;
+    for (size_t child = i + 1; child < source_.tokens[i].partner; child = after(child))
+      if (is_xml_text(source_.tokens[child]) && !is_blank_text(std::string(source_.bytes(child)))) return true;
+    return false;
   }
 
   void read_wrapper(size_t i, bool has_runs) {
@@ -220,7 +232,7 @@ class ParagraphReader {
       const bool ends = !is_code && has_child(i, source_.rules.borders);
       const bool is_nothing = !is_code && only_dropped(first, source_.tokens[i].partner);
       if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
-      if (is_code) items_.back().is_word = true;
+      if (!is_nothing) items_.back().is_word = is_code || has_child(i, kWords);
       return i;
     }
     XmlMark around = around_content(i);
@@ -469,13 +481,15 @@ class TextMaker {
     parts_.push_back(std::move(part));
   }
 
+  static bool is_beside_text(const Item& item) { return item.kind == Item::Kind::kept && !item.is_word; }
+
   // Adds the items between two borders. Kept items at the ends, and a wrapper around all, need no tags.
   void add_stretch(size_t begin, size_t end) {
     size_t first = begin, last = end;
     while (first < last) {
-      if (items_[first].kind == Item::Kind::kept) {
+      if (is_beside_text(items_[first])) {
         ++first;
-      } else if (items_[last - 1].kind == Item::Kind::kept) {
+      } else if (is_beside_text(items_[last - 1])) {
         --last;
       } else if (items_[first].kind == Item::Kind::open && items_[first].partner + 1 == last) {
         ++first, --last;

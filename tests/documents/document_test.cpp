@@ -49,6 +49,15 @@ TEST(Document, SplitsSentencesWhereAsked) {
               ElementsAre("A {{ dog. Or }}.", "A ${cat.name}."));
 }
 
+TEST(Document, WordsThatStayCutNoSentence) {
+  const Document office("<var-0/> is on <b 1>page <var-2/></b> of the book.", TextFormat::html, true);
+  ASSERT_THAT(office.segments(), SizeIs(1));
+  EXPECT_EQ(office.with(office.segments()), "<var-0/> is on <b 1>page <var-2/></b> of the book.");
+  const Document page("<p>Use <code>a</code> twice.</p>", TextFormat::html, true);
+  ASSERT_THAT(page.segments(), SizeIs(1));
+  EXPECT_EQ(page.with(page.segments()), "<p>Use <code>a</code> twice.</p>");
+}
+
 TEST(Document, OfNothingHasNoSegments) {
   for (const TextFormat format : {TextFormat::text, TextFormat::tags, TextFormat::html})
     for (const char* text : {"", " \n\t\n", "\n", "\u00A0", " \u3000\n"}) {

@@ -70,6 +70,19 @@ TEST(WordFile, LinksNotesAndFieldsStay) {
                                     "</w:hyperlink>" + note + run(" ON PAGE ") + page_number + run(" NOW.") + "</w:p>");
 }
 
+TEST(WordFile, FieldsAndFormulasAreWords) {
+  const std::string table = "<w:fldSimple w:instr=\"REF a\">" + run("Table 3") + "</w:fldSimple>",
+                    sum = "<m:oMath><m:r><m:t>x+y</m:t></m:r></m:oMath>",
+                    guide = "<w:r><w:ruby><w:rt>" + run("a") + "</w:rt><w:rubyBase>" + run("b") +
+                            "</w:rubyBase></w:ruby></w:r>",
+                    note = "<w:r><w:footnoteReference w:id=\"1\"/></w:r>";
+  const std::string body = "<w:p>" + table + run(" shows that ") + sum + run(" is near ") + guide + note + "</w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("<var-0/> shows that <var-1/> is near <var-2/>"));
+  EXPECT_EQ(shouted_body(body),
+            "<w:p>" + table + run(" SHOWS THAT ") + sum + run(" IS NEAR ") + guide + note + "</w:p>");
+  EXPECT_EQ(shouted_body("<w:p>" + sum + table + "</w:p>"), "<w:p>" + sum + table + "</w:p>");
+}
+
 TEST(WordFile, ARunMayHoldTextAndFields) {
   const std::string begin = "<w:fldChar w:fldCharType=\"begin\"/>", end = "<w:fldChar w:fldCharType=\"end\"/>",
                     separate = "<w:fldChar w:fldCharType=\"separate\"/>";
@@ -273,6 +286,13 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
               HasSubstr("<text:p>TEXT <text:span text:style-name=\"T1\">BOLD</text:span> WITH<text:note>"
                         "<text:note-body><text:p>THE NOTE</text:p></text:note-body></text:note> MORE.<text:tab/>END"
                         "</text:p>"));
+}
+
+TEST(OpenDocument, FieldsAreWords) {
+  const std::string page = "<text:bookmark-ref text:ref-name=\"a\">5</text:bookmark-ref>", space = "<text:s/>";
+  const std::string content = "<office:text><text:p>See page " + page + " for" + space + "more.</text:p></office:text>";
+  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", content}}))->texts(),
+              ElementsAre("See page <var-0/> for<img 1>more."));
 }
 
 TEST(OpenDocument, TextsInStylesForCodeStay) {
