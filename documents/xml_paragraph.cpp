@@ -25,6 +25,7 @@ namespace {
 using TokenKind = XmlToken::Kind;
 
 constexpr const char* kRunText = "t";                       // holds the text of a run
+constexpr const char* kRunWords = "t noBreakHyphen";        // a run with one of them is text
 constexpr const char* kFieldMark = "fldChar";               // begins a field of Word, ends it, or is before its result
 constexpr const char* kWords = "fldSimple fld oMath ruby";  // stay, but readers see words
 
@@ -228,7 +229,7 @@ class ParagraphReader {
     }
     const size_t first = content_of(i);
     const bool has_field = has_child(i, kFieldMark), is_code = !has_field && is_code_run(i, first);
-    if (is_code || (!has_field && !has_child(i, kRunText))) {
+    if (is_code || (!has_field && !has_child(i, kRunWords))) {
       const bool ends = !is_code && has_child(i, source_.rules.borders);
       const bool is_nothing = !is_code && only_dropped(first, source_.tokens[i].partner);
       if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);

@@ -83,6 +83,11 @@ TEST(WordFile, FieldsAndFormulasAreWords) {
   EXPECT_EQ(shouted_body("<w:p>" + sum + table + "</w:p>"), "<w:p>" + sum + table + "</w:p>");
 }
 
+TEST(WordFile, AHyphenInARunOfItsOwnIsText) {
+  EXPECT_EQ(shouted_body("<w:p>" + run("well") + "<w:r><w:noBreakHyphen/></w:r>" + run("known") + "</w:p>"),
+            "<w:p>" + run("WELL-KNOWN") + "</w:p>");
+}
+
 TEST(WordFile, ARunMayHoldTextAndFields) {
   const std::string begin = "<w:fldChar w:fldCharType=\"begin\"/>", end = "<w:fldChar w:fldCharType=\"end\"/>",
                     separate = "<w:fldChar w:fldCharType=\"separate\"/>";
