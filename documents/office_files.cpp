@@ -146,6 +146,7 @@ XmlRules cell_rules(const char* paragraphs) {
   XmlRules rules;
   rules.paragraphs = paragraphs;
   rules.runs = "r";
+  rules.dropped = "rPh";  // tells how the characters of the source are read
   rules.keeps_lines = true;
   rules.most_characters = 32'767;  // of a cell; Excel reports that a file with more is damaged
   return rules;

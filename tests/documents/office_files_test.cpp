@@ -256,6 +256,15 @@ TEST(ExcelFile, ACellThatWouldBeTooLongStaysWithAWarning) {
       "and Excel reads at most 32767; divide it");
 }
 
+TEST(ExcelFile, PhoneticGuidesGoWithTheirText) {
+  const std::string guide = "<rPh sb=\"0\" eb=\"1\"><t>a</t></rPh>", settings = "<phoneticPr fontId=\"1\"/>";
+  const auto file = opened("a.xlsx", workbook("", {"One</t>" + guide + settings + "</si><si><t>12</t>" + guide +
+                                                   settings + "</si><si><t>Two"}));
+  EXPECT_THAT(file->texts(), ElementsAre("One", "Two"));
+  EXPECT_THAT(member_of(shouted(*file), "xl/sharedStrings.xml"),
+              HasSubstr("<si><t>ONE</t>" + settings + "</si><si><t>12</t>" + guide + settings + "</si>"));
+}
+
 TEST(ExcelFile, EscapesAreCharacters) {
   const auto file =
       opened("a.xlsx", workbook("", {"One_x000D_\ntwo\tthree&#9;_x005F_x0041__x0042_ _x003C_ _xD83D_four"}));
