@@ -28,6 +28,8 @@ constexpr const char* kRunText = "t";                       // holds the text of
 constexpr const char* kRunWords = "t noBreakHyphen";        // a run with one of them is text
 constexpr const char* kFieldMark = "fldChar";               // begins a field of Word, ends it, or is before its result
 constexpr const char* kWords = "fldSimple fld oMath ruby";  // stay, but readers see words
+// Fields that show nothing, or a picture.
+constexpr const char* kFieldsWithoutWords = "advance ask formcheckbox includepicture private rd set shape ta tc xe";
 
 // A piece of a paragraph, in order.
 struct Item {
@@ -48,7 +50,7 @@ struct RunChild {
 // A field of Word, by its marks.
 struct Field {
   RunChild begin, result, end;
-  bool is_link = false;
+  std::string name{};  // in lower case
 };
 
 // Formatting that a reader does not see: languages, and marks of spelling checkers and of revisions.
@@ -161,6 +163,14 @@ class ParagraphReader {
     items_.back().partner = open;
   }
 
+  // The first word of an element's text, in lower case.
+  std::string first_word(size_t i) const {
+    constexpr std::string_view kSpace = " \t\r\n";
+    std::string_view text = source_.between(source_.tokens[i].end, element_end(i));
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+    return lower_case(std::string(text.substr(0, text.find_first_of(" \t\r\n\\\"<"))));
+  }
+
   // Finds the fields that begin and end in these runs.
   void find_fields(size_t from, size_t to) {
     std::vector<Field> open;
@@ -169,8 +179,7 @@ class ParagraphReader {
       for (size_t child = run + 1; child < source_.tokens[run].partner; child = after(child)) {
         if (!is_tag(child)) continue;
         if (source_.is_one_of(child, "instrText") && !open.empty()) {
-          const std::string_view bytes = source_.between(source_.tokens[child].begin, element_end(child));
-          if (bytes.find("HYPERLINK") != std::string_view::npos) open.back().is_link = true;
+          if (open.back().name.empty()) open.back().name = first_word(child);
         }
         if (!source_.is_one_of(child, kFieldMark)) continue;
         const std::string_view type = xml_attribute(source_.bytes(child), "fldCharType");
@@ -201,7 +210,7 @@ class ParagraphReader {
       return first;
     }
     const Field& field = found->second;
-    const bool is_link = field.is_link && field.result.token > 0;
+    const bool is_link = field.name == "hyperlink" && field.result.token > 0;
     const RunChild last = is_link ? field.result : field.end;
     const size_t begin = source_.tokens[first.token].begin, end = element_end(last.token);
     const std::string after_content = around_content(last.run).after;
@@ -210,7 +219,7 @@ class ParagraphReader {
       add(Item::Kind::open, {fmt::format("{}{}{}", around.before, source_.between(begin, end), after_content), ""});
     } else {
       add(Item::Kind::kept, {around.before, after_content, begin, end});
-      items_.back().is_word = true;
+      items_.back().is_word = !lists(kFieldsWithoutWords, field.name);
     }
     return last;
   }

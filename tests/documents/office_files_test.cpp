@@ -83,6 +83,17 @@ TEST(WordFile, FieldsAndFormulasAreWords) {
   EXPECT_EQ(shouted_body("<w:p>" + sum + table + "</w:p>"), "<w:p>" + sum + table + "</w:p>");
 }
 
+TEST(WordFile, EntriesOfIndexesAndPicturesAreNoWords) {
+  const auto field = [](const std::string& instruction) {
+    return "<w:r><w:fldChar w:fldCharType=\"begin\"/></w:r><w:r><w:instrText> </w:instrText></w:r><w:r><w:instrText>" +
+           instruction + "</w:instrText></w:r><w:r><w:fldChar w:fldCharType=\"end\"/></w:r>";
+  };
+  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + field(" FORMCHECKBOX ") + run("A dog") + field("XE \"dog\"") +
+                                         run(" on page ") + field("page") + field(" includepicture x") + "</w:p>"))
+                  ->texts(),
+              ElementsAre("A dog<img 0> on page <var-1/>"));
+}
+
 TEST(WordFile, AHyphenInARunOfItsOwnIsText) {
   EXPECT_EQ(shouted_body("<w:p>" + run("well") + "<w:r><w:noBreakHyphen/></w:r>" + run("known") + "</w:p>"),
             "<w:p>" + run("WELL-KNOWN") + "</w:p>");
