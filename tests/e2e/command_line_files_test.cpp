@@ -81,6 +81,21 @@ TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
   EXPECT_EQ(as_lines.exit_code, 0) << as_lines.errors;
 }
 
+TEST_F(CommandLine, AnOfficeFileKeepsItsEnding) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& input, const std::string& output) {
+    return refusal("translate", {"-m", model(), "-i", folder / input, "-o", folder / output}, 2);
+  };
+  for (const auto& [input, output] : std::vector<std::pair<std::string, std::string>>{
+           {"a.DOCM", "b.docx"}, {"a.dotx", "b.docx"}, {"a.xlsx", "b.xlsm"}, {"a.pptm", "b.pptx"}})
+    EXPECT_THAT(refused(input, output), HasSubstr("which Office opens under no other ending; rename it"));
+  for (const auto& [input, output] : std::vector<std::pair<std::string, std::string>>{
+           {"a.docm", "b.DOCM"}, {"a.ppsx", "b.pptx"}, {"a.ott", "b.odt"}, {"a.docx", "b"}}) {
+    const Outcome outcome = run("translate", {"-m", model(), "-i", folder / input, "-o", folder / output});
+    EXPECT_THAT(outcome.errors, Not(HasSubstr("rename it")));  // there is no such input
+  }
+}
+
 TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
   const TemporaryFolder folder;
   const std::string own = folder / "own", weights = own + "/weights.safetensors";
