@@ -59,7 +59,7 @@ class PoFile : public SpanFile {
     const auto [begin, size] = message_in(wrapped);
     const Message message(wrapped.substr(begin, size));
     if (message.has_cases()) return message.texts();
-    const std::string text = without_accelerator(without_wrapping(wrapped), accelerator_sign_);
+    const std::string text = without_accelerator(without_wrapping(wrapped, WrappedText::message), accelerator_sign_);
     return {doubles_apostrophes(wrapped) ? undoubled(text, '\'') : text};
   }
 
@@ -105,8 +105,9 @@ class PoFile : public SpanFile {
       const Message message(source.substr(begin, size));
       if (message.has_cases()) return field(keyword, std::string(source).replace(begin, size, message.with(own)));
       const std::string translation = doubles_apostrophes(source) ? doubled(own.front(), '\'') : own.front();
-      const std::string marked = with_accelerator(without_wrapping(source), translation, accelerator_sign_);
-      return field(keyword, wrapped_like(source, marked));
+      const std::string marked =
+          with_accelerator(without_wrapping(source, WrappedText::message), translation, accelerator_sign_);
+      return field(keyword, wrapped_like(source, marked, WrappedText::message));
     };
     if (!entry.has_plural) return written("msgstr", entry.id, singular);
     std::string fields;

@@ -4,11 +4,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/html.h>
+#include <transmute/common/utf8.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/text_columns.h>
 #include <transmute/text/characters.h>
-#include <transmute/text/checks/utf8.h>
 #include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/tag_end.h>

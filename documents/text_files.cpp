@@ -6,6 +6,7 @@
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/page_source.h>
+#include <transmute/documents/wrapped_text.h>
 #include <transmute/text/sentence_characters.h>
 
 #include <cstdint>
@@ -16,11 +17,35 @@ inline namespace v0 {
 
 namespace {
 
+// Text whose paragraphs may have been cut into short lines, as in mails.
 class PlainText : public DocumentFile {
  public:
-  explicit PlainText(std::string content) { texts_.push_back(std::move(content)); }
+  explicit PlainText(const std::string& content) : content_(without_carriage_returns(content)) {
+    has_carriage_returns_ = content_.size() < content.size();
+    texts_.push_back(without_wrapping(content_, WrappedText::plain));
+  }
   TextFormat text_format() const override { return TextFormat::text; }
-  std::string with(const std::vector<std::string>& translations) const override { return translations.front(); }
+  std::string with(const std::vector<std::string>& translations) const override {
+    std::string text = wrapped_like(content_, translations.front(), WrappedText::plain);
+    if (!has_carriage_returns_) return text;
+    std::string result;
+    for (const char c : text) c == '\n' ? result += "\r\n" : result += c;
+    return result;
+  }
+
+ private:
+  // The text itself, if one of its lines ends without a carriage return.
+  static std::string without_carriage_returns(const std::string& text) {
+    std::string result;
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text[at] == '\n' && (at == 0 || text[at - 1] != '\r')) return text;
+      if (text.compare(at, 2, "\r\n") != 0) result += text[at];
+    }
+    return result;
+  }
+
+  std::string content_;
+  bool has_carriage_returns_;
 };
 
 std::string in_ascii(const std::string& html) {
@@ -60,7 +85,7 @@ std::unique_ptr<DocumentFile> open_xhtml(std::string content) {
 }
 
 std::unique_ptr<DocumentFile> open_text(const std::string& /*name*/, std::string content, const DocumentFileOptions&) {
-  return std::make_unique<PlainText>(std::move(content));
+  return std::make_unique<PlainText>(content);
 }
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/wrapped_text.h>
 
+#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/text_columns.h>
 #include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
@@ -8,7 +9,6 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -22,12 +22,20 @@ using sentence_characters::is_wide;
 
 namespace {
 
-constexpr size_t kLeastColumns = 40;
+constexpr size_t kLeastColumns = 40, kMostColumns = 120;
+
+struct Line {
+  std::string_view indentation;  // white space, and the marks of a quotation
+  std::string_view text;         // after it
+  size_t columns;                // of both
+};
 
 // A line without its end, or several that were joined.
 struct UnwrappedLine {
   std::string text;
-  size_t columns = 0;  // columns of the longest line that was joined; 0: none was
+  std::string_view written;      // the lines themselves
+  std::string_view indentation;  // of the lines after the first
+  size_t columns = 0;            // columns of the paragraph's longest line; 0: none was joined
 };
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -40,9 +48,79 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   }
 }
 
-bool may_continue(std::string_view line) {
-  return !line.empty() && std::string_view(" \t-*+\xE2").find(line.front()) == std::string_view::npos &&
-         std::isdigit(static_cast<unsigned char>(line.front())) == 0;
+Line line_of(std::string_view line) {
+  const size_t begin = std::min(line.find_first_not_of(" \t>"), line.size());
+  return {line.substr(0, begin), line.substr(begin), columns_in(line)};
+}
+
+auto quotations(const Line& line) {
+  return std::count(line.indentation.begin(), line.indentation.end(), '>');
+}
+
+// The bytes of a list's mark, such as "- ", "12. " or "(iv) ", with the spaces after it; 0 if the text begins with
+// none.
+size_t mark_length(std::string_view text) {
+  constexpr size_t kLongest = 5;
+  const std::string_view word = text.substr(0, text.find(' '));
+  const bool is_number = word.find_first_not_of("0123456789") + 1 == word.size();
+  size_t end = 0;
+  if (word.size() > 1 &&
+      (word.back() == ')' ? word.size() <= kLongest : word.back() == '.' && (is_number || word.size() == 2)))
+    end = word.size();
+  for (const std::string_view mark : {"-", "*", "+", "–", "—", "•", "·", "‣", "◦", "▪", "●", "■", "►", "✓"})
+    if (text.compare(0, mark.size(), mark) == 0) end = mark.size();
+  return end == 0 ? 0 : std::min(text.find_first_not_of(' ', end), text.size());
+}
+
+// True for a row of a table, whose cells a tab, several spaces, dots or bars divide, and for a line to fill in. Some
+// people write two spaces after a sentence.
+bool has_cells(std::string_view text) {
+  for (const char* const divider : {"\t", ".....", "___", " | "})
+    if (text.find(divider) != std::string_view::npos) return true;
+  for (size_t at = text.find("  "); at != std::string_view::npos; at = text.find("  ", text.find_first_not_of(' ', at)))
+    if (at == 0 || text.find("   ", at) == at ||
+        std::string_view(".:!?\")").find(text[at - 1]) == std::string_view::npos)
+      return true;
+  return false;
+}
+
+bool has_word(std::string_view text) {
+  return !sentence_characters::all_characters(text, [](UChar32 c) { return u_isalnum(c) == 0; });
+}
+
+// True for "# A comment", "// code", "| a cell" and the like.
+bool begins_with_sign(std::string_view text) {
+  return !has_word(text.substr(0, text.find(' ')));
+}
+
+// True for "Subject: the report" in the head of a mail.
+bool begins_with_label(std::string_view text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  return u_isupper(characters::at(word, 0)) != 0 && word.back() == ':';
+}
+
+// True for an address, a path and the like that is alone in its line.
+bool is_one_word(std::string_view text) {
+  return is_ascii(text) && text.find(' ') == std::string_view::npos;
+}
+
+// True if the line may be of the same paragraph as the one before it, of which `first` is the first line.
+bool may_continue(const Line& first, const Line& before, const Line& line) {
+  if (line.text.empty() || mark_length(line.text) > 0 || has_cells(before.text) || has_cells(line.text) ||
+      !has_word(before.text) || begins_with_sign(line.text) || begins_with_label(line.text) ||
+      (is_one_word(before.text) && is_one_word(line.text)) ||
+      is_one_of(characters::before(before.text, before.text.size()), U".:!?。：！？\r"))
+    return false;
+  if (&before != &first) return line.indentation == before.indentation;
+  const size_t mark = mark_length(first.text);
+  if (mark > 0 && line.indentation.size() == first.indentation.size() + mark) return true;
+  return first.indentation.substr(0, line.indentation.size()) == line.indentation;
+}
+
+// True unless a line begins with a capital letter or a digit.
+bool begins_within_sentence(const Line& line) {
+  const UChar32 c = characters::at(line.text, 0);
+  return u_isupper(c) == 0 && u_isdigit(c) == 0;
 }
 
 // The end of the next word, which may have spaces before it. In Chinese and Japanese, most characters may begin a line.
@@ -57,45 +135,74 @@ size_t end_of_word(std::string_view line, size_t at) {
   return at;
 }
 
-std::vector<UnwrappedLine> unwrapped_lines(const std::string& text) {
-  const std::vector<std::string_view> lines = lines_of(text);
-  std::vector<UnwrappedLine> result;
-  for (size_t first = 0; first < lines.size();) {
-    size_t end = first + 1, longest = columns_in(lines[first]);
-    for (; end < lines.size() && !lines[first].empty() && may_continue(lines[end]); ++end)
-      longest = std::max(longest, columns_in(lines[end]));
-    result.push_back({std::string(lines[first]), 0});
-    for (size_t i = first + 1; i < end; ++i) {
-      const size_t word = columns_in(lines[i].substr(0, end_of_word(lines[i], 0)));
-      const UChar32 last = characters::before(lines[i - 1], lines[i - 1].size());
-      const bool ends_sentence = is_one_of(last, U".:!?。：！？");
-      if (ends_sentence || longest < kLeastColumns || columns_in(lines[i - 1]) + 1 + word < longest) {
-        result.push_back({std::string(lines[i]), 0});
-        continue;
-      }
-      if (!result.back().text.empty() && result.back().text.back() != ' ')
-        result.back().text += space_between(result.back().text, std::string(lines[i]));
-      result.back().text += lines[i];
-      result.back().columns = longest;
-    }
-    first = end;
+// Adds the lines of a text between two empty ones. Poems and addresses have long lines that are shorter than their
+// neighbors, or begin with capitals; a wrapped text has few.
+void unwrap(const std::vector<Line>& lines, WrappedText kind, std::vector<UnwrappedLine>& result) {
+  size_t longest = 0, full = 0, others = 0, within_sentence = 0;
+  for (const Line& line : lines) longest = std::max(longest, line.columns);
+  std::vector<bool> joins(lines.size());
+  for (size_t i = 1, first = 0; i < lines.size(); ++i) {
+    if (!joins[i - 1]) first = i - 1;
+    if (!may_continue(lines[first], lines[i - 1], lines[i])) continue;
+    const std::string_view word = lines[i].text.substr(0, end_of_word(lines[i].text, 0));
+    joins[i] = lines[i - 1].columns + 1 + columns_in(word) >= longest;
+    const bool is_within_sentence = begins_within_sentence(lines[i]);
+    if (joins[i]) ++full;
+    if (joins[i] && is_within_sentence) ++within_sentence;
+    const bool is_small = u_islower(characters::at(lines[i].text, 0)) != 0;
+    if (!joins[i] && (is_small || lines[i - 1].columns >= kLeastColumns)) ++others;
   }
+  const bool is_prose = kind == WrappedText::message
+                            ? others <= full
+                            : longest <= kMostColumns && 9 * others <= full && 2 * within_sentence >= full;
+  const bool is_wrapped = longest >= kLeastColumns && is_prose;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto& [indentation, text, columns] = lines[i];
+    if (!joins[i] || !is_wrapped) {
+      const std::string_view whole(indentation.data(), indentation.size() + text.size());
+      result.push_back({std::string(whole), whole, indentation});
+      continue;
+    }
+    UnwrappedLine& joined = result.back();
+    if (joined.text.back() != ' ') joined.text += space_between(joined.text, std::string(text));
+    joined.text += text;
+    joined.written = {joined.written.data(), static_cast<size_t>(text.data() + text.size() - joined.written.data())};
+    joined.indentation = indentation;
+    joined.columns = longest;
+  }
+}
+
+std::vector<UnwrappedLine> unwrapped_lines(const std::string& text, WrappedText kind) {
+  std::vector<UnwrappedLine> result;
+  std::vector<Line> block;
+  for (const std::string_view line : lines_of(text)) {
+    const Line next = line_of(line);
+    if (!block.empty() && (block.back().text.empty() || quotations(next) != quotations(block.back()))) {
+      unwrap(block, kind, result);
+      block.clear();
+    }
+    block.push_back(next);
+  }
+  unwrap(block, kind, result);
   return result;
 }
 
-std::string wrapped_line(std::string_view line, size_t most) {
-  std::string result;
-  size_t columns = 0;
-  for (size_t at = 0; at < line.size();) {
+std::string wrapped_line(std::string_view line, const UnwrappedLine& like) {
+  std::string result(line_of(line).indentation);
+  size_t columns = columns_in(result);
+  bool has_words = false;  // after the last line end; a word that is too long for a line is not cut
+  for (size_t at = result.size(); at < line.size();) {
     const size_t end = end_of_word(line, at);
     const size_t word = columns_in(line.substr(at, end - at));
-    if (columns > 0 && columns + word > most) {
-      result += '\n';
+    if (has_words && columns + word > like.columns) {
       at = line.find_first_not_of(' ', at);
       if (at == std::string_view::npos) break;
-      columns = 0;
+      result.append("\n").append(like.indentation);
+      columns = columns_in(like.indentation);
+      has_words = false;
       continue;
     }
+    has_words = true;
     result += line.substr(at, end - at);
     columns += word;
     at = end;
@@ -105,21 +212,25 @@ std::string wrapped_line(std::string_view line, size_t most) {
 
 }  // namespace
 
-std::string without_wrapping(const std::string& text) {
+std::string without_wrapping(const std::string& text, WrappedText kind) {
   std::string result;
-  for (const UnwrappedLine& line : unwrapped_lines(text)) result += line.text + '\n';
+  for (const UnwrappedLine& line : unwrapped_lines(text, kind)) result += line.text + '\n';
   result.pop_back();
   return result;
 }
 
-std::string wrapped_like(const std::string& text, const std::string& translation) {
-  const std::vector<UnwrappedLine> lines = unwrapped_lines(text);
+std::string wrapped_like(const std::string& text, const std::string& translation, WrappedText kind) {
+  const std::vector<UnwrappedLine> lines = unwrapped_lines(text, kind);
   const std::vector<std::string_view> translated = lines_of(translation);
   if (lines.size() != translated.size()) return translation;
   std::string result;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) result += '\n';
-    result += lines[i].columns > 0 ? wrapped_line(translated[i], lines[i].columns) : std::string(translated[i]);
+    if (translated[i] == lines[i].text) {
+      result += lines[i].written;
+    } else {
+      result += lines[i].columns > 0 ? wrapped_line(translated[i], lines[i]) : std::string(translated[i]);
+    }
   }
   return result;
 }

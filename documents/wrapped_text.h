@@ -6,13 +6,17 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Plain text may hold poems and addresses, whose lines stay; messages of programs seldom do.
+enum class WrappedText { plain, message };
+
 /// The text with a space in the place of each line end that only keeps lines short: the line is part of a paragraph of
-/// at least 40 columns, and the next line's first word would have made it the paragraph's longest. A line that ends
-/// a sentence is not joined to the next, nor one to a line that is indented or begins with the mark of a list.
-std::string without_wrapping(const std::string& text);
+/// at least 40 columns, whose lines have no room for the next one's first word: in plain text nearly all of them, and
+/// in messages half. A line that ends a sentence is not joined to the next, nor one to a line of a table, with another
+/// indentation, or with the mark of a list. Lines may begin with the marks of a quotation ("> ").
+std::string without_wrapping(const std::string& text, WrappedText kind);
 
 /// A translation of without_wrapping(text) with lines that are as short as those of the text.
-std::string wrapped_like(const std::string& text, const std::string& translation);
+std::string wrapped_like(const std::string& text, const std::string& translation, WrappedText kind);
 
 }  // namespace v0
 }  // namespace transmute

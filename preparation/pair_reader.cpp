@@ -159,7 +159,8 @@ class PoPairs : public PairReader {
       return;
     }
     const auto take = [&](const std::string& source, const std::string& target) {
-      pairs_.push_back({on_one_line(without_wrapping(source)), on_one_line(without_wrapping(target))});
+      pairs_.push_back({on_one_line(without_wrapping(source, WrappedText::message)),
+                        on_one_line(without_wrapping(target, WrappedText::message))});
     };
     const size_t forms = entry.translations.size();
     if (!entry.has_plural) return take(entry.id, entry.translations.front().text);

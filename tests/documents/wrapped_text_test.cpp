@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <transmute/documents/file_formats.h>
+#include <transmute/documents/wrapped_text.h>
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// Expects that the text is written with its wrapping where its translation is that text, and where it is another one.
+void expect_unwrapped(const std::string& text, const std::string& unwrapped) {
+  EXPECT_EQ(without_wrapping(text, WrappedText::plain), unwrapped);
+  EXPECT_EQ(wrapped_like(text, unwrapped, WrappedText::plain), text);
+}
+
+}  // namespace
+
+TEST(WrappedText, LinesOfParagraphsQuotationsAndItemsAreJoined) {
+  expect_unwrapped(
+      "I have read the report that you have sent me, and\nI think that we should discuss some points in it\n"
+      "before the meeting.\nPlease call me.\n",
+      "I have read the report that you have sent me, and I think that we should discuss some points in it before the "
+      "meeting.\nPlease call me.\n");
+  expect_unwrapped("> the committee has decided to postpone this to\n> the end of the year.\n> > as in the last year",
+                   "> the committee has decided to postpone this to the end of the year.\n> > as in the last year");
+  expect_unwrapped("  (a) the first item is too long for one line,\n      and goes on here\n  (b) short",
+                   "  (a) the first item is too long for one line, and goes on here\n  (b) short");
+}
+
+TEST(WrappedText, TranslationsAreWrappedWithTheSameIndentation) {
+  EXPECT_EQ(wrapped_like("- the first item is too long for one line,\n  and goes on here",
+                         "- der erste Punkt ist zu lang für eine Zeile und geht hier weiter", WrappedText::plain),
+            "- der erste Punkt ist zu lang für eine\n  Zeile und geht hier weiter");
+}
+
+TEST(WrappedText, PoemsAddressesAndTablesKeepTheirLines) {
+  for (const char* const text :
+       {"But I have promises to keep until the end,\nAnd miles to go before I sleep tonight,\nAnd miles to go",
+        "the woods are lovely, dark and deep, my friend,\nbut I have promises to keep\n"
+        "and many miles to go before I sleep tonight\nand then",
+        "Acme Incorporated of London and New York City\nBaker Street", "Acme Incorporated of New York City\n221B Baker",
+        "anna smith     london   23 years and no month\npeter pan      paris    12 years",
+        "a line that has more than forty columns, and\ta cell\nand another",
+        "Bash and zsh tab completion for all of the programs\n===================================================",
+        "// the cache keeps the last hundred results, so that\n// the same question is answered without a search",
+        "| the name of the dog | the age of the dog in years |\n| the name of the cat | the age of the cat in years |",
+        "the history of the city and its people...........1\nthe first settlers and their way of life.........7",
+        "https://www.example.com/a/very/long/address/of/a/page\nhttps://www.example.com/a/very/long/address/of/a/home",
+        "the message is from the members of the committee <committee@example.org>\nSubject: the report\nand more"})
+    expect_unwrapped(text, text);
+}
+
+TEST(WrappedText, AWordThatIsTooLongForItsLineStaysWhole) {
+  EXPECT_EQ(wrapped_like("> the committee has decided to postpone this to\n> the end of the year.",
+                         "> a " + std::string(60, 'x') + " b", WrappedText::plain),
+            "> a\n> " + std::string(60, 'x') + "\n> b");
+}
+
+TEST(WrappedText, CarriageReturnsStay) {
+  const auto file = open_text("", "the first line of this text, which is long,\r\nand the second\r\n\r\nEnd\r\n", {});
+  EXPECT_THAT(file->texts(),
+              testing::ElementsAre("the first line of this text, which is long, and the second\n\nEnd\n"));
+  EXPECT_EQ(file->with({"eins\n\nzwei\n"}), "eins\r\n\r\nzwei\r\n");
+  const std::string mixed = "the first line of this text, which is long,\r\nand the second\n";
+  EXPECT_EQ(open_text("", mixed, {})->texts(), std::vector<std::string>{mixed});
+  EXPECT_EQ(open_text("", "a\r\nb\n", {})->texts(), std::vector<std::string>{"a\r\nb\n"});
+}
+
+TEST(WrappedText, ALineOfAMessageMayBeginWithACapitalOrBeShorter) {
+  const std::string text =
+      "CAUTION: the program assumes that the file system and\nhardware overwrite data in place, which is common, but\n"
+      "Linux has systems that do not do this, so that\nthe old data may still be found there.";
+  EXPECT_EQ(without_wrapping(text, WrappedText::plain), text);
+  EXPECT_EQ(without_wrapping(text, WrappedText::message),
+            "CAUTION: the program assumes that the file system and hardware overwrite data in place, which is common, "
+            "but Linux has systems that do not do this, so that\nthe old data may still be found there.");
+}
+
+}  // namespace v0
+}  // namespace transmute
