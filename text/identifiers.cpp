@@ -105,7 +105,65 @@ bool is_network_address(std::string_view text) {
          (gaps == 1 ? groups <= kGroupsOfNetwork : gaps == 0 && groups == kGroupsOfNetwork);
 }
 
+bool is_of_name(char c) {
+  return is_ascii_alphanumeric(c) || c == '_';
+}
+
+// True for a name with underscores.
+bool is_code_name(std::string_view name) {
+  const size_t first = name.find('_'), last = name.rfind('_');
+  if (first == std::string_view::npos || name.find("___") != std::string_view::npos) return false;
+  if (name.size() > 4 && name.substr(0, 2) == "__" && name.substr(name.size() - 2) == "__") return true;
+  const auto letter = [&](size_t at) { return at < name.size() && is_ascii_alphanumeric(name[at]); };
+  bool joins = false;
+  for (size_t at = first; at <= last; ++at) joins = joins || (name[at] == '_' && letter(at - 1) && letter(at + 1));
+  const bool may_have_accelerator =
+      is_capital_letter(name[0]) && first == last && std::all_of(name.begin() + first + 1, name.end(), is_small_letter);
+  return joins && !may_have_accelerator;
+}
+
 }  // namespace
+
+size_t code_name_end(std::string_view text, size_t begin) {
+  size_t end = begin;
+  bool is_name = false, has_joint = false;
+  for (size_t at = begin; at < text.size() && is_of_name(text[at]) && !is_ascii_digit(text[at]);) {
+    has_joint = at > begin;
+    end = skip_while(text, at, is_of_name);
+    is_name = is_name || is_code_name(text.substr(at, end - at));
+    const size_t joint = text.compare(end, 1, ".") == 0 ? 1 : text.compare(end, 2, "::") == 0 ? 2 : 0;
+    if (joint == 0) break;
+    at = end + joint;
+  }
+  if (end == begin) return begin;
+  if (text.compare(end, 2, "()") == 0) return end + 2;
+  // After an ordinary word, the dots stand for words that are left out.
+  if ((is_name || has_joint) && text.compare(end, 5, "(...)") == 0) return end + 5;
+  return is_name ? end : begin;
+}
+
+size_t quoted_code_end(std::string_view text, size_t begin) {
+  constexpr size_t kLongest = 200, kLongestRole = 40;
+  const std::string_view near = text.substr(0, begin + kLongest);
+  const bool has_role = near[begin] == ':';
+  const auto is_of_role = [](char c) { return is_ascii_alphanumeric(c) || c == ':' || c == '-' || c == '.'; };
+  const size_t first = has_role ? skip_while(near.substr(0, begin + kLongestRole), begin, is_of_role) : begin;
+  if (has_role && (first < begin + 3 || near[first - 1] != ':')) return begin;
+  const auto is_backtick = [](char c) { return c == '`'; };
+  const size_t code = skip_while(near, first, is_backtick), marks = code - first;
+  if (marks == 0 || marks > 2) return begin;
+  for (size_t at = near.find('`', code); at != std::string_view::npos;) {
+    const size_t end = skip_while(near, at, is_backtick);
+    if (end - at == marks) {
+      const std::string_view inner = near.substr(code, at - code);
+      const bool is_code = inner.find('\n') == std::string_view::npos && inner.front() != ' ' && inner.back() != ' ' &&
+                           !(has_role && inner.find(' ') != std::string_view::npos);
+      return is_code && (end == text.size() || !is_of_name(text[end])) ? end : begin;
+    }
+    at = near.find('`', end);
+  }
+  return begin;
+}
 
 // Parts of a date and a time, and ext2/ext3, IPv4/IPv6 and 1950s/1960s, have fewer changes than those of an identifier.
 // What has a word in it, or too few changes, has no identifier that begins later and ends there either.

@@ -26,5 +26,15 @@ class IdentifierFinder {
   size_t next_joined_ = 0;  // no joined identifier begins before
 };
 
+/// The end of a name of program code that begins at a byte, such as my_var, __init__, std::move() and app.get(...); the
+/// byte itself if there is none. A word in parentheses or with capitals within is none, and neither is what may have an
+/// accelerator, such as Save_as.
+size_t code_name_end(std::string_view text, size_t begin);
+
+/// The end of code in backticks that begins at a byte: `a b`, ``a`b``, and with a role of reStructuredText,
+/// :meth:`~a.b`; the byte itself if there is none. After a role, backticks may also enclose a text: :ref:`the next page
+/// <next>`.
+size_t quoted_code_end(std::string_view text, size_t begin);
+
 }  // namespace v0
 }  // namespace transmute

@@ -547,6 +547,9 @@ class SpanFinder {
         if (const size_t length = path_length(text_, at, token_end_); length > 0)
           return found(length, ProtectedKind::path);
         if (const size_t length = mention_length(text_, at); length > 0) return found(length, ProtectedKind::address);
+        if (const size_t end = code_name_end(text_, at);
+            end > at && !is_of_word(characters::at(text_, end)) && !is_one_of(text_, end, ">"))
+          return found(end - at, ProtectedKind::identifier);
       }
     }
     if (may_begin_identifier(at))
@@ -586,7 +589,14 @@ class SpanFinder {
       case '-':
       case '=':
         return found(fill_length(text_, at), ProtectedKind::emoji);
+      case '`':
       case ':':
+        if (const UChar32 before = characters::before(text_, at); before != ':' && !is_of_word(before))
+          if (const size_t end = quoted_code_end(text_, at); end > at)
+            return found(end - at, ProtectedKind::identifier);
+        if (text_[at] == '`') return found(0, ProtectedKind::emoji);
+        // "::" announces code in reStructuredText.
+        if (at + 1 == text_.size() && at > 0 && text_[at - 1] == ':') return found(1, ProtectedKind::emoji);
         return found(emoji_name_length(text_, at), ProtectedKind::emoji);
       default:
         break;

@@ -115,7 +115,7 @@ StandIns::StandIns(const std::string& text, const std::vector<ProtectedSpan>& sp
     const bool is_argument = span.kind == ProtectedKind::argument;
     while (taken.count(std::to_string(number)) > 0) ++number;
     if (is_glued(text, span.begin, end) || is_beside_digit(text, span.begin, end, true) || number > kLast ||
-        word.find_first_of(" \t\n") != std::string::npos) {
+        (span.kind != ProtectedKind::identifier && word.find_first_of(" \t\n") != std::string::npos)) {
       if (!is_argument) continue;
       replaced_.clear();  // or arguments with and without numbers would change places
       return;

@@ -106,11 +106,10 @@ TEST(ProtectedSpans, AreAddressesAndPaths) {
 
 TEST(ProtectedSpans, AreAddressesBesideTheMarksOfAnyScript) {
   for (const char* before :
-       {"“", "`", "« ", "—", "（", "bike :\u00A0", "\u202F", "E-mail:", "看", "です", "**", "&quot;", "&nbsp;"})
+       {"“", "« ", "—", "（", "bike :\u00A0", "\u202F", "E-mail:", "看", "です", "**", "&quot;", "&nbsp;"})
     for (const char* address : {"https://a.org/b?c=d", "info@example.com", "example.com", "src/main.cpp"})
-      for (const char* after :
-           {"”",    "`",        "’",        " »",  "。一个", "、", "）", "！", "\u00A0is", "&quot; is",
-            "&gt;", "&nbsp;is", "&#8217;s", "، و", "؟ ",     "। ", "…",  "—",  ".\u200F",  ""}) {
+      for (const char* after : {"”", "’", " »", "。一个", "、", "）", "！", "\u00A0is", "&quot; is", "&gt;", "&nbsp;is",
+                                "&#8217;s", "، و", "؟ ", "। ", "…", "—", ".\u200F", ""}) {
         const std::string text = std::string(before) + address + after;
         EXPECT_EQ(spans_of(text).size(), 1U + (before[0] == '&') + (after[0] == '&')) << text;
         EXPECT_EQ(spans_of(text).at(before[0] == '&'), address) << text;
@@ -119,7 +118,7 @@ TEST(ProtectedSpans, AreAddressesBesideTheMarksOfAnyScript) {
   EXPECT_EQ(spans_of("请访问https://example.com/a?b=c了解更多。"), Texts{"https://example.com/a?b=c"});
   EXPECT_EQ(spans_of("ดูwww.example.com/aได้"), Texts{"www.example.com/a"});
   EXPECT_EQ(spans_of("参见 https://zh.wikipedia.org/wiki/汉字 了解"), Texts{"https://zh.wikipedia.org/wiki/汉字"});
-  EXPECT_EQ(spans_of("See https://a.org/L’Équipe, `C:\\Temp` or *.sun.com."),
+  EXPECT_EQ(spans_of("See https://a.org/L’Équipe, 'C:\\Temp' or *.sun.com."),
             (Texts{"https://a.org/L’Équipe", "C:\\Temp"}));
   EXPECT_EQ(spans_of("https://a.org/?b=c&amp;d=e&#038;f"), Texts{"https://a.org/?b=c&amp;d=e&#038;f"});
   EXPECT_EQ(spans_of("https://ja.wikipedia.org/wiki/ジョン・スミス"),
@@ -137,7 +136,7 @@ TEST(ProtectedSpans, AreAddressesOfManyCountries) {
   for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
   for (const char* text :
        {"I have finished.in the end.so we went home.it was late.to me", "See you at 5.pm or 7 a.m.", "JJJJ.MM.TT",
-        "the i.e. and e.g.in it, z.B.am Ende", "Cheguei tarde.eu vou", "Co.KG and End.Be", "act.sa_handler"})
+        "the i.e. and e.g.in it, z.B.am Ende", "Cheguei tarde.eu vou", "Co.KG and End.Be"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
 }
 
@@ -154,7 +153,19 @@ TEST(ProtectedSpans, AreIdentifiers) {
         EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::identifier) << text;
       }
   EXPECT_EQ(spans_of("commit:593ad699fc1f-dirty of token/8c03ab4384"), (Texts{"593ad699fc1f", "8c03ab4384"}));
-  for (const char* text : {"COVID-19",
+  for (const std::string code :
+       {"my_var", "MAX_SIZE", "_private_name", "__init__", "x_1", "self.my_var", "os.path.join()", "std::move()",
+        "app.get(...)", "f()", "`make test && make`", "``a`b``", "`x`", ":meth:`~object.__init__`", ":py:mod:`os`"})
+    for (const char* before : {"", "is ", "(", "看"})
+      for (const char* after : {"", ".", ", and", ")", " is", "的"})
+        EXPECT_EQ(spans_of(before + code + after), Texts{code}) << before << code << after;
+  EXPECT_EQ(spans_of("See :ref:`the page <my_page>` or `this page`_."), Texts{":ref:"});
+  EXPECT_EQ(spans_of("As in this example::"), Texts{":"});
+  for (const char* text : {"`foo' and `bar'",
+                           "l`eau et d`air",
+                           "`",
+                           "go(es), f(x) and word(...)",
+                           "COVID-19",
                            "mp3-player",
                            "2020-01-01T10:00:00Z",
                            "1990s",
@@ -183,7 +194,6 @@ TEST(ProtectedSpans, AreIdentifiers) {
                            "0,12345678901234567890",
                            "3.14159265358979323846",
                            "12345678901234567,5",
-                           "x86_64",
                            "20200101120000",
                            "x1y2z3w4ä"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
@@ -256,7 +266,7 @@ TEST(ProtectedSpans, AreWordsOfCapitalsThatTheVocabularyLacksWhereTheyAreNotDueT
 TEST(ProtectedSpans, AreNotesNamesOfEmojiAndLines) {
   EXPECT_EQ(spans_of("In 1998.¹ “Yes”²³ It ⁴ m² (a)² ½"), (Texts{"¹", "²³", "⁴"}));
   EXPECT_EQ(spans_of("¹ See ¹⁴C"), Texts{"¹"});
-  EXPECT_EQ(spans_of("I :heart: it :+1: at 12:30:15 a:b:c ::"), (Texts{":heart:", ":+1:"}));
+  EXPECT_EQ(spans_of("I :heart: it :+1: at 12:30:15 a:b:c :: d"), (Texts{":heart:", ":+1:"}));
   EXPECT_EQ(spans_of(":a-b-16:\u00A0Start “:x:” ä:no: :no:ä"), (Texts{":a-b-16:", ":x:"}));
   EXPECT_EQ(spans_of("One ----- two ==== three -- four"), (Texts{"-----", "===="}));
 }
@@ -292,7 +302,7 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
                            "3:1",
                            "1/2",
                            "24/7",
-                           "file_name and _init__",
+                           "_init__ and Save_as",
                            "_so_ nice",
                            "$5 off, $ 10 or 5$",
                            "#1",
@@ -322,9 +332,10 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
 
 // Each would take minutes if a sign were read up to the end of the text.
 TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
-  for (const std::string part : {"{a,plural,", "%(a",    "_a",  "a_",   "&a",  "http://(", "((", "{{", "${",  "/a",
-                                 "\\\\a",      "a@",     "'a",  "))",   "%1",  "👍🏽", ":a", "“a", "看a", "*/",
-                                 "&aa;",       "!/a/b(", "a:/", "@aa:", "{ a", "a1-",      "#a-"}) {
+  for (const std::string part :
+       {"{a,plural,", "%(a", "_a",  "a_",    "&a",       "http://(", "((",   "{{",  "${",  "/a",   "\\\\a",
+        "a@",         "'a",  "))",  "%1",    "👍🏽", ":a",       "“a",   "看a", "*/",  "&aa;", "`a b",
+        ":a`",        "#",   "|#a", "|a_b.", "!/a/b(",   "a:/",      "@aa:", "{ a", "a1-", "#a-"}) {
     std::string text;
     while (text.size() < 200'000) text += part;
     const auto start = testing::CpuClock::now();
