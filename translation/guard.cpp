@@ -6,14 +6,17 @@
 #include <transmute/common/text_file.h>
 #include <transmute/search/sentence_search.h>
 #include <transmute/text/aligned_words.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/checks/coverage.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/split_ids.h>
 #include <transmute/translation/join_parts.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
@@ -67,6 +70,29 @@ checks::Span place_of(const SourcePart& part, const checks::Span& tokens) {
   return {space_end(part.plain, begin, end), end};
 }
 
+// True if a translation has more than its source, which is all numbers and signs: "71%" has become "71% of the".
+bool adds_words(std::string_view source, std::string_view target) {
+  const size_t begin = target.find(source), end = begin + source.size();
+  const auto has_any = [](std::string_view text, UBool (*is)(UChar32)) {
+    for (size_t at = 0; at < text.size(); at = characters::end(text, at))
+      if (is(characters::at(text, at)) != 0) return true;
+    return false;
+  };
+  return begin != std::string_view::npos && target.size() > source.size() && !has_any(source, u_isalpha) &&
+         !has_any(target.substr(0, begin), u_isdigit) && !has_any(target.substr(end), u_isdigit);
+}
+
+// A part whose translation is given.
+SourcePart with_translation(SourcePart part, const std::string& text, const SubwordModel& target, int64_t most_tokens) {
+  const Ids own = target.encode(text);
+  part.prefix.resize(part.forced.target);
+  part.prefix.insert(part.prefix.end(), own.begin(), own.end());
+  if (static_cast<int64_t>(part.prefix.size()) > most_tokens) part.prefix.resize(static_cast<size_t>(most_tokens));
+  part.prefix_is_complete = true;
+  part.terms.clear();
+  return part;
+}
+
 // True if the options leave it to the guard which translation is the best one.
 bool may_choose(const TranslationOptions& options) {
   return options.guard == Guard::retry && search::is_search(options.search) && options.search.num_hypotheses == 1 &&
@@ -94,6 +120,10 @@ Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translat
                         {0, best.text.size()},
                         fmt::format("{} characters are translated as {}, much {} than expected", source, target,
                                     deviation < 0 ? "fewer" : "more")});
+  const bool is_free = part.prefix.size() == part.forced.target && part.terms.empty();
+  if (is_free && adds_words(part.plain, written.text))
+    warnings.push_back(
+        {WarningKind::length, {0, part.plain.size()}, {0, best.text.size()}, "the translation adds words to numbers"});
   return warnings;
 }
 
@@ -143,14 +173,8 @@ void TranslationGuard::warn_of_omissions(const std::vector<TranslatedPart>& part
   for (const TranslatedPart& part : parts) {
     if (!is_doubtful(part.source, part.translation)) continue;
     doubtful.push_back(part);
-    SourcePart& source = given.emplace_back(part.source);
-    const Ids own = model_.tokenizer.target().encode(part.translation.hypotheses.front().text);
-    source.prefix.resize(source.forced.target);
-    source.prefix.insert(source.prefix.end(), own.begin(), own.end());
-    if (static_cast<int64_t>(source.prefix.size()) > model_.most_tokens)
-      source.prefix.resize(static_cast<size_t>(model_.most_tokens));
-    source.prefix_is_complete = true;
-    source.terms.clear();
+    given.push_back(with_translation(part.source, part.translation.hypotheses.front().text, model_.tokenizer.target(),
+                                     model_.most_tokens));
   }
   if (doubtful.empty()) return;
   TranslationOptions aligned;
@@ -270,7 +294,21 @@ void TranslationGuard::search_wider(const std::vector<Retried>& parts, const Tra
     }
 }
 
+void TranslationGuard::take_numbers(const std::vector<Retried>& parts, const TranslationOptions& options) const {
+  std::vector<const Retried*> open;
+  std::vector<SourcePart> given;
+  for (const Retried& retried : parts) {
+    if (!retried.may_cut || !adds_words(retried.part.plain, retried.translation.hypotheses.front().text)) continue;
+    open.push_back(&retried);
+    given.push_back(with_translation(retried.part, retried.part.plain, model_.tokenizer.target(), model_.most_tokens));
+  }
+  if (open.empty()) return;
+  std::vector<Translation> found = model_.search(given, options);
+  for (size_t i = 0; i < open.size(); ++i) take_if_better(*open[i], std::move(found[i]));
+}
+
 void TranslationGuard::search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const {
+  take_numbers(parts, options);
   search_pieces(parts, options, [&](const Retried& retried) {
     std::vector<Ids> sentences = sentences_of(retried);
     return sentences.size() > 1 ? sentences : std::vector<Ids>();

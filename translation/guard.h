@@ -63,6 +63,8 @@ class TranslationGuard {
   };
   // Looks for better translations of the parts that have warnings.
   void retry(const std::vector<TranslatedPart>& parts) const;
+  // Takes the source itself for numbers to which the translation adds words.
+  void take_numbers(const std::vector<Retried>& parts, const TranslationOptions& options) const;
   // One after the other while a translation has warnings: by sentences, by a wider search, in shorter pieces.
   void search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const;
   // Translates the pieces into which each part is cut; one that has none is left out.

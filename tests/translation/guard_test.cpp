@@ -42,7 +42,7 @@ class Guarded : public ::testing::Test {
     const auto search = [&](const std::vector<SourcePart>& parts, const TranslationOptions& changed) {
       std::vector<Translation> results;
       if (parts.front().prefix_is_complete) {
-        results.resize(parts.size(), found);
+        results.resize(parts.size(), given.hypotheses.empty() ? found : given);
         for (Translation& result : results) result.hypotheses[0].alignment = attention;
         return results;
       }
@@ -55,6 +55,7 @@ class Guarded : public ::testing::Test {
     const TranslationGuard guard({tokenizer, expected, SentenceSplitter("en"), kMaxWholeTokens, search}, options);
     SourcePart part = whole_source(tokenizer.source(), source, 0);
     part.has_tags = has_tags;
+    part.prefix.insert(part.prefix.end(), prefix.begin(), prefix.end());
     guard.check({{part, found}});
     return found;
   }
@@ -65,9 +66,11 @@ class Guarded : public ::testing::Test {
   const Expectations expected;
   TranslationOptions options;
   bool has_tags = false;
+  Ids prefix;                                                            // that the caller demands
   Translation whole = translation(kLoop);                                // found by searches for the whole part
   std::vector<Translation> pieces{translation(kLoop, "the red house")};  // for its pieces
-  Attention attention = whole.hypotheses[0].alignment;                   // of each translation
+  Translation given;  // of parts with a given translation; without hypotheses: the one that is checked
+  Attention attention = whole.hypotheses[0].alignment;  // of each translation
   std::vector<SearchOptions> searches;
   std::vector<std::vector<SourcePart>> searched_parts;  // of each search
 };
@@ -146,6 +149,16 @@ TEST_F(Guarded, WarnsOfWhatNoSearchMakesBetter) {
   ASSERT_EQ(checked.warnings.size(), 1U);
   EXPECT_EQ(checked.warnings[0].kind, WarningKind::repetition);
   EXPECT_EQ(checked.warnings[0].target, std::make_pair(size_t{9}, size_t{33}));
+}
+
+TEST_F(Guarded, LeavesNumbersAloneWithoutWords) {
+  given = translation("12 15", "12 15");
+  EXPECT_EQ(text_of(check(translation("das 12 15 Haus", "12 15"), "12 15")), "12 15");
+  EXPECT_TRUE(searches.empty());
+  EXPECT_EQ(text_of(check(translation("12 15 16", "12 15"), "12 15")), "12 15 16");
+  EXPECT_EQ(text_of(check(translation("Haus 12 x", "train 12"), "train 12")), "Haus 12 x");
+  prefix = tokenizer.target().encode("das");
+  EXPECT_THAT(check(translation("das 12 15", "12 15"), "12 15").warnings, IsEmpty()) << "as demanded";
 }
 
 TEST_F(Guarded, OnlyWarnsWhereTheResultMayNotChange) {
