@@ -3,6 +3,7 @@
 
 #include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
+#include <transmute/text/written_marks.h>
 
 #include <algorithm>
 #include <cctype>
@@ -24,6 +25,27 @@ ByteSpan without_space(const std::string& text, const ByteSpan& token, size_t be
 
 size_t largest(const std::vector<float>& row) {
   return static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+// A token as sources are read, with marks that are one character in ASCII, and the place of each byte and of the end in
+// the translation.
+struct ReadToken {
+  std::string text;
+  std::vector<size_t> places;
+};
+
+ReadToken as_read(const std::string& text, const ByteSpan& token) {
+  ReadToken read;
+  for (size_t at = token.first; at < token.second;) {
+    const size_t end = std::min(characters::end(text, at), token.second);
+    const std::string ascii = ascii_of(characters::at(text, at));
+    // "…" is none of the three pieces that "..." may have.
+    read.text += ascii.size() == 1 ? ascii : text.substr(at, end - at);
+    for (size_t place = at; read.places.size() < read.text.size(); ++place) read.places.push_back(std::min(place, end));
+    at = end;
+  }
+  read.places.push_back(token.second);
+  return read;
 }
 
 // Finds the pieces, then the words, token by token.
@@ -76,14 +98,15 @@ class WordAligner {
       const size_t last = row.size() - 1 - (weight == row.rend() ? 0 : static_cast<size_t>(weight - row.rbegin()));
       if (is_punctuation(given_.text, token) && is_punctuation(source_, pieces_[last]))
         row[last] += std::max(0.0F, 1 - std::accumulate(row.begin(), row.end(), 0.0F));
-      const Range copied = copied_pieces(token, given_.alignment[t]);
+      const ReadToken read = as_read(given_.text, token);
+      const Range copied = copied_pieces(read.text, given_.alignment[t]);
       if (copied.second - copied.first < 2) {
         const bool is_copy = copied.first < copied.second;
         const size_t mark = is_copy ? token.second : end_without_mark(token);  // "2." may be one token
         add_token({token.first, mark}, row, was_punctuation);
         if (mark < token.second) add_token({mark, token.second}, row, true);
       } else {
-        add_copied_token(token, std::move(row), copied, was_punctuation);
+        add_copied_token(read.places, std::move(row), copied, was_punctuation);
       }
       was_punctuation = is_punctuation(given_.text, token);
     }
@@ -116,26 +139,25 @@ class WordAligner {
   }
 
   // The pieces of the source token that a token attends to most, if the two have the same characters.
-  Range copied_pieces(const ByteSpan& token, const std::vector<float>& attention) const {
+  Range copied_pieces(const std::string& token, const std::vector<float>& attention) const {
     const auto [first, last] = of_token_[largest(attention)];
     if (first == last) return {0, 0};
     const size_t begin = pieces_[first].first, length = pieces_[last - 1].second - begin;
-    const bool is_same = source_.compare(begin, length, given_.text, token.first, token.second - token.first) == 0;
-    return is_same ? Range{first, last} : Range{0, 0};
+    return source_.compare(begin, length, token) == 0 ? Range{first, last} : Range{0, 0};
   }
 
-  // A copied token is cut where its original is.
-  void add_copied_token(const ByteSpan& token, std::vector<float> row, const Range& pieces, bool was_punctuation) {
+  // A copied token is cut where its original is. `places`: those of the original's bytes in the translation.
+  void add_copied_token(const std::vector<size_t>& places, std::vector<float> row, const Range& pieces,
+                        bool was_punctuation) {
     const auto first = row.begin() + static_cast<int64_t>(pieces.first);
     const auto last = row.begin() + static_cast<int64_t>(pieces.second);
     const float sum = std::accumulate(first, last, 0.0F);
-    size_t begin = token.first;
     for (size_t p = pieces.first; p < pieces.second; ++p) {
-      const size_t end = begin + pieces_[p].second - pieces_[p].first;
+      const size_t begin = places[pieces_[p].first - pieces_[pieces.first].first];
+      const size_t end = places[pieces_[p].second - pieces_[pieces.first].first];
       std::fill(first, last, 0.0F);
       row[p] = sum;
       add_token({begin, end}, row, was_punctuation || p > pieces.first);
-      begin = end;
     }
   }
 

@@ -36,6 +36,23 @@ std::string restored(const std::string& source, const std::string& target, const
   return text.restore(target, source_words, words_of(target), alignment);
 }
 
+TEST(InlineTags, MarksComeBackWithinTokensWithOtherMarks) {
+  const auto all = [](const ProtectedSpan&) { return true; };
+  const auto is_unknown = [](int32_t c) { return c == U'£' || c == U'–'; };
+  const std::string text = "Pay £5–£10";
+  const TaggedText tagged(text, tags_and_spans(text, false, all, is_unknown));
+  ASSERT_EQ(tagged.plain(), "Pay 5-10");
+  EXPECT_EQ(tagged.restore("Pague 5–10", {{0, 3}, {3, 5}, {5, 8}}, {{0, 5}, {5, 7}, {7, 12}},
+                           {{0.9F, 0.1F, 0}, {0, 0.9F, 0.1F}, {0, 0.1F, 0.9F}}),
+            "Pague £5–£10");
+}
+
+TEST(InlineTags, DoNotComeWithinACharacter) {
+  EXPECT_EQ(
+      TaggedText("Wait.<b>.</b>.").restore("Espere…", {{0, 4}, {4, 7}}, {{0, 6}, {6, 9}}, {{0.9F, 0.1F}, {0.1F, 0.9F}}),
+      "<b>Espere…</b>");
+}
+
 TEST(InlineTags, LeaveThePlainText) {
   EXPECT_EQ(TaggedText("a <b>c</b> d").plain(), "a c d");
   for (const char* text :
