@@ -335,7 +335,7 @@ class Placement {
   }
 
   // The spaces before each of these tags and after the last one: where the gap is copied, those of the source; else
-  // those around tags without words, but none before a full stop that the translation has no space before.
+  // those around tags without words. After words, none are before a full stop that the translation has no space before.
   std::vector<std::string> spaces_around(const std::vector<Mark>& marks, size_t gap, bool copied) const {
     const std::string space = space_in(gap);
     std::vector<std::string> spaces(marks.size() + 1);
@@ -346,7 +346,8 @@ class Placement {
         continue;
       }
       if ((before == nullptr && gap == 0) || (after == nullptr && gap == words_.size())) continue;
-      if (after == nullptr && !copied && space.empty() && is_closing_mark(translation_, words_[gap].bytes.first))
+      const bool begins_copy = copied && gap == 0;
+      if (after == nullptr && !begins_copy && space.empty() && is_closing_mark(translation_, words_[gap].bytes.first))
         continue;
       if (before != nullptr && (copied || before->is_wordless)) spaces[i] = space_after(*before, space);
       if (spaces[i].empty() && after != nullptr && (copied || after->is_wordless))

@@ -221,6 +221,10 @@ TEST(InlineTags, BringNoSpaceBeforeAFullStop) {
   }
   EXPECT_EQ(text.restore("ein Auto rot !", words, {{0, 3}, {3, 8}, {8, 12}, {12, 14}}, alignment), "ein Auto rot{x} !")
       << "the French write a space";
+  const TaggedText moved("a <b>red</b> one.");
+  EXPECT_EQ(moved.restore("ein rotes.", words_of(moved.plain()), {{0, 3}, {3, 9}, {9, 10}},
+                          {{1, 0, 0}, {0, 0.6F, 0.4F}, {0, 0, 1}}),
+            "ein <b>rotes</b>.");
 }
 
 TEST(InlineTags, ComeOnceAndNestedHoweverWildTheAlignment) {
