@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/text/attached_marks.h>
 #include <transmute/text/tag_placement.h>
 #include <transmute/text/written_forms.h>
 #include <transmute/text/written_marks.h>
@@ -14,20 +15,23 @@ inline namespace v0 {
 /// The words and marks of a text that a model reads in another form, and its translation gets back.
 class WrittenText {
  public:
-  explicit WrittenText(const TagSource& source) : forms_(source.plain), marks_(source.plain, source.marks) {}
+  explicit WrittenText(const TagSource& source)
+      : forms_(source.plain), marks_(source.plain, source.marks), attached_(source.plain) {}
 
-  bool exist() const { return forms_.exist() || marks_.exist(); }
+  bool exist() const { return forms_.exist() || marks_.exist() || attached_.exist(); }
   /// @param kept what the caller demands of the translation, which stays as it is
   RecasedText restore(const std::string& translation, const std::vector<std::string>& kept) const {
     Rewriting rewriting(translation, kept);
     forms_.restore(rewriting);
     marks_.restore(rewriting);
+    attached_.restore(rewriting);
     return rewriting.rewritten();
   }
 
  private:
   WrittenForms forms_;
   WrittenMarks marks_;
+  AttachedMarks attached_;
 };
 
 }  // namespace v0

@@ -56,6 +56,17 @@ TEST(WrittenMarks, ComeBackOnTheirSide) {
   EXPECT_EQ(restored("“a” and \"b\"", "\"a\""), "\"a\"") << "either";
 }
 
+TEST(AttachedMarks, StayBeforeTheirWords) {
+  EXPECT_EQ(restored("Use *this* and **that**.", "Use * isto* e ** aquilo**."), "Use *isto* e **aquilo**.");
+  EXPECT_EQ(restored("*Required: 3 * 4", "* Obrigatório: 3 * 4"), "*Obrigatório: 3 * 4");
+  EXPECT_EQ(restored("...but not now... ...or", "... mas não agora... ... ou"), "...mas não agora... ...ou");
+  EXPECT_EQ(restored("…but not", "... mas não"), "…mas não");
+  EXPECT_EQ(restored("* not *this", "* não * isto"), "* não *isto");
+  EXPECT_EQ(restored("*a and *b", "* a e b"), "* a e b") << "either";
+  EXPECT_EQ(restored("*a", "* a", {"* a"}), "* a");
+  EXPECT_EQ(restored("... he said", "...disse"), "...disse");
+}
+
 TEST(WrittenMarks, WithSpacesAroundThemTakeTurns) {
   EXPECT_EQ(restored("« Olá », disse ele.", "\"Here,\" he said."), "«Here,» he said.");
   EXPECT_EQ(restored("O livro « A Casa » é « bom ».", "The book \"The House\" is \"good\"."),

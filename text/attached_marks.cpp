@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/attached_marks.h>
+
+#include <transmute/text/characters.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// The length of the asterisks or of the ellipsis at `at`; 0 if there are none.
+size_t mark_length(const std::string& text, size_t at) {
+  if (text[at] == '*') return std::min(text.find_first_not_of('*', at), text.size()) - at;
+  for (const std::string_view ellipsis : {"...", "…"})
+    if (text.compare(at, ellipsis.size(), ellipsis) == 0) return ellipsis.size();
+  return 0;
+}
+
+// The ends of the marks that begin a text or follow a space, and that a word follows, with a space or without.
+std::vector<size_t> ends_of_marks(const std::string& text) {
+  std::vector<size_t> ends;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = at == 0 || text[at - 1] == ' ' ? mark_length(text, at) : 0;
+    const size_t end = at + length;
+    const size_t word = end < text.size() && text[end] == ' ' ? end + 1 : end;
+    if (length > 0 && characters::is_letter_or_digit(characters::at(text, word))) ends.push_back(end);
+    at = std::max(end, at + 1);
+  }
+  return ends;
+}
+
+}  // namespace
+
+AttachedMarks::AttachedMarks(const std::string& source) {
+  for (const size_t end : ends_of_marks(source)) are_attached_.push_back(source[end] != ' ');
+}
+
+bool AttachedMarks::exist() const {
+  return std::find(are_attached_.begin(), are_attached_.end(), true) != are_attached_.end();
+}
+
+void AttachedMarks::restore(Rewriting& translation) const {
+  if (!exist()) return;
+  const std::string& text = translation.text();
+  const std::vector<size_t> ends = ends_of_marks(text);
+  if (ends.size() != are_attached_.size()) return;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const ByteSpan space{ends[i], ends[i] + 1};
+    if (are_attached_[i] && text[ends[i]] == ' ' && translation.is_free(space)) translation.replace(space, "");
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/rewriting.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Marks that a word follows without a space: the asterisks of *emphasis* and *Required, and the ellipsis of a sentence
+/// that goes on: ...but not now. Models write some with a space, which would turn an emphasis into two asterisks.
+class AttachedMarks {
+ public:
+  explicit AttachedMarks(const std::string& source);
+
+  bool exist() const;
+  /// Removes the spaces that the source does not have, if the translation has as many such marks.
+  void restore(Rewriting& translation) const;
+
+ private:
+  std::vector<bool> are_attached_;  // for the marks of the source before words, in order
+};
+
+}  // namespace v0
+}  // namespace transmute
