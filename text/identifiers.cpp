@@ -131,7 +131,9 @@ size_t code_name_end(std::string_view text, size_t begin) {
     has_joint = at > begin;
     end = skip_while(text, at, is_of_name);
     is_name = is_name || is_code_name(text.substr(at, end - at));
-    const size_t joint = text.compare(end, 1, ".") == 0 ? 1 : text.compare(end, 2, "::") == 0 ? 2 : 0;
+    size_t joint = 0;
+    for (const std::string_view sign : {".", "::", "->"})
+      if (text.compare(end, sign.size(), sign) == 0) joint = sign.size();
     if (joint == 0) break;
     at = end + joint;
   }
@@ -139,7 +141,10 @@ size_t code_name_end(std::string_view text, size_t begin) {
   if (text.compare(end, 2, "()") == 0) return end + 2;
   // After an ordinary word, the dots stand for words that are left out.
   if ((is_name || has_joint) && text.compare(end, 5, "(...)") == 0) return end + 5;
-  return is_name ? end : begin;
+  if (!is_name) return begin;
+  const bool has_value = text.compare(end, 1, "=") == 0;  // net.ipv4.ip_forward=yes
+  const size_t value_end = has_value ? skip_while(text, end + 1, is_of_name) : end;
+  return value_end > end + 1 ? value_end : end;
 }
 
 size_t quoted_code_end(std::string_view text, size_t begin) {
@@ -156,8 +161,11 @@ size_t quoted_code_end(std::string_view text, size_t begin) {
     const size_t end = skip_while(near, at, is_backtick);
     if (end - at == marks) {
       const std::string_view inner = near.substr(code, at - code);
-      const bool is_code = inner.find('\n') == std::string_view::npos && inner.front() != ' ' && inner.back() != ' ' &&
-                           !(has_role && inner.find(' ') != std::string_view::npos);
+      // `a' (`b') and ``a'' (``b'') are quotations.
+      const bool is_quotation = marks == 2 ? inner.find("''") != std::string_view::npos
+                                           : std::count(inner.begin(), inner.end(), '\'') % 2 != 0;
+      const bool is_code = !is_quotation && inner.find('\n') == std::string_view::npos && inner.front() != ' ' &&
+                           inner.back() != ' ' && !(has_role && inner.find(' ') != std::string_view::npos);
       return is_code && (end == text.size() || !is_of_name(text[end])) ? end : begin;
     }
     at = near.find('`', end);

@@ -146,8 +146,17 @@ size_t spaced_name_length(std::string_view text, size_t at) {
   return is_one_of(text, name, kNameBytes) && text[name_end - 1] != '.' && is_one_of(text, end, "}") ? end + 1 - at : 0;
 }
 
+// {% if user %} and <%= name %> of templates.
+size_t command_length(std::string_view text, size_t at) {
+  constexpr size_t kLongest = 256;
+  if (!is_one_of(text, at + 1, "%")) return 0;
+  const size_t end = text.substr(0, at + kLongest).find(text[at] == '<' ? "%>" : "%}", at + 2);
+  return end == std::string_view::npos ? 0 : end + 2 - at;
+}
+
 // {0}, {name}, {:.2f}, {}; more than one pair of braces may have spaces within.
 size_t braces_length(std::string_view text, size_t at) {
+  if (const size_t length = command_length(text, at); length > 0) return length;
   if (const size_t length = icu_message_length(text, at); length > 0) return length;
   if (const size_t length = spaced_name_length(text, at); length > 0) return length;
   constexpr std::string_view kClosing = "}}}";
@@ -264,7 +273,7 @@ size_t mention_length(std::string_view text, size_t at) {
   return end - at;
 }
 
-// The length of "#topic"; 0 if there is none. "#1" is a number.
+// The length of "#topic" or "#话题#"; 0 if there is none. "#1" is a number.
 size_t hashtag_length(std::string_view text, size_t at) {
   if (u_isalpha(characters::at(text, at + 1)) == 0) return 0;
   const auto is_of_name = [&](size_t byte) {
@@ -273,7 +282,9 @@ size_t hashtag_length(std::string_view text, size_t at) {
   };
   size_t end = at + 1;
   while (is_of_name(end) || (is_one_of(text, end, "-") && is_of_name(end + 1))) end = characters::end(text, end);
-  return end - at;
+  // Weibo's #话题# has a sign at its end, after which the text goes on without a space.
+  const bool is_closed = is_one_of(text, end, "#") && is_written_without_spaces(characters::before(text, end));
+  return (is_closed ? end + 1 : end) - at;
 }
 
 // Without the punctuation that ends a sentence or a parenthesis around it, and without marks of direction.
@@ -458,6 +469,23 @@ size_t emoji_name_length(std::string_view text, size_t at) {
   return is_letter_or_digit(text, end + 1) ? 0 : end + 1 - at;
 }
 
+// The length of YYYY-MM-DD, HH:mm and the like, whose fields are two to four of a letter; 0 if there is none.
+size_t date_pattern_length(std::string_view text, size_t at) {
+  constexpr std::string_view kFields = "yYMDdHhmsS";
+  constexpr size_t kLeast = 2, kMost = 4;
+  size_t fields = 0, end = at;
+  for (size_t field = at; is_one_of(text, field, kFields); ++field) {
+    end = end_of(text.substr(0, field + kMost + 1), field, text.substr(field, 1));
+    if (end - field < kLeast || end - field > kMost) return 0;
+    ++fields;
+    field = end;
+    if (!is_one_of(text, field, "-/:.")) break;
+  }
+  // DD/MM/AAAA is a pattern of another language, which is translated.
+  const size_t next = is_one_of(text, end, "-/:.") ? end + 1 : end;
+  return fields > 1 && !is_letter_or_digit(text, next) ? end - at : 0;
+}
+
 // True if a parenthesis is open, as far as the text shortly before `at` shows.
 bool is_in_parenthesis(std::string_view text, size_t at) {
   constexpr size_t kMostBytes = 256;
@@ -555,6 +583,9 @@ class SpanFinder {
     if (may_begin_identifier(at))
       if (const size_t end = identifiers_.end_of(at); end > at && !is_of_word(characters::at(text_, end)))
         return found(end - at, ProtectedKind::identifier);
+    if (begins_token(at))
+      if (const size_t length = date_pattern_length(text_, at); length > 0)
+        return found(length, ProtectedKind::identifier);
     if (is_start)
       if (const size_t length = marker_length(text_, at); length > 0) return found(length, ProtectedKind::marker);
     if (may_begin_emoticon(at))
@@ -575,6 +606,8 @@ class SpanFinder {
         return found(braces_length(text_, at), ProtectedKind::placeholder);
       case '[':
         return found(weblate_length(text_, at), ProtectedKind::placeholder);
+      case '<':
+        return found(command_length(text_, at), ProtectedKind::placeholder);
       case '\\':
         return found(escape_length(text_, at), ProtectedKind::placeholder);
       case '&':

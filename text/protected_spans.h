@@ -12,12 +12,12 @@ inline namespace v0 {
 
 /// Kinds of text that a translation must contain as the source has it.
 enum class ProtectedKind {
-  placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, [X1X], messages of ICU, &nbsp;, \n, forms' ____
+  placeholder,  ///< %1$s, %(name)s, %NAME, {0}, ${x}, {% if %}, <%= x %>, [X1X], messages of ICU, &nbsp;, \n, blanks
   argument,     ///< %s, %-5.2f, {}: stands for the next argument of a program, so that its order counts
   accelerator,  ///< the & of &File, the _ of _File
   address,      ///< a web or mail address, @name, #topic
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
-  identifier,   ///< hashes, UUIDs, keys, serial numbers, addresses of networks: see IdentifierFinder
+  identifier,   ///< hashes, UUIDs, keys and the like, see IdentifierFinder; names of program code, `code`, YYYY-MM-DD
   emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   unknown,      ///< words and characters that the vocabulary lacks

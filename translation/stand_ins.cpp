@@ -58,10 +58,23 @@ void for_numbers(const std::string& text, const Body& body) {
   }
 }
 
+// True for {% if user %} and <% end %>; <%= name %> stands for words.
+bool is_command(const std::string& text, const ProtectedSpan& span) {
+  const std::string_view beginning = std::string_view(text).substr(span.begin, 3);
+  return beginning.substr(0, 2) == "{%" || (beginning.substr(0, 2) == "<%" && beginning != "<%=");
+}
+
+// True for a message of ICU with words of its own: {n, plural, one {# file} other {# files}}.
+bool has_words_of_message(const std::string& word) {
+  return word.find('{') != std::string::npos && word.find(',') != std::string::npos &&
+         word.find_first_of(" \t\n") != std::string::npos;
+}
+
 bool is_word(const std::string& text, const ProtectedSpan& span) {
   switch (span.kind) {
     case ProtectedKind::placeholder:  // but "%%", entities, and escapes such as \n
-      return text.compare(span.begin, span.length, "%%") != 0 && text[span.begin] != '&' && text[span.begin] != '\\';
+      return !is_command(text, span) && text.compare(span.begin, span.length, "%%") != 0 && text[span.begin] != '&' &&
+             text[span.begin] != '\\';
     case ProtectedKind::argument:
     case ProtectedKind::address:
     case ProtectedKind::path:
@@ -115,7 +128,7 @@ StandIns::StandIns(const std::string& text, const std::vector<ProtectedSpan>& sp
     const bool is_argument = span.kind == ProtectedKind::argument;
     while (taken.count(std::to_string(number)) > 0) ++number;
     if (is_glued(text, span.begin, end) || is_beside_digit(text, span.begin, end, true) || number > kLast ||
-        (span.kind != ProtectedKind::identifier && word.find_first_of(" \t\n") != std::string::npos)) {
+        (span.kind == ProtectedKind::placeholder && has_words_of_message(word))) {
       if (!is_argument) continue;
       replaced_.clear();  // or arguments with and without numbers would change places
       return;

@@ -44,6 +44,8 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
        {"{{ x }}", "${user.name}", "%{count}", "#{id}", "$(ARG1)", "$HOME"}},
       {"You have {n, plural, one {# file} other {# files}}.", {"{n, plural, one {# file} other {# files}}"}},
       {"Use [X0X]this[X12X]: [X], [X1], [1] or [XX]", {"[X0X]", "[X12X]"}},
+      {"<%= name %> has {% if x %}{{ n }}{% endif %} files, 3 <% 4",
+       {"<%= name %>", "{% if x %}", "{{ n }}", "{% endif %}"}},
       {"10&nbsp;kg &#169; &#xA0;", {"&nbsp;", "&#169;", "&#xA0;"}},
       {R"(one\ntwo\t\"three\" \u00e4)", {R"(\n)", R"(\t)", R"(\")", R"(\")", R"(\u00e4)"}},
   };
@@ -161,6 +163,9 @@ TEST(ProtectedSpans, AreIdentifiers) {
         EXPECT_EQ(spans_of(before + code + after), Texts{code}) << before << code << after;
   EXPECT_EQ(spans_of("See :ref:`the page <my_page>` or `this page`_."), Texts{":ref:"});
   EXPECT_EQ(spans_of("As in this example::"), Texts{":"});
+  EXPECT_EQ(spans_of("self.my_var->other, a_b=yes. a_b= or a_b = no"),
+            (Texts{"self.my_var->other", "a_b=yes", "a_b", "a_b"}));
+  EXPECT_EQ(spans_of("#话题#后面的文字 #love#happy"), (Texts{"#话题#", "#love", "#happy"}));
   for (const char* text : {"`foo' and `bar'",
                            "l`eau et d`air",
                            "`",
@@ -196,6 +201,23 @@ TEST(ProtectedSpans, AreIdentifiers) {
                            "12345678901234567,5",
                            "20200101120000",
                            "x1y2z3w4ä"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
+TEST(ProtectedSpans, AreCodeBetweenBackticks) {
+  for (const std::string code : {"`code`", "`git commit -m {0}`", "``make clean``", "`*`", "``a`b``", "`print('x')`"})
+    for (const char* before : {"", "Run ", "(", "**"})
+      for (const char* after : {"", ".", " now", ")"}) EXPECT_EQ(spans_of(before + code + after), Texts{code}) << code;
+  for (const char* text :
+       {"the option `this' of `that'", "`-a' (`--all') or `-b'/`--both'", "`a' です。`b' です。", "``-a''(``-b'')",
+        "``This'' and ``that''", "See `our site`_ and this:`that page`.", "It`s John`s", "` a `", "```", "`a``", "`a"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
+TEST(ProtectedSpans, ArePatternsOfDates) {
+  for (const std::string pattern : {"YYYY-MM-DD", "dd/MM/yyyy", "HH:mm:ss", "DD.MM"})
+    EXPECT_EQ(spans_of("Enter a date (" + pattern + ")."), Texts{pattern});
+  for (const char* text : {"DD", "mm-hmm", "MM/A", "yyyyy-mm", "ss.mmx", "HH:", "DD/MM/AAAA", "dd-mm-aa"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
 }
 
@@ -332,10 +354,10 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
 
 // Each would take minutes if a sign were read up to the end of the text.
 TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
-  for (const std::string part :
-       {"{a,plural,", "%(a", "_a",  "a_",    "&a",       "http://(", "((",   "{{",  "${",  "/a",   "\\\\a",
-        "a@",         "'a",  "))",  "%1",    "👍🏽", ":a",       "“a",   "看a", "*/",  "&aa;", "`a b",
-        ":a`",        "#",   "|#a", "|a_b.", "!/a/b(",   "a:/",      "@aa:", "{ a", "a1-", "#a-"}) {
+  for (const std::string part : {"{a,plural,", "%(a",  "_a",  "a_", "&a",  "http://(", "((",     "{{",  "${",   "/a",
+                                 "\\\\a",      "a@",   "'a",  "))", "%1",  "👍🏽", ":a",     "“a",  "看a",  "*/",
+                                 "&aa;",       "`a b", ":a`", "#",  "|#a", "|a_b.",    "!/a/b(", "a:/", "@aa:", "{ a",
+                                 "a1-",        "#a-",  "<%",  "{%", " `a", " ``a`",    "`",      "YY-"}) {
     std::string text;
     while (text.size() < 200'000) text += part;
     const auto start = testing::CpuClock::now();

@@ -32,8 +32,10 @@ TEST(StandIns, AreNumbersForWords) {
   EXPECT_EQ(stand_ins("See https://a.org, 712 and 日本 (%s)").text(), "See 711, 712 and 713 (714)") << "712 is taken";
   EXPECT_EQ(stand_ins("“%s” was „日本“, not 日本’s.").text(), "“711” was „712“, not 713’s.")
       << "marks that the vocabulary lacks belong to it";
-  for (const char* text :
-       {"%dth", "x{0}", "100%% — 😂", "100 %s", "%d 2025", "&File", "{n, plural, one {#} other {#s}}", "no words"})
+  EXPECT_EQ(stand_ins("Run `git add` as <%= user %> in {{ a.b }} or C:\\Program Files\\a.").text(),
+            "Run 711 as 712 in 713 or 714.");
+  for (const char* text : {"{% if a %}you{% end %} <% b %>", "%dth", "x{0}", "100%% — 😂", "100 %s", "%d 2025", "&File",
+                           "{n, plural, one {#} other {#s}}", "no words"})
     EXPECT_FALSE(stand_ins(text).exist()) << text;
   EXPECT_EQ(stand_ins("%1%2 at {host}:{port}, %3").text(), "711 at 712, 713");
   EXPECT_FALSE(stand_ins("%s's file of %dkb").exist()) << "both come back in another way, in their order";
