@@ -12,6 +12,7 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -152,6 +153,29 @@ size_t line_end_at(const std::string& text, size_t at) {
   return 0;
 }
 
+// True for a bar between the texts of a message, such as "Image files|*.png", "Yes|No" and "1 file|{n} files", but not
+// for that of "on|off" within a sentence.
+bool divides_message(const std::string& text, size_t begin, size_t at) {
+  if (text[at] != '|' || at == begin || at + 1 == text.size()) return false;
+  const char before = text[at - 1], next = text[at + 1];
+  const bool may_begin = std::isupper(static_cast<unsigned char>(next)) != 0 ||
+                         std::isdigit(static_cast<unsigned char>(next)) != 0 ||
+                         std::string_view("*{[<%").find(next) != std::string_view::npos;
+  return may_begin && before != ' ' && before != '|';
+}
+
+// The bytes of "  -o FILE    write to FILE" before what the option does: names of options, and spaces that make
+// columns.
+size_t option_column(const std::string& line) {
+  const size_t option = std::min(line.find_first_not_of(' '), line.size());
+  const size_t name = line.find_first_not_of('-', option), end = line.find("  ", option);
+  if (name == option || name >= line.size() || end == std::string::npos ||
+      std::isalpha(static_cast<unsigned char>(line[name])) == 0 ||
+      std::string_view(".!?").find(line[end - 1]) != std::string_view::npos)
+    return 0;
+  return std::min(line.find_first_not_of(' ', end), line.size());
+}
+
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
 std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary,
                                           const SentenceSplitter& splitter) {
@@ -245,14 +269,19 @@ void Document::add_segment(const std::string& text) {
   }
 }
 
-// A line ends at a line end outside of tags, and at <br>.
+// A line ends at a line end outside of tags, at <br>, and at a bar that divides a message.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const std::vector<InlineTag> tags = format_ == TextFormat::tags ? inline_tags(text) : std::vector<InlineTag>{};
   auto tag = tags.begin();
-  size_t begin = 0;
+  size_t begin = 0, brackets = 0;  // brackets: of those that are open
   for (size_t at = 0; at < text.size();) {
     const bool is_tag = tag != tags.end() && at == tag->begin;
-    const size_t line_end = !is_tag ? line_end_at(text, at) : ends_line(text, *tag) ? tag->length : 0;
+    size_t line_end = !is_tag ? line_end_at(text, at) : ends_line(text, *tag) ? tag->length : 0;
+    if (!is_tag && format_ == TextFormat::tags) {
+      if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++brackets;
+      if (std::string_view(")]}").find(text[at]) != std::string_view::npos && brackets > 0) --brackets;
+      if (brackets == 0 && divides_message(text, begin, at)) line_end = 1;
+    }
     if (line_end > 0) {
       add_line(text.substr(begin, at - begin), sentences_of);
       between_.back() += text.substr(at, line_end);
@@ -269,7 +298,8 @@ void Document::add_line(const std::string& line, const SentencesOf& sentences_of
     between_.back() += line;
     return;
   }
-  const auto [first, last] = within_space(line);
+  auto [first, last] = within_space(line);
+  if (format_ == TextFormat::tags) first = std::max(first, option_column(line));
   between_.back() += line.substr(0, first);
   add_sentences(sentences_of(line.substr(first, last - first)));
   between_.back() += line.substr(last);

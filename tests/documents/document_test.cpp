@@ -33,6 +33,26 @@ TEST(Document, TabsEndALineOutsideOfTags) {
   EXPECT_THAT(Document("A <b\tid=\"1\">dog</b>", TextFormat::tags, false).segments(), SizeIs(1));
 }
 
+TEST(Document, BarsDivideTheTextsOfAMessage) {
+  const std::string filter = "Text files (*.txt)|*.txt|All files (*.*)|*.*";
+  EXPECT_THAT(Document(filter, TextFormat::tags, false).segments(),
+              ElementsAre("Text files (*.txt)", "*.txt", "All files (*.*)", "*.*"));
+  EXPECT_EQ(Document(filter, TextFormat::text, false).segments().size(), 1);
+  EXPECT_THAT(Document("{0} No apple|[1,*] {n} apples", TextFormat::tags, false).segments(),
+              ElementsAre("{0} No apple", "[1,*] {n} apples"));
+  for (const std::string text :
+       {"Say on|off", "one | two", "See |release|.", "Are you sure (Y|N)?", "a || B", "|A", "A|"})
+    EXPECT_THAT(Document(text, TextFormat::tags, false).segments(), ElementsAre(text));
+}
+
+TEST(Document, ColumnsOfAProgramsHelpStay) {
+  const std::string help = "  -o, --output FILE    write to FILE\n      --all   list all\n--old is bad.  Use --new.";
+  const Document document(help, TextFormat::tags, false);
+  EXPECT_THAT(document.segments(), ElementsAre("write to FILE", "list all", "--old is bad.  Use --new."));
+  EXPECT_EQ(document.with(document.segments()), help);
+  EXPECT_THAT(Document("- a dog  and a cat", TextFormat::tags, false).segments(), ElementsAre("- a dog  and a cat"));
+}
+
 TEST(Document, SplitsSentencesWhereAsked) {
   EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, true).segments(), ElementsAre("A dog.", "A cat."));
   EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, false).segments(), ElementsAre("A dog. A cat."));
