@@ -104,9 +104,31 @@ bool is_message_name_byte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' || c == ':';
 }
 
-// The bytes of what refers to another message or argument and is not protected anyway: $t(key) of i18next, @:key and
-// @:(key) of Vue, $NAME$ of browser extensions. 0 where there is none.
+// The length of __name__; 0 if there is none.
+size_t underlined_name_length(std::string_view text, size_t at) {
+  const auto is_of_name = [&](size_t i) { return i < text.size() && is_message_name_byte(text[i]); };
+  if (text.compare(at, 2, "__") != 0 || (at > 0 && is_of_name(at - 1))) return 0;
+  size_t end = at;
+  while (is_of_name(end)) ++end;
+  return end - at > 4 && text.compare(end - 2, 2, "__") == 0 ? end - at : 0;
+}
+
+// The length of '{'name'}', which is {name} for readers, or of one of these quoted braces, as in "between '{' and '}'";
+// 0 if there is none.
+size_t quoted_braces_length(std::string_view text, size_t at) {
+  constexpr size_t kBrace = 3;
+  if (text.compare(at, kBrace, "'}'") == 0) return kBrace;
+  if (text.compare(at, kBrace, "'{'") != 0) return 0;
+  size_t end = at + kBrace;
+  while (end < text.size() && text[end] != ' ' && text[end] != '\'') ++end;
+  return text.compare(end, kBrace, "'}'") == 0 ? end + kBrace - at : kBrace;
+}
+
+// The bytes of what refers to another message or argument and is not protected anyway: $t(key) and __name__ of i18next,
+// @:key and @:(key) of Vue, $NAME$ of browser extensions, and of braces in apostrophes. 0 where there is none.
 size_t reference_length(std::string_view text, size_t at) {
+  if (const size_t length = quoted_braces_length(text, at); length > 0) return length;
+  if (const size_t length = underlined_name_length(text, at); length > 0) return length;
   constexpr size_t kMostReference = 1000;  // bytes, so that many without an end take linear time
   const std::string_view here = text.substr(at, kMostReference);
   const auto end_of_name = [&](size_t from) {
