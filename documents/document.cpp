@@ -154,14 +154,21 @@ size_t line_end_at(const std::string& text, size_t at) {
 }
 
 // True for a bar between the texts of a message, such as "Image files|*.png", "Yes|No" and "1 file|{n} files", but not
-// for that of "on|off" within a sentence.
+// for those of "on|off", "TCP|UDP" and "--format=PDF|HTML" within a sentence.
 bool divides_message(const std::string& text, size_t begin, size_t at) {
   if (text[at] != '|' || at == begin || at + 1 == text.size()) return false;
   const char before = text[at - 1], next = text[at + 1];
   const bool may_begin = std::isupper(static_cast<unsigned char>(next)) != 0 ||
                          std::isdigit(static_cast<unsigned char>(next)) != 0 ||
                          std::string_view("*{[<%").find(next) != std::string_view::npos;
-  return may_begin && before != ' ' && before != '|';
+  const bool are_capitals =
+      std::isupper(static_cast<unsigned char>(before)) != 0 && std::isupper(static_cast<unsigned char>(next)) != 0;
+  if (!may_begin || before == ' ' || before == '|' || are_capitals) return false;
+  constexpr size_t kLongestOption = 64;
+  const size_t near = at - std::min(at - begin, kLongestOption);
+  const std::string_view beginning = std::string_view(text).substr(near, at - near);
+  const std::string_view word = beginning.substr(beginning.rfind(' ') + 1);
+  return word.front() != '-' && word.find('=') == std::string_view::npos;
 }
 
 // The bytes of "  -o FILE    write to FILE" before what the option does: names of options, and spaces that make
@@ -169,11 +176,12 @@ bool divides_message(const std::string& text, size_t begin, size_t at) {
 size_t option_column(const std::string& line) {
   const size_t option = std::min(line.find_first_not_of(' '), line.size());
   const size_t name = line.find_first_not_of('-', option), end = line.find("  ", option);
-  if (name == option || name >= line.size() || end == std::string::npos ||
+  const size_t words = line.find_first_not_of(' ', end);
+  if (name == option || name >= line.size() || end == std::string::npos || words == std::string::npos ||
       std::isalpha(static_cast<unsigned char>(line[name])) == 0 ||
-      std::string_view(".!?").find(line[end - 1]) != std::string_view::npos)
+      std::string_view(".:!?").find(line[end - 1]) != std::string_view::npos)
     return 0;
-  return std::min(line.find_first_not_of(' ', end), line.size());
+  return words;
 }
 
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
@@ -271,7 +279,11 @@ void Document::add_segment(const std::string& text) {
 
 // A line ends at a line end outside of tags, at <br>, and at a bar that divides a message.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
-  const std::vector<InlineTag> tags = format_ == TextFormat::tags ? inline_tags(text) : std::vector<InlineTag>{};
+  const auto has_bar = [&](const ProtectedSpan& span) {
+    return text.substr(span.begin, span.length).find('|') != std::string::npos;
+  };
+  const std::vector<InlineTag> tags =
+      format_ == TextFormat::tags ? tags_and_spans(text, true, has_bar, {}) : std::vector<InlineTag>{};
   auto tag = tags.begin();
   size_t begin = 0, brackets = 0;  // brackets: of those that are open
   for (size_t at = 0; at < text.size();) {

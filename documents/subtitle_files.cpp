@@ -126,6 +126,13 @@ bool has_small_letters(std::string_view text) {
   return !sentence_characters::all_characters(text, [](UChar32 c) { return u_islower(c) == 0; });
 }
 
+// True for a cue of several words in capitals beside one that is not: a sign, a title or a shout is a text of its own.
+bool differ_in_case(std::string_view before, std::string_view next) {
+  const bool is_next_small = has_small_letters(next);
+  if (has_small_letters(before) == is_next_small || u_isupper(first_letter(std::string(next))) == 0) return false;
+  return (is_next_small ? before : next).find(' ') != std::string_view::npos;
+}
+
 // True for "JOHN: I am tired.", in any place; in a text in capitals, others than names have a colon after them.
 bool begins_with_speaker(std::string_view text) {
   const size_t name = speaker_length(text);
@@ -275,6 +282,7 @@ class Subtitles : public DocumentFile {
     if (is_closed_ || group.cues.size() == kMostCues || bytes > kMostBytes || last.voice != next.voice) return false;
     if (last.end_ms - last.start_ms > kLongestCue) return false;  // a chapter
     if (pause > kLongestPause || next.start_ms < last.start_ms || ends_sentence(group.words.back().html)) return false;
+    if (differ_in_case(group.words.back().words, words.words)) return false;
     const std::string_view text = words.html;
     if (begins_with_dash(text) || begins_with_bracket(text) || begins_with_note(text) || begins_with_speaker(text))
       return false;

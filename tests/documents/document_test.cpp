@@ -41,7 +41,8 @@ TEST(Document, BarsDivideTheTextsOfAMessage) {
   EXPECT_THAT(Document("{0} No apple|[1,*] {n} apples", TextFormat::tags, false).segments(),
               ElementsAre("{0} No apple", "[1,*] {n} apples"));
   for (const std::string text :
-       {"Say on|off", "one | two", "See |release|.", "Are you sure (Y|N)?", "a || B", "|A", "A|"})
+       {"Say on|off", "one | two", "See |release|.", "The TCP|UDP port", "Use --format=PDF|Html here", "-a|Bc",
+        "Are you sure (Y|N)?", "Write `a|B` here", "a || B", "|A", "A|"})
     EXPECT_THAT(Document(text, TextFormat::tags, false).segments(), ElementsAre(text));
 }
 
@@ -50,7 +51,11 @@ TEST(Document, ColumnsOfAProgramsHelpStay) {
   const Document document(help, TextFormat::tags, false);
   EXPECT_THAT(document.segments(), ElementsAre("write to FILE", "list all", "--old is bad.  Use --new."));
   EXPECT_EQ(document.with(document.segments()), help);
-  EXPECT_THAT(Document("- a dog  and a cat", TextFormat::tags, false).segments(), ElementsAre("- a dog  and a cat"));
+  for (const std::string text : {"- a dog  and a cat", "--Note:  it is dark", "-Dark mode  "}) {
+    const Document line(text, TextFormat::tags, false);
+    EXPECT_THAT(line.segments(), ElementsAre(text.substr(0, text.find_last_not_of(' ') + 1)));
+    EXPECT_EQ(line.with(line.segments()), text);
+  }
 }
 
 TEST(Document, SplitsSentencesWhereAsked) {

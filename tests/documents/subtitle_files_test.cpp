@@ -205,6 +205,17 @@ TEST(SubRip, LyricsSoundsAndSpeakersAreTextsOfTheirOwn) {
               ElementsAre("I was going", "ANN: not to the house"));
 }
 
+TEST(SubRip, CapitalsBesideOtherTextAreATextOfTheirOwn) {
+  const auto texts = [](const char* first, const char* second) {
+    return opened("film.srt", two_cues(first, second))->texts();
+  };
+  EXPECT_THAT(texts("We are almost there", "CENTRAL STATION"), ElementsAre("We are almost there", "CENTRAL STATION"));
+  EXPECT_THAT(texts("CENTRAL STATION", "We are there"), ElementsAre("CENTRAL STATION", "We are there"));
+  EXPECT_THAT(texts("He works for the", "FBI."), ElementsAre("He works for the <img 0>FBI."));
+  EXPECT_THAT(texts("THE FBI", "has a man"), ElementsAre("THE FBI <img 0>has a man"));
+  EXPECT_THAT(texts("I AM GOING", "TO THE HOUSE"), ElementsAre("I AM GOING <img 0>TO THE HOUSE"));
+}
+
 TEST(WebVtt, NotesStylesAndReferencesStay) {
   const std::string page =
       "WEBVTT - title\n\nSTYLE\n::cue { color: red }\n\nNOTE a note\n\nintro\n00:01.000 --> 00:02.000 align:left\n"
