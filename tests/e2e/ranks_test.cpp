@@ -273,12 +273,12 @@ TEST_F(Ranks, ALostOneIsNamedAndEndsAll) {
 
 TEST_F(Ranks, AFrozenOneIsNamedAndEndsAll) {
   std::vector<std::string> words = command(2, "run", {"training.max_steps=1000000"});
-  words.insert(words.end(), {"--rank-timeout", "3"});
+  words.insert(words.end(), {"--rank-timeout", "8"});
   const pid_t launcher = start(words);
   ASSERT_TRUE(comes_to("run", 10)) << errors();
   kill(ranks_of(launcher).at(1), SIGSTOP);
   EXPECT_EQ(exit_code_of(launcher), 1);
-  EXPECT_THAT(errors(), HasSubstr("is lost: no sign of life for 3 seconds"));
+  EXPECT_THAT(errors(), HasSubstr("is lost: no sign of life for 8 seconds"));
 }
 
 TEST_F(Ranks, ASignalToAnyOfThemSavesACheckpointAndIsTheExitCode) {
