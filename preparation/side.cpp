@@ -6,6 +6,8 @@
 #include <transmute/common/utf8.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/text/sentence_characters.h>
+#include <unicode/uchar.h>
+#include <unicode/uloc.h>
 
 #include <algorithm>
 #include <array>
@@ -93,10 +95,9 @@ CharacterCounts count_characters(std::string_view text, const std::vector<UScrip
 
 size_t letters_in_common(std::string_view text, std::string_view other) {
   const auto for_each_word = [](std::string_view words, const auto& visit) {
-    const auto is_of_word = [](char c) { return is_ascii_letter(c) || (c >= '0' && c <= '9'); };
     for (auto end = words.begin(); end != words.end();) {
-      const auto begin = std::find_if(end, words.end(), is_of_word);
-      end = std::find_if_not(begin, words.end(), is_of_word);
+      const auto begin = std::find_if(end, words.end(), is_ascii_alphanumeric);
+      end = std::find_if_not(begin, words.end(), is_ascii_alphanumeric);
       if (begin != end) visit(words.substr(begin - words.begin(), end - begin));
     }
   };
@@ -124,8 +125,12 @@ std::vector<UScriptCode> scripts_of_language(const std::string& language) {
   if (U_FAILURE(error) || error == U_USING_DEFAULT_WARNING || count <= 0) return {};
   std::vector<UScriptCode> all(scripts.begin(), scripts.begin() + count);
   // ICU knows only one of these languages' two, unless the code names it.
-  if (language == "sr") all.push_back(USCRIPT_LATIN);
-  if (language == "uz") all.push_back(USCRIPT_CYRILLIC);
+  std::array<char, ULOC_LANG_CAPACITY> code{};
+  std::array<char, ULOC_SCRIPT_CAPACITY> script{};
+  uloc_getLanguage(language.c_str(), code.data(), code.size() - 1, &error);
+  if (uloc_getScript(language.c_str(), script.data(), script.size() - 1, &error) > 0) return all;
+  if (code.data() == std::string_view("sr") || code.data() == std::string_view("uz"))
+    return {USCRIPT_CYRILLIC, USCRIPT_LATIN};
   return all;
 }
 

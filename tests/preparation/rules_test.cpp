@@ -171,8 +171,10 @@ TEST(PreparationRules, KnowTheScriptsOfLanguages) {
   EXPECT_THAT(scripts_of_language("ja"),
               ::testing::UnorderedElementsAre(USCRIPT_KATAKANA, USCRIPT_HIRAGANA, USCRIPT_HAN));
   EXPECT_THAT(scripts_of_language("de-AT"), ElementsAre(USCRIPT_LATIN));
-  EXPECT_THAT(scripts_of_language("sr"), ::testing::UnorderedElementsAre(USCRIPT_CYRILLIC, USCRIPT_LATIN));
-  EXPECT_THAT(scripts_of_language("sr-Latn"), ElementsAre(USCRIPT_LATIN));
+  for (const char* serbian : {"sr", "srp", "sr-RS", "sr_ME"})
+    EXPECT_THAT(scripts_of_language(serbian), ::testing::UnorderedElementsAre(USCRIPT_CYRILLIC, USCRIPT_LATIN));
+  for (const char* latin : {"sr-Latn", "sr_Latn_RS", "srp_Latn"})
+    EXPECT_THAT(scripts_of_language(latin), ElementsAre(USCRIPT_LATIN));
   EXPECT_THAT(scripts_of_language("uz"), ::testing::UnorderedElementsAre(USCRIPT_CYRILLIC, USCRIPT_LATIN));
 }
 
