@@ -64,6 +64,15 @@ bool is_replaced_mark(UChar32 c) {
   return c >= 0x80 && (U_GET_GC_MASK(c) & kMarks) != 0 && u_getIntPropertyValue(c, UCHAR_NFKC_QUICK_CHECK) == UNORM_NO;
 }
 
+// True for those that only some writing systems have: letters, № and marks as wide as Chinese characters. Other marks,
+// such as …, are found in all languages.
+bool belongs_to_script(const std::string& mark) {
+  constexpr UChar32 kNumero = 0x2116;
+  const UChar32 c = character_at(mark, 0).code;
+  const int32_t width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+  return u_isalpha(c) != 0 || c == kNumero || width == U_EA_FULLWIDTH || width == U_EA_WIDE;
+}
+
 // For each of these marks, the number of lines that have it.
 class ReplacedMarks {
  public:
@@ -75,11 +84,11 @@ class ReplacedMarks {
   }
 
   // Marks that the model can learn, and that are no slips.
-  std::vector<std::string> frequent(int64_t all) const {
+  std::set<std::string> frequent(int64_t all) const {
     constexpr int64_t kFewest = 10, kOneIn = 1000;
-    std::vector<std::string> marks;
+    std::set<std::string> marks;
     for (const auto& [mark, count] : lines_)
-      if (count >= std::max(kFewest, all / kOneIn)) marks.push_back(mark);
+      if (count >= std::max(kFewest, all / kOneIn)) marks.insert(mark);
     return marks;
   }
 
@@ -176,17 +185,21 @@ TextSize measure_text(const PairOfFiles& files) {
   TextSize size;
   size.is_plain = files.is_plain();
   int64_t source_words = 0, target_words = 0;
-  ReplacedMarks marks;
+  ReplacedMarks source_marks, target_marks;
   for (AlignedLine line; lines.next(line); ++size.lines) {
     const int64_t source = words_in(line.source), target = words_in(line.target);
     if (target == 0 || (source == 0 && !size.is_plain)) continue;  // training leaves it out
     ++size.pairs;
     source_words += source;
     target_words += target;
-    marks.count(line.target);
+    source_marks.count(line.source);
+    target_marks.count(line.target);
   }
   size.words = std::max(source_words, target_words);
-  size.replaced_marks = marks.frequent(size.pairs);
+  const std::set<std::string> of_source = source_marks.frequent(size.pairs);
+  for (const std::string& mark : target_marks.frequent(size.pairs))
+    // Symbols are those of both sides. A source's rare … is to be read as the ... that the model knows.
+    if (size.is_plain || belongs_to_script(mark) || of_source.count(mark) > 0) size.replaced_marks.push_back(mark);
   return size;
 }
 

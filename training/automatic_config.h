@@ -35,7 +35,8 @@ struct TextSize {
   int64_t words = 0;      ///< words of their longer side: between blanks, or two characters of scripts without blanks
   bool is_plain = false;  ///< text for a language model
   int64_t lines = 0;      ///< of each file, empty ones included
-  /// Frequent characters of the target, such as ，？№…, that the usual normalization would replace (NFKC)
+  /// Frequent characters of the target, such as ，？№, that the usual normalization would replace (NFKC); those that
+  /// all languages may have, such as …, if the source has them, too
   std::vector<std::string> replaced_marks{};
 };
 

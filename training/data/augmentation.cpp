@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
+#include <transmute/common/utf8.h>
 #include <transmute/metrics/metric_text.h>
 #include <transmute/text/letter_case.h>
 #include <transmute/tokenizer/actual_options.h>
@@ -111,6 +112,10 @@ Augmenter::Augmenter(Tokenizer tokenizer, std::vector<Augmentation> augmentation
     : tokenizer_(std::move(tokenizer)),
       augmentations_(std::move(augmentations)),
       symbols_(actual_options(tokenizer_, {}).user_defined_symbols) {
+  // Single characters, such as ？ and …, are no placeholders, and may be the final mark that is left out.
+  symbols_.erase(std::remove_if(symbols_.begin(), symbols_.end(),
+                                [](const std::string& symbol) { return character_at(symbol, 0).end == symbol.size(); }),
+                 symbols_.end());
   // A longer symbol comes before one that it begins with.
   std::stable_sort(symbols_.begin(), symbols_.end(),
                    [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
