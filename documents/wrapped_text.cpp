@@ -16,6 +16,7 @@
 namespace transmute {
 inline namespace v0 {
 
+using sentence_characters::has_letter_or_digit;
 using sentence_characters::is_one_of;
 using sentence_characters::is_opener;
 using sentence_characters::is_wide;
@@ -57,11 +58,15 @@ auto quotations(const Line& line) {
   return std::count(line.indentation.begin(), line.indentation.end(), '>');
 }
 
+std::string_view first_word(std::string_view text) {
+  return text.substr(0, text.find(' '));
+}
+
 // The bytes of a list's mark, such as "- ", "12. " or "(iv) ", with the spaces after it; 0 if the text begins with
 // none.
 size_t mark_length(std::string_view text) {
   constexpr size_t kLongest = 5;
-  const std::string_view word = text.substr(0, text.find(' '));
+  const std::string_view word = first_word(text);
   const bool is_number = word.find_first_not_of("0123456789") + 1 == word.size();
   size_t end = 0;
   if (word.size() > 1 &&
@@ -84,18 +89,14 @@ bool has_cells(std::string_view text) {
   return false;
 }
 
-bool has_word(std::string_view text) {
-  return !sentence_characters::all_characters(text, [](UChar32 c) { return u_isalnum(c) == 0; });
-}
-
 // True for "# A comment", "// code", "| a cell" and the like.
 bool begins_with_sign(std::string_view text) {
-  return !has_word(text.substr(0, text.find(' ')));
+  return !has_letter_or_digit(first_word(text));
 }
 
 // True for "Subject: the report" in the head of a mail.
 bool begins_with_label(std::string_view text) {
-  const std::string_view word = text.substr(0, text.find(' '));
+  const std::string_view word = first_word(text);
   return u_isupper(characters::at(word, 0)) != 0 && word.back() == ':';
 }
 
@@ -107,7 +108,7 @@ bool is_one_word(std::string_view text) {
 // True if the line may be of the same paragraph as the one before it, of which `first` is the first line.
 bool may_continue(const Line& first, const Line& before, const Line& line) {
   if (line.text.empty() || mark_length(line.text) > 0 || has_cells(before.text) || has_cells(line.text) ||
-      !has_word(before.text) || begins_with_sign(line.text) || begins_with_label(line.text) ||
+      !has_letter_or_digit(before.text) || begins_with_sign(line.text) || begins_with_label(line.text) ||
       (is_one_word(before.text) && is_one_word(line.text)) ||
       is_one_of(characters::before(before.text, before.text.size()), U".:!?。：！？\r"))
     return false;

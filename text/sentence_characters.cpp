@@ -51,10 +51,14 @@ bool is_bullet(UChar32 c) {
   return is_one_of(c, U"•⁃▪◦‣");
 }
 
-bool is_wide(UChar32 c) {
+bool takes_two_columns(UChar32 c) {
   const int32_t width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+  return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
+}
+
+bool is_wide(UChar32 c) {
   UErrorCode error = U_ZERO_ERROR;
-  return (width == U_EA_WIDE || width == U_EA_FULLWIDTH) && uscript_getScript(c, &error) != USCRIPT_HANGUL;
+  return takes_two_columns(c) && uscript_getScript(c, &error) != USCRIPT_HANGUL;
 }
 
 bool is_written_without_spaces(UChar32 c) {

@@ -20,6 +20,8 @@ bool is_opener(UChar32 c);
 bool is_closer(UChar32 c);
 bool is_dash(UChar32 c);
 bool is_bullet(UChar32 c);
+/// True for characters twice as wide as Latin letters, such as those of Chinese, Japanese and Korean.
+bool takes_two_columns(UChar32 c);
 /// True for characters of Chinese and Japanese, which have no spaces.
 bool is_wide(UChar32 c);
 /// True for the scripts in which no space says where a word ends, such as those of Chinese, Japanese and Thai.

@@ -7,6 +7,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/utf8.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/training/data/parallel_text.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/text_checks.h>
@@ -69,8 +70,7 @@ bool is_replaced_mark(UChar32 c) {
 bool belongs_to_script(const std::string& mark) {
   constexpr UChar32 kNumero = 0x2116;
   const UChar32 c = character_at(mark, 0).code;
-  const int32_t width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
-  return u_isalpha(c) != 0 || c == kNumero || width == U_EA_FULLWIDTH || width == U_EA_WIDE;
+  return u_isalpha(c) != 0 || c == kNumero || sentence_characters::takes_two_columns(c);
 }
 
 // For each of these marks, the number of lines that have it.

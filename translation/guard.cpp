@@ -6,9 +6,9 @@
 #include <transmute/common/text_file.h>
 #include <transmute/search/sentence_search.h>
 #include <transmute/text/aligned_words.h>
-#include <transmute/text/characters.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/checks/coverage.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
 #include <transmute/text/split_ids.h>
 #include <transmute/translation/join_parts.h>
@@ -73,13 +73,11 @@ checks::Span place_of(const SourcePart& part, const checks::Span& tokens) {
 // True if a translation has more than its source, which is all numbers and signs: "71%" has become "71% of the".
 bool adds_words(std::string_view source, std::string_view target) {
   const size_t begin = target.find(source), end = begin + source.size();
-  const auto has_any = [](std::string_view text, UBool (*is)(UChar32)) {
-    for (size_t at = 0; at < text.size(); at = characters::end(text, at))
-      if (is(characters::at(text, at)) != 0) return true;
-    return false;
+  const auto has_no = [](std::string_view text, UBool (*is)(UChar32)) {
+    return sentence_characters::all_characters(text, [&](UChar32 c) { return is(c) == 0; });
   };
-  return begin != std::string_view::npos && target.size() > source.size() && !has_any(source, u_isalpha) &&
-         !has_any(target.substr(0, begin), u_isdigit) && !has_any(target.substr(end), u_isdigit);
+  return begin != std::string_view::npos && target.size() > source.size() && has_no(source, u_isalpha) &&
+         has_no(target.substr(0, begin), u_isdigit) && has_no(target.substr(end), u_isdigit);
 }
 
 // A part whose translation is given.
