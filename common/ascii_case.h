@@ -11,8 +11,16 @@ inline bool is_ascii_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+inline bool is_ascii_capital(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+inline bool is_ascii_small(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
 inline bool is_ascii_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return is_ascii_small(c) || is_ascii_capital(c);
 }
 
 inline bool is_ascii_alphanumeric(char c) {

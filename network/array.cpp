@@ -359,7 +359,7 @@ bool all_finite(const void* numbers, size_t count, NumberType type) {
 }
 
 Array rounded(const Array& numbers, NumberType type) {
-  const Array from = numbers.to_float32();
+  Array from = numbers.to_float32();
   if (type == NumberType::float32) return from;
   if (type != NumberType::bfloat16 && type != NumberType::float16)
     throw std::invalid_argument(std::string("numbers cannot be rounded to ") + name_of(type));

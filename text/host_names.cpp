@@ -33,10 +33,6 @@ bool is_in(std::string_view domains, const std::string& domain) {
   return domains.find(' ' + domain + ' ') != std::string_view::npos;
 }
 
-bool is_capital(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-
 bool is_of_label(char c) {
   return is_ascii_alphanumeric(c) || c == '-';
 }
@@ -64,7 +60,7 @@ size_t host_name_end(std::string_view text, size_t begin) {
   const std::string_view top = text.substr(label, end - label), second = text.substr(previous, label - 1 - previous);
   const std::string lower = lower_case(std::string(top));
   const bool is_small = lower == top;
-  if (is_in(kSureDomains, lower) && (is_small || std::all_of(top.begin(), top.end(), is_capital))) return end;
+  if (is_in(kSureDomains, lower) && (is_small || std::all_of(top.begin(), top.end(), is_ascii_capital))) return end;
   const bool has_path = end < text.size() && text[end] == '/';
   const bool has_name = (second.size() > 1 || has_path) && std::any_of(second.begin(), second.end(), is_ascii_letter);
   if (!is_small || !has_name) return begin;  // YYYY.MM.TT, a.m., 5.km

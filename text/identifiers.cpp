@@ -10,14 +10,6 @@ inline namespace v0 {
 
 namespace {
 
-bool is_small_letter(char c) {
-  return c >= 'a' && c <= 'z';
-}
-
-bool is_capital_letter(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-
 bool is_joint(char c) {
   return std::string_view("-:_/+").find(c) != std::string_view::npos;
 }
@@ -31,7 +23,7 @@ size_t skip_while(std::string_view text, size_t at, const Is& is) {
 // True for at least four letters of which all but the first are small, as in most words.
 bool is_like_word(std::string_view letters) {
   constexpr size_t kLeast = 4;
-  return letters.size() >= kLeast && std::all_of(letters.begin() + 1, letters.end(), is_small_letter);
+  return letters.size() >= kLeast && std::all_of(letters.begin() + 1, letters.end(), is_ascii_small);
 }
 
 // These properties of a run of letters and digits tell identifiers from words.
@@ -65,7 +57,7 @@ bool is_hexadecimal(std::string_view run) {
 bool is_time(std::string_view run) {
   const size_t hours = skip_while(run, 0, is_ascii_digit), minutes = skip_while(run, hours + 1, is_ascii_digit);
   return hours > 0 && hours <= 2 && hours < run.size() && run[hours] == 'h' && minutes == hours + 3 &&
-         skip_while(run, minutes, is_small_letter) == run.size();
+         skip_while(run, minutes, is_ascii_small) == run.size();
 }
 
 bool is_identifier(std::string_view run) {
@@ -118,7 +110,7 @@ bool is_code_name(std::string_view name) {
   bool joins = false;
   for (size_t at = first; at <= last; ++at) joins = joins || (name[at] == '_' && letter(at - 1) && letter(at + 1));
   const bool may_have_accelerator =
-      is_capital_letter(name[0]) && first == last && std::all_of(name.begin() + first + 1, name.end(), is_small_letter);
+      is_ascii_capital(name[0]) && first == last && std::all_of(name.begin() + first + 1, name.end(), is_ascii_small);
   return joins && !may_have_accelerator;
 }
 
@@ -187,7 +179,7 @@ size_t IdentifierFinder::joined_end(size_t begin) {
     const Signs signs = signs_of(text_.substr(at, end - at));
     if (is_ordinary(text_.substr(at, end - at), signs) || end - begin > kLongest) return begin;
     const bool may_be_unit =
-        signs.changes == 1 && std::none_of(text_.begin() + at, text_.begin() + end, is_capital_letter);
+        signs.changes == 1 && std::none_of(text_.begin() + at, text_.begin() + end, is_ascii_capital);
     if (end - at >= kLeastOfPart && !may_be_unit) changes += signs.changes;
     if (end - at >= kLongPart && signs.changes > 1) has_long = true;
     at = skip_while(text_, end, is_joint);

@@ -253,7 +253,8 @@ size_t end_of_token(std::string_view text, size_t at) {
         c == kApostrophe && is_of_word(characters::before(text, place)) && is_of_word(characters::at(text, next));
     if (ends_token(c) && !is_in_word) return place;
     if (c != '&' || entity_length(text, place) == 0) continue;
-    const auto is_here = [&](std::string_view entity) { return starts_with(text, place, entity); };
+    // Clang 14 captures a structured binding by name only.
+    const auto is_here = [&text, place = place](std::string_view entity) { return starts_with(text, place, entity); };
     if (std::none_of(kAmpersands.begin(), kAmpersands.end(), is_here)) return place;
   }
   return text.size();

@@ -86,7 +86,7 @@ bool is_number(std::string_view word) {
 
 bool is_day_and_month(std::string_view word) {
   const size_t dot = word.find('.');
-  if (dot == std::string_view::npos || dot > 2 || word.size() - dot > 3) return false;
+  if (dot > 2 || dot + 3 < word.size()) return false;
   const std::string day(word.substr(0, dot)), month(word.substr(dot + 1));
   constexpr int kMostDays = 31, kMostMonths = 12;
   return is_number(day) && is_number(month) && std::stoi(day) <= kMostDays && std::stoi(month) <= kMostMonths;

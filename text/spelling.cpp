@@ -59,7 +59,7 @@ std::vector<LetterKeys> keys_of(const std::u32string& word) {
   return keys;
 }
 
-bool is_letter(UChar32 c) {
+bool is_letter_or_mark(UChar32 c) {
   return u_isalpha(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0;
 }
 
@@ -161,7 +161,7 @@ std::vector<std::u32string> spelled_words(const std::string& unnormalized, size_
   for (const Character& character : Characters(text)) {
     const UChar32 c = character.code;
     if (words.back().size() == kMostLettersOfWord) end_word();
-    if (is_letter(c))
+    if (is_letter_or_mark(c))
       words.back().push_back(static_cast<char32_t>(u_tolower(c)));
     else if (is_apostrophe(c) && !words.back().empty())
       words.back().push_back(U'\'');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/tag_placement.h>
 
+#include <transmute/common/ascii_case.h>
 #include <transmute/text/characters.h>
 #include <unicode/uchar.h>
 
@@ -197,8 +198,7 @@ class Placement {
         is_alnum_at(source_.plain, end))
       return false;
     return std::all_of(source_.plain.begin() + static_cast<std::ptrdiff_t>(begin),
-                       source_.plain.begin() + static_cast<std::ptrdiff_t>(end),
-                       [](char c) { return c >= 'a' && c <= 'z'; });
+                       source_.plain.begin() + static_cast<std::ptrdiff_t>(end), is_ascii_small);
   }
 
   // The next word that begins with a letter or a digit, else the one before, else the given one.

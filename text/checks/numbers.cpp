@@ -361,7 +361,7 @@ bool has_number(const Letters& letters, const icu::UnicodeString& number) {
   constexpr int32_t kShort = 3;
   const bool is_anywhere = !has_spaces_between_words(number.char32At(0));
   for (int32_t at = letters.text.indexOf(number); at >= 0; at = letters.text.indexOf(number, at + 1)) {
-    const auto begin = static_cast<size_t>(at), end = static_cast<size_t>(at + number.length());
+    const auto begin = static_cast<size_t>(at), end = begin + static_cast<size_t>(number.length());
     if (is_thai_sign(letters.text.char32At(at + number.length()))) continue;  // 3 is the beginning of "can"
     if (is_anywhere || (letters.begins_word[begin] && (number.length() > kShort || letters.begins_word[end])))
       return true;
