@@ -46,6 +46,13 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr int64_t kBucketElements = 1 << 20;  // elements of one all-reduce: several are on their way at a time
 
+// A group's view of the store, which can be closed before the group is destroyed.
+class ClosableStore : public c10d::PrefixStore {
+ public:
+  using PrefixStore::PrefixStore;
+  void close() { store_.reset(); }
+};
+
 class GlooConnection : public Connection {
  public:
   GlooConnection(const RankOptions& options, torch::Device device) : options_(options) {
@@ -183,16 +190,17 @@ class GlooConnection : public Connection {
       gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address()));
     }
     // A connection of its own: ranks wait in it for each other's addresses.
-    const auto store = connect(options_, false, options_.timeout_seconds);
+    const auto store =
+        c10::make_intrusive<ClosableStore>("transmute/gloo", connect(options_, false, options_.timeout_seconds));
     // The constructor waits for other ranks without end: it runs on a thread, which is left behind where one is lost.
     std::packaged_task<c10::intrusive_ptr<Backend>()> make([=, rank = options_.rank, size = options_.size] {
-      return c10::make_intrusive<c10d::ProcessGroupGloo>(
-          c10::make_intrusive<c10d::PrefixStore>("transmute/gloo", store), rank, size, gloo);
+      return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, gloo);
     });
     auto made = make.get_future();
     std::thread(std::move(make)).detach();
     while (made.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) monitor_->check();
     gloo_ = explained([&] { return made.get(); });
+    gloo_store_ = store;
   }
 
   static std::shared_ptr<::gloo::transport::Device> device_of(const std::string& interface) {
@@ -293,6 +301,8 @@ class GlooConnection : public Connection {
   void abandon() {
     failed_ = true;
     monitor_->stop();
+    // LibTorch 1.13's client of a store that has ended keeps a core busy.
+    if (gloo_store_) gloo_store_->close();
     static std::mutex mutex;
     static auto* const abandoned = new std::vector<c10::intrusive_ptr<Backend>>;  // outlives the program
     const std::lock_guard<std::mutex> lock(mutex);
@@ -307,6 +317,7 @@ class GlooConnection : public Connection {
   std::shared_ptr<RankMonitor> monitor_;
   std::vector<WorkPointer> started_;  // sums on their way
   c10::intrusive_ptr<Backend> gloo_, nccl_;
+  c10::intrusive_ptr<ClosableStore> gloo_store_;
   bool failed_ = false;
 };
 

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -221,6 +222,9 @@ TEST(ProcessGroup, TellsAllWhyARankEnded) {
   EXPECT_EQ(errors[2], "the dog ate it");
   for (const size_t rank : {0, 1})
     EXPECT_EQ(errors[rank], "rank 2 ended: the dog ate it") << "no remedy: what ended it has one of its own";
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 4) << "threads that are left wait, and use no core";
 }
 
 TEST(ProcessGroup, MakesABrokenPipeAnErrorThatCanBeHandled) {
