@@ -345,10 +345,15 @@ TEST(InferenceModel, HasTheSameLogitsInWhateverOrderRowsAreAskedFor) {
 }
 
 TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
-  for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
+  using Kind = std::pair<Architecture, DecoderSelfAttention>;
+  for (const auto& [architecture, self_attention] :
+       {Kind{Architecture::encoder_decoder, DecoderSelfAttention::attention},
+        Kind{Architecture::encoder_decoder, DecoderSelfAttention::ssru},
+        Kind{Architecture::decoder_only, DecoderSelfAttention::attention}})
     for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
       TransformerOptions options = small_options();
       options.architecture = architecture;
+      options.decoder_self_attention = self_attention;
       options.norm_position = norm;
       const bool with_source = architecture == Architecture::encoder_decoder;
       if (!with_source) options.num_encoder_layers = 0;

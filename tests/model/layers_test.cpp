@@ -78,27 +78,6 @@ TEST(FeedForward, DropsActivationsAfterTheReLU) {
               kDoubleTolerance);
 }
 
-TEST(FeedForward, PropagatesGradients) {
-  FeedForward module = randomized(FeedForward(FeedForwardOptions{6, 11}));
-  const torch::Tensor x = random_tensor({2, 3, 6}, 1).requires_grad_();
-  const torch::Tensor probe = random_tensor({2, 3, 6}, 2);
-  auto leaves = testing::leaves_of(*module);
-  leaves.emplace_back("x", x);
-  testing::expect_gradients_match([&] { return (module(x) * probe).sum(); }, leaves);
-}
-
-TEST(FeedForward, StartsWithinXaviersBoundAndWithoutBiases) {
-  torch::manual_seed(1);
-  FeedForward module(FeedForwardOptions{40, 90});
-  const double bound = std::sqrt(6.0 / (40 + 90));
-  for (const auto& linear : {module->inner, module->outer}) {
-    EXPECT_LE(linear->weight.abs().max().item<double>(), bound);
-    EXPECT_GT(linear->weight.abs().max().item<double>(), 0.95 * bound);
-    EXPECT_NEAR(linear->weight.std().item<double>(), bound / std::sqrt(3.0), 0.05 * bound);
-    EXPECT_TRUE(linear->bias.eq(0).all().item<bool>());
-  }
-}
-
 TEST(LayerNorm, EqualsDoublePrecisionLoops) {
   LayerNorm norm = randomized(LayerNorm(7, 1e-3));
   // The second row varies so little that epsilon decides, the third not at all.
@@ -147,20 +126,6 @@ TEST(ResidualNorm, DropsTheSublayersOutputAndNeverTheResidual) {
             values.values[i] *= kept[static_cast<int64_t>(i)].item<bool>() ? 1 / (1 - options.dropout) : 0;
         });
     expect_near(actual, expected, kDoubleTolerance);
-  }
-}
-
-TEST(ResidualNorm, PropagatesGradientsInEveryPosition) {
-  const torch::Tensor probe = random_tensor({2, 3, 6}, 2);
-  for (const NormPosition position : kNormPositions) {
-    SCOPED_TRACE(name_of(position));
-    ResidualNorm module = randomized(ResidualNorm(small_options(position), Stack::encoder));
-    const torch::Tensor x = random_tensor({2, 3, 6}, 1).requires_grad_();
-    auto leaves = testing::leaves_of(*module);
-    leaves.emplace_back("x", x);
-    testing::expect_gradients_match(
-        [&] { return (module(x, [](const torch::Tensor& input) { return torch::tanh(input); }) * probe).sum(); },
-        leaves);
   }
 }
 
@@ -287,19 +252,6 @@ TEST(DecoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
                                    [&](int64_t, int64_t key) { return b == 0 || key < 3; }),
           kDoubleTolerance);
   }
-}
-
-TEST(DecoderLayer, PropagatesGradients) {
-  const torch::Tensor memory_mask = padding_mask(testing::ids_tensor({{1, 1, 0}}), 0);
-  const torch::Tensor probe = random_tensor({1, 4, 6}, 9);
-  DecoderLayer layer = randomized(DecoderLayer(small_options()));
-  const torch::Tensor x = random_tensor({1, 4, 6}, 1).requires_grad_();
-  const torch::Tensor memory = random_tensor({1, 3, 6}, 2).requires_grad_();
-  auto leaves = testing::leaves_of(*layer);
-  leaves.emplace_back("x", x);
-  leaves.emplace_back("memory", memory);
-  testing::expect_gradients_match(
-      [&] { return (layer(x, memory, causal_mask(4, torch::kCPU), memory_mask).output * probe).sum(); }, leaves);
 }
 
 TEST(Stacks, NormalizeOnceMoreAtTheEndOnlyWhenPre) {

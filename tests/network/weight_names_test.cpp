@@ -29,6 +29,8 @@ TransformerOptions small_options(EmbeddingTying tying, NormPosition norm, Archit
   options.architecture = architecture;
   options.positional_encoding = PositionalEncodingKind::learned;
   options.attention_bias = options.output_bias = options.embedding_norm = switches == OtherPrograms::yes;
+  if (switches == OtherPrograms::yes && architecture == Architecture::encoder_decoder)
+    options.decoder_self_attention = DecoderSelfAttention::ssru;
   return options;
 }
 
@@ -49,6 +51,8 @@ void add(std::set<std::string>& names, const StackNames& stack) {
         add(names, *linear);
       add(names, attention->norm);
     }
+    add(names, layer.ssru.input);
+    add(names, layer.ssru.forget);
     add(names, layer.feed_forward.inner);
     add(names, layer.feed_forward.outer);
     add(names, layer.feed_forward.norm);

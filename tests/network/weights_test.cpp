@@ -55,6 +55,9 @@ std::vector<TransformerOptions> every_kind_of_network() {
               if (tying != EmbeddingTying::all && architecture != Architecture::decoder_only)
                 options.source_vocab_size = 13;
               kinds.push_back(options);
+              if (architecture == Architecture::decoder_only) continue;
+              options.decoder_self_attention = DecoderSelfAttention::ssru;
+              kinds.push_back(options);
             }
   return kinds;
 }
