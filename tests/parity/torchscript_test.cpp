@@ -372,33 +372,6 @@ TEST_P(TorchScriptModule, GreedySearchIsNativeSearchWithABeamOfOne) {
   }
 }
 
-// The attention of teacher forcing over the same ids says what each row must be.
-TEST_P(TorchScriptModule, AlignsEachTokenByTheLastLayersAttention) {
-  const std::vector<Ids> sources = some_sources(options);
-  SearchOptions search;
-  search.num_hypotheses = 3;
-  search.max_extra_length = 6;
-  for (const auto& [how, module] : modules) {
-    SCOPED_TRACE(how);
-    const auto found = translate(module, sources, search);
-    for (size_t s = 0; s < found.size(); ++s)
-      for (const auto& hypothesis : found[s]) {
-        Ids source = sources[s];
-        source.push_back(special_ids::kEnd);
-        Ids target = hypothesis.ids;
-        target.insert(target.begin(), special_ids::kBegin);
-        const EncodedSource encoded = transformer->encode(torch::tensor(source).unsqueeze(0));
-        const DecoderOutput decoded =
-            transformer->decode(torch::tensor(target).unsqueeze(0), encoded, ReturnWeights::yes);
-        const torch::Tensor weights = decoded.cross_weights.back().mean(1)[0];  // [T',S']
-        const int64_t first = options.source_begin ? 1 : 0;
-        EXPECT_LT(largest_difference(hypothesis.alignment, weights.slice(1, first)), kTolerance);
-        const torch::Tensor sums = hypothesis.alignment.sum(1) + weights.slice(1, 0, first).sum(1);
-        EXPECT_LT(largest_difference(sums, torch::ones({weights.size(0)})), kTolerance);
-      }
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Options, TorchScriptModule, ::testing::ValuesIn(variants()),
                          [](const auto& info) { return info.param.name; });
 

@@ -265,24 +265,6 @@ TEST(BeamSearch, ReturnsSortedDistinctHypothesesWithTheirOwnProbabilities) {
   }
 }
 
-TEST(BeamSearch, GreedySearchFollowsTheTable) {
-  for (uint64_t key = 0; key < 40; ++key) {
-    const Table table = random_table(2000 + key, 5);
-    const Ids source{kA, kB};
-    Ids expected;  // the most probable token, over and over
-    while (expected.size() < source.size() + 4) {
-      const Distribution next = table(source, expected);
-      const auto best =
-          std::max_element(next.begin(), next.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-      if (best->first == kEnd) break;
-      expected.push_back(best->first);
-    }
-    SearchOptions options = options_of(1, 0.6);
-    options.max_extra_length = 4;
-    EXPECT_EQ(search_one(table, source, options).at(0).ids, expected) << "table " << key;
-  }
-}
-
 // Keeps the `beam_size` best prefixes of each length and nothing else: textbook beam search for num_hypotheses 1,
 // written without batches, rows or early ends.
 IdHypothesis plain_beam_search(const Table& table, const Ids& source, int64_t words, const SearchOptions& options) {

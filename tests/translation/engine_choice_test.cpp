@@ -252,33 +252,6 @@ TEST_F(Engine, ScoresGivenTranslationsAsThePlainModulesDo) {
   }
 }
 
-TEST_F(Engine, TranslatesWithTheMeanOfSeveralModelsProbabilities) {
-  Transformer other = tiny_transformer(tokenizer, 6);
-  const auto parallel_for = [](size_t count, const auto& task) {
-    for (size_t i = 0; i < count; ++i) task(i);
-  };
-  const TranslationEngine both(make_step_model(std::vector<Weights>{weights_of(transformer), weights_of(other)},
-                                               Device(), Precision::float32, parallel_for, WeightUse::copied),
-                               tokenizer, parallel_for);
-  // The mean by hand: the modules' probabilities after each prefix, averaged.
-  const torch::NoGradGuard no_grad;
-  const std::string text = "the red house is near.", translation = "das rote Haus ist nah.";
-  Ids source = tokenizer.source().encode(text);
-  source.push_back(special_ids::kEnd);
-  Ids target = tokenizer.target().encode(translation), target_in = target;
-  target_in.insert(target_in.begin(), special_ids::kBegin);
-  target.push_back(special_ids::kEnd);
-  const auto probabilities = [&](Transformer& model) {
-    const torch::Tensor logits = model(torch::tensor(source).unsqueeze(0), torch::tensor(target_in).unsqueeze(0));
-    return torch::softmax(logits.to(torch::kDouble), -1).squeeze(0);
-  };
-  const torch::Tensor mean = (probabilities(transformer) + probabilities(other)) / 2;
-  const double expected = mean.gather(1, torch::tensor(target).unsqueeze(1)).log().sum().item<double>();
-  EXPECT_NEAR(both.score({text}, {translation}, {}).at(0).log_probability, expected, 1e-4);
-  EXPECT_NE(both.translate({text}, few_tokens()).at(0).hypotheses.at(0).log_probability,
-            translate({text}, few_tokens()).at(0).hypotheses.at(0).log_probability);
-}
-
 // The weights make the confidence of a translation depend on the mean log-probability of its tokens and end, and that
 // of a word on its own log-probability.
 TEST_F(Engine, HasConfidenceIfTheModelIsCalibrated) {

@@ -3,13 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/device/transformer_step_model.h>
-#include <transmute/engine/inference_model.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/temporary_folder.h>
-#include <transmute/tests/support/tensor_batch.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/tests/support/translation_engine.h>
@@ -17,8 +14,6 @@
 #include <transmute/translation/transmute.h>
 
 #include <cmath>
-#include <map>
-#include <random>
 
 namespace transmute {
 namespace {
@@ -136,10 +131,19 @@ TEST_F(TinyLanguageModel, TellsATextAsItGrowsAndStopsWhereAsked) {
 }
 
 TEST_F(TinyLanguageModel, ScoresTextsAsTheModuleDoes) {
-  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
+  struct Kind {
+    NormPosition norm;
+    EmbeddingTying tying;
+    PositionalEncodingKind positions;
+  };
+  for (const Kind& kind : {Kind{NormPosition::post, EmbeddingTying::all, PositionalEncodingKind::sinusoidal},
+                           {NormPosition::pre, EmbeddingTying::none, PositionalEncodingKind::learned},
+                           {NormPosition::deep, EmbeddingTying::target_output, PositionalEncodingKind::learned}}) {
     TransformerOptions network = tiny_language_model_options();
-    network.norm_position = norm;
-    const LanguageModel model(saved(network, std::to_string(static_cast<int>(norm))), {"cpu", 2});
+    network.norm_position = kind.norm;
+    network.embedding_tying = kind.tying;
+    network.positional_encoding = kind.positions;
+    const LanguageModel model(saved(network, std::to_string(static_cast<int>(kind.norm))), {"cpu", 2});
     const std::vector<std::string> texts = {"the red house is near.", "", "the old", "river", "the ☃ train"};
     const std::vector<Hypothesis> scored = model.score_batch(texts);
     ASSERT_EQ(scored.size(), texts.size());
@@ -208,65 +212,6 @@ TEST_F(TinyLanguageModel, TakesTheMostProbableTokensWithoutSampling) {
     std::vector<std::string> pieces;
     for (const int64_t id : ids) pieces.push_back(tokenizer.target().piece(id));
     EXPECT_EQ(found.hypotheses.front().tokens, pieces) << prompt;
-  }
-}
-
-// Pearson's statistic of counts against probabilities, small classes put together.
-struct ChiSquare {
-  double statistic = 0;
-  int classes = 0;
-};
-ChiSquare chi_square(const std::map<std::string, int>& counts, const std::map<std::string, double>& probabilities,
-                     int draws) {
-  ChiSquare result;
-  double rest_expected = 0, rest_counted = 0;
-  const auto add = [&](double counted, double expected) {
-    result.statistic += (counted - expected) * (counted - expected) / expected;
-    ++result.classes;
-  };
-  for (const auto& [token, probability] : probabilities) {
-    const auto found = counts.find(token);
-    const double counted = found == counts.end() ? 0 : found->second;
-    if (probability * draws >= 5) {
-      add(counted, probability * draws);
-    } else {
-      rest_expected += probability * draws;
-      rest_counted += counted;
-    }
-  }
-  if (rest_expected > 0) add(rest_counted, rest_expected);
-  return result;
-}
-
-TEST_F(TinyLanguageModel, DrawsTokensAsOftenAsTheyAreProbable) {
-  constexpr int kDraws = 4000;
-  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
-  for (const auto& [temperature, top_k] : std::vector<std::pair<double, int64_t>>{{1.0, 0}, {0.5, 0}, {1.5, 6}}) {
-    GenerationOptions options;
-    options.search.sampling->temperature = temperature;
-    options.search.sampling->top_k = top_k;
-    options.search.num_hypotheses = kDraws;
-    options.search.max_extra_length = 1;
-    const Translation found = model.generate_batch({"the red"}, options).front();
-    std::map<std::string, int> counts;
-    const size_t prompt = found.source_tokens.size();
-    for (const auto& text : found.hypotheses) ++counts[text.tokens.size() > prompt ? text.tokens[prompt] : "end"];
-
-    torch::Tensor scores = next_tokens(tokenizer.target().encode("the red"))[-1] / temperature;
-    scores.slice(0, 0, special_ids::kEnd).fill_(-INFINITY);
-    if (top_k > 0) scores.masked_fill_(scores < std::get<0>(scores.topk(top_k)).min(), -INFINITY);
-    const torch::Tensor wanted = torch::softmax(scores, 0);
-    std::map<std::string, double> probabilities;
-    for (int64_t id = special_ids::kEnd; id < wanted.size(0); ++id)
-      if (wanted[id].item<double>() > 0)
-        probabilities[id == special_ids::kEnd ? "end" : tokenizer.target().piece(id)] = wanted[id].item<double>();
-
-    for (const auto& [token, count] : counts) EXPECT_GT(probabilities[token], 0) << token;
-    const ChiSquare chi = chi_square(counts, probabilities, kDraws);
-    ASSERT_GT(chi.classes, 3);
-    const double freedom = chi.classes - 1;
-    // Mean and five standard deviations of the statistic where the draws are right.
-    EXPECT_LT(chi.statistic, freedom + 5 * std::sqrt(2 * freedom)) << temperature << ", top " << top_k;
   }
 }
 
@@ -401,35 +346,6 @@ TEST_F(TinyLanguageModel, DoesNotTranslateInTheEngine) {
   saved(tiny_language_model_options());
   EXPECT_THAT(message_of<std::invalid_argument>([&] { testing::engine_of(transformer, tokenizer).translate({}, {}); }),
               HasSubstr("no source to translate"));
-}
-
-// The inference engine is compared with LibTorch's operations on the module, and a text alone against it among
-// others, bit for bit.
-TEST_F(TinyLanguageModel, RunsOnTheInferenceEngineAsInTheModule) {
-  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep})
-    for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::target_output, EmbeddingTying::none})
-      for (const PositionalEncodingKind positions :
-           {PositionalEncodingKind::sinusoidal, PositionalEncodingKind::learned}) {
-        TransformerOptions options = tiny_language_model_options();
-        options.norm_position = norm;
-        options.embedding_tying = tying;
-        options.positional_encoding = positions;
-        options.max_positions = 12;
-        const Transformer network = testing::tiny_transformer(tokenizer, 3, options);
-        const InferenceModel engine(weights_of(network), Precision::float32);
-        const std::vector<Ids> three(3), one(1);
-        const auto together = testing::start(engine, three);
-        const auto plain = testing::start(TransformerStepModel(network, torch::kCPU), three);
-        const auto alone = testing::start(engine, one);
-        std::mt19937 random(5);
-        for (int step = 0; step < 10; ++step) {
-          torch::Tensor ids = torch::empty({3, 1}, torch::kLong);
-          for (int64_t b = 0; b < 3; ++b) ids[b][0] = static_cast<int64_t>(random() % 60 + 2);
-          const torch::Tensor found = together->step(ids).logits;
-          ASSERT_TRUE(torch::allclose(found, plain->step(ids).logits, 1e-4, 1e-4));
-          ASSERT_TRUE(torch::equal(found[1], alone->step(ids.slice(0, 1, 2)).logits[0]));
-        }
-      }
 }
 
 }  // namespace
