@@ -180,39 +180,6 @@ TEST_F(Ranks, TrainAsOneProcessThatAccumulatesAsManyBatches) {
   }
 }
 
-TEST_F(Ranks, GuideAnAttentionHeadAsOneProcessDoes) {
-  std::string alignments;
-  for (int line = 0; line < 400; ++line) alignments += line % 3 == 0 ? "0-0\n" : "\n";
-  write_text(folder_ / "data/train.align", alignments);
-  std::vector<std::string> usual = {"training.max_steps=2", "training.checkpoint_every=2",
-                                    "training.learning_rate_scale=0.1", "data.train_alignments=train.align"};
-  const auto numbers_of = [&](const std::string& run) { return numbers_in(weights(run, "000000002")); };
-  usual.push_back("training.accumulate_batches=2");
-  ASSERT_EQ(train(1, "unguided", usual).exit_code, 0);
-  usual.push_back("training.guided_alignment=1");
-  ASSERT_EQ(train(1, "alone", usual).exit_code, 0);
-  usual.push_back("training.accumulate_batches=1");
-  const Outcome together = train(2, "together", usual);
-  ASSERT_EQ(together.exit_code, 0) << together.errors;
-  EXPECT_LT(largest_difference(numbers_of("together"), numbers_of("alone")), 1e-6);
-  EXPECT_GT(largest_difference(numbers_of("unguided"), numbers_of("alone")), 1e-5) << "or guidance did nothing";
-}
-
-TEST_F(Ranks, TrainForConsistencyAsOneProcessDoes) {
-  std::vector<std::string> usual = {"training.max_steps=2", "training.checkpoint_every=2", "training.log_every=1",
-                                    "training.learning_rate_scale=0.1", "training.consistency=r_drop"};
-  const auto numbers_of = [&](const std::string& run) { return numbers_in(weights(run, "000000002")); };
-  usual.push_back("training.accumulate_batches=1");
-  const Outcome together = train(2, "together", usual);
-  ASSERT_EQ(together.exit_code, 0) << together.errors;
-  usual.back() = "training.accumulate_batches=2";
-  ASSERT_EQ(train(1, "alone", usual).exit_code, 0);
-  EXPECT_LT(largest_difference(numbers_of("together"), numbers_of("alone")), 1e-6);
-  usual.push_back("training.consistency_weight=0.001");
-  ASSERT_EQ(train(1, "weak", usual).exit_code, 0);
-  EXPECT_GT(largest_difference(numbers_of("weak"), numbers_of("alone")), 1e-5) << "or the divergence did nothing";
-}
-
 TEST_F(Ranks, ARunKilledAtRandomMomentsEndsWithTheWeightsOfOneThatWasNot) {
   const std::vector<std::string> usual = {"training.max_steps=60", "training.checkpoint_every=1",
                                           "validation.every=25"};

@@ -41,14 +41,6 @@ TEST_F(WorthOfATraining, IsNothingWhereTargetsDoNotBelongToTheirSources) {
   EXPECT_EQ(train("run").exit_code, 3) << "a finished run that is started again";
 }
 
-TEST_F(WorthOfATraining, IsNothingAfterALearningRateThatDiverges) {
-  const Outcome outcome =
-      train("run", {"training.schedule=constant", "training.learning_rate=100", "training.warmup_steps=1"});
-  EXPECT_EQ(outcome.exit_code, 3) << outcome.errors;
-  EXPECT_THAT(outcome.errors,
-              AllOf(HasSubstr("the training has diverged"), HasSubstr("lower training.learning_rate (now 100)")));
-}
-
 TEST_F(WorthOfATraining, NeedsMoreStepsAfterAFew) {
   const Outcome outcome = train("run");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
