@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people meet who start a training for the first time: starts that fail, files that do not fit, no config at all.
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <transmute/tests/e2e/first_steps.h>
 #include <transmute/tests/support/running_training.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <sstream>
-#include <thread>
 
 namespace transmute::testing {
 namespace {
@@ -69,22 +64,12 @@ TEST_F(FirstSteps, AVocabularyThatKnowsLittleOfTheTextIsReported) {
 }
 
 TEST_F(FirstSteps, ASecondTrainingInTheSameFolderIsKeptOut) {
-  std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.max_steps=100000"});
-  const pid_t child = fork();
-  if (child == 0) {
-    const int null = open("/dev/null", O_RDWR);
-    for (const int fd : {0, 1, 2}) dup2(null, fd);
-    std::vector<char*> arguments;
-    for (auto& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  for (int i = 0; i < 600 && !std::filesystem::exists(folder_ / "run/metrics.jsonl"); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const pid_t child =
+      start_program(train_command(config_, folder_ / "run", {"training.max_steps=100000"}), "/dev/null");
+  wait_until([&] { return std::filesystem::exists(folder_ / "run/metrics.jsonl"); });
   const Outcome second = train("run");
   kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  EXPECT_EQ(exit_code_of(child), 128 + SIGKILL);
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_THAT(second.errors, AllOf(HasSubstr("a training in " + (folder_ / "run") + " is already under way: process " +
                                              std::to_string(child) + " on "),
@@ -297,27 +282,16 @@ TEST_F(FirstSteps, ASignalBeforeTheFirstStepEndsTheTrainingAtOnce) {
     write_text(folder_ / name, longer);
   }
   for (const int signal : {SIGINT, SIGTERM}) {
-    std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.max_steps=1"});
     std::filesystem::remove_all(folder_ / "run");
-    const pid_t child = fork();
-    if (child == 0) {
-      const int errors = open((folder_ / "errors").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-      for (const int fd : {1, 2}) dup2(errors, fd);
-      std::vector<char*> arguments;
-      for (auto& word : words) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      execv(arguments[0], arguments.data());
-      _exit(127);
-    }
+    const std::string messages = folder_ / ("messages" + std::to_string(signal));
+    const pid_t child = start_program(train_command(config_, folder_ / "run", {"training.max_steps=1"}), messages);
     const std::string log = folder_ / "run/train.log";
     EXPECT_TRUE(wait_until([&] {
       return std::filesystem::exists(log) && read_text(log).find("learning a vocabulary") != std::string::npos;
     }));
     kill(child, signal);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
-    EXPECT_THAT(read_text(folder_ / "errors"), HasSubstr("train: stopped before the first step"));
+    EXPECT_EQ(exit_code_of(child), 128 + signal);
+    EXPECT_THAT(read_text(messages), HasSubstr("train: stopped before the first step"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "run/metrics.jsonl"));
   }
   const Outcome again = train("run", {"training.max_steps=1"});

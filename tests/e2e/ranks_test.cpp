@@ -8,12 +8,10 @@
 #include <transmute/common/free_port.h>
 #include <transmute/tests/e2e/programs.h>
 #include <transmute/tests/support/running_training.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <random>
 #include <set>
@@ -101,28 +99,16 @@ class Ranks : public ::testing::Test {
            read_text(folder_ / (run + "/checkpoints/step-" + step + "/optimizer.safetensors"));
   }
 
-  // The launcher in the background, its standard error in `folder_/errors`.
-  pid_t start(std::vector<std::string> words, const std::vector<std::string>& environment = {}) {
-    const std::string errors = folder_ / "errors";
-    const pid_t child = fork();
-    if (child > 0) running_.insert(child);
-    if (child != 0) return child;
-    for (const auto& variable : environment) putenv(const_cast<char*>(variable.c_str()));
-    if (freopen(errors.c_str(), "a", stderr) == nullptr) _exit(126);
-    std::vector<char*> arguments;
-    for (auto& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execv(arguments.front(), arguments.data());
-    _exit(127);
+  // The launcher in the background, its messages in `folder_/errors`. Words before it may set the environment.
+  pid_t start(const std::vector<std::string>& words) {
+    return *running_.insert(start_program(words, folder_ / "errors")).first;
   }
 
   std::string errors() const { return read_text(folder_ / "errors"); }
 
   int exit_code_of(pid_t child) {
-    int status = 0;
-    waitpid(child, &status, 0);
     running_.erase(child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return testing::exit_code_of(child);
   }
 
   static std::vector<pid_t> ranks_of(pid_t launcher) {
@@ -264,11 +250,14 @@ TEST_F(Ranks, ASignalToAnyOfThemSavesACheckpointAndIsTheExitCode) {
 }
 
 TEST_F(Ranks, OfDifferentConfigsSayWhichDiffers) {
-  std::vector<std::string> common = train_command(config_, folder_ / "run");
   const std::string port = "MASTER_PORT=" + std::to_string(free_loopback_port());
-  const pid_t first = start(common, {"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});
-  common.insert(common.end(), {"--set", "training.max_steps=31"});
-  const pid_t second = start(common, {"RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});
+  const auto start_rank = [&](const char* rank, const char* steps) {
+    std::vector<std::string> words = train_command(config_, folder_ / "run", {steps});
+    words.insert(words.begin(), {"env", rank, "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});
+    return start(words);
+  };
+  const pid_t first = start_rank("RANK=0", "training.max_steps=30");
+  const pid_t second = start_rank("RANK=1", "training.max_steps=31");
   EXPECT_EQ(exit_code_of(first), 1);
   EXPECT_EQ(exit_code_of(second), 1);
   EXPECT_THAT(errors(), HasSubstr("rank 1 differs from rank 0 in the config"));

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <transmute/tests/e2e/programs.h>
 #include <transmute/tests/support/running_training.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -44,14 +43,7 @@ class TrainingRun : public ::testing::Test {
 
   // A training process in the background.
   pid_t start(const std::string& run, const std::vector<std::string>& assignments) const {
-    std::vector<std::string> words = train_command(config_, folder_ / run, assignments);
-    const pid_t child = fork();
-    if (child != 0) return child;
-    std::vector<char*> arguments;
-    for (auto& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execv(arguments.front(), arguments.data());
-    _exit(127);
+    return start_program(train_command(config_, folder_ / run, assignments), folder_ / "messages");
   }
 
   // Sends `signal` once `is_time` returns true and `delay` has passed; the exit code as a shell gives it. A child that
@@ -61,9 +53,7 @@ class TrainingRun : public ::testing::Test {
     EXPECT_TRUE(came) << "the time to stop the training did not come";
     std::this_thread::sleep_for(delay);
     kill(child, came ? signal : SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return exit_code_of(child);
   }
 
   // The folders of tokenized corpora in a cache.

@@ -8,7 +8,6 @@
 #include <sys/mount.h>
 #include <transmute/common/json.h>
 #include <transmute/tests/e2e/training_run.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -132,9 +131,7 @@ TEST_F(Training, TwoRunsShareACacheThatBothNeed) {
                                                 "data.cache_folder=" + (folder_ / "cache")};
   const pid_t first = start("first", assignments);
   const Outcome second = train("second", assignments);
-  int status = 0;
-  waitpid(first, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(exit_code_of(first), 0);
   EXPECT_EQ(second.exit_code, 0) << second.errors;
   EXPECT_EQ(corpora_in(folder_ / "cache").size(), 1U);
   EXPECT_EQ(checkpoint_bytes("first", "000000002"), checkpoint_bytes("second", "000000002"));

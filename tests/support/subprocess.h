@@ -4,9 +4,12 @@
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,6 +34,32 @@ inline std::string command_line(const std::vector<std::string>& words) {
   return command;
 }
 
+/// The exit code in what wait() says of a program that ended, with 128 + n for signal n, as a shell has it.
+inline int exit_code_of_status(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// Waits for the end of a program that start_program() started.
+inline int exit_code_of(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return exit_code_of_status(status);
+}
+
+/// Starts a program that runs beside the test. What it writes is added to the file `messages`.
+inline pid_t start_program(std::vector<std::string> words, const std::string& messages) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("fork: no process can be started");
+  if (child > 0) return child;
+  const int file = open(messages.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(file, stream);
+  execvp(arguments.front(), arguments.data());
+  _exit(127);
+}
+
 /// Runs a program to its end with `input` as standard input.
 inline Outcome run_program_with(const std::vector<std::string>& words, const std::string& input = "") {
   const TemporaryFolder folder;
@@ -39,7 +68,7 @@ inline Outcome run_program_with(const std::vector<std::string>& words, const std
                               shell_quoted(folder / "output") + " 2>" + shell_quoted(folder / "errors");
   const int status = std::system(command.c_str());
   Outcome outcome;
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.exit_code = exit_code_of_status(status);
   outcome.output = read_text(folder / "output");
   outcome.errors = read_text(folder / "errors");
   return outcome;
