@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// configs/paper: a config for every row of the paper's Table 3, with the paper's values and the paper's size.
+// configs/paper: a config for every row of the paper's Table 3, with the paper's values.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/fmt/fmt.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/training/config.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace transmute {
 namespace {
 
 using testing::names_in;
-using testing::read_text;
 
-// A row as the paper prints it. What it leaves blank is the base model's; parameters in millions, 0 where blank.
+// A row as the paper prints it. What it leaves blank is the base model's.
 struct Row {
   int64_t layers = 6, d_model = 512, d_ff = 2048, heads = 8, d_k = 64, d_v = 64;
   double dropout = 0.1, smoothing = 0.1;
-  int64_t steps = 100000, millions = 0;
+  int64_t steps = 100000;
   bool learned = false;
 };
 
@@ -35,28 +31,26 @@ std::map<std::string, Row> table3() {
   const auto heads = [](int64_t count, int64_t width) {
     return [=](Row& r) { r.heads = count, r.d_k = width, r.d_v = width; };
   };
-  add("base", [](Row& r) { r.millions = 65; });
+  add("base", [](Row&) {});
   add("a_heads_1", heads(1, 512));
   add("a_heads_4", heads(4, 128));
   add("a_heads_16", heads(16, 32));
   add("a_heads_32", heads(32, 16));
-  add("b_d_k_16", [](Row& r) { r.d_k = 16, r.millions = 58; });
-  add("b_d_k_32", [](Row& r) { r.d_k = 32, r.millions = 60; });
-  add("c_layers_2", [](Row& r) { r.layers = 2, r.millions = 36; });
-  add("c_layers_4", [](Row& r) { r.layers = 4, r.millions = 50; });
-  add("c_layers_8", [](Row& r) { r.layers = 8, r.millions = 80; });
-  add("c_d_model_256", [](Row& r) { r.d_model = 256, r.d_k = 32, r.d_v = 32, r.millions = 28; });
-  add("c_d_model_1024", [](Row& r) { r.d_model = 1024, r.d_k = 128, r.d_v = 128, r.millions = 168; });
-  add("c_d_ff_1024", [](Row& r) { r.d_ff = 1024, r.millions = 53; });
-  add("c_d_ff_4096", [](Row& r) { r.d_ff = 4096, r.millions = 90; });
+  add("b_d_k_16", [](Row& r) { r.d_k = 16; });
+  add("b_d_k_32", [](Row& r) { r.d_k = 32; });
+  add("c_layers_2", [](Row& r) { r.layers = 2; });
+  add("c_layers_4", [](Row& r) { r.layers = 4; });
+  add("c_layers_8", [](Row& r) { r.layers = 8; });
+  add("c_d_model_256", [](Row& r) { r.d_model = 256, r.d_k = 32, r.d_v = 32; });
+  add("c_d_model_1024", [](Row& r) { r.d_model = 1024, r.d_k = 128, r.d_v = 128; });
+  add("c_d_ff_1024", [](Row& r) { r.d_ff = 1024; });
+  add("c_d_ff_4096", [](Row& r) { r.d_ff = 4096; });
   add("d_dropout_0", [](Row& r) { r.dropout = 0; });
   add("d_dropout_20", [](Row& r) { r.dropout = 0.2; });
   add("d_smoothing_0", [](Row& r) { r.smoothing = 0; });
   add("d_smoothing_20", [](Row& r) { r.smoothing = 0.2; });
   add("e_learned_positions", [](Row& r) { r.learned = true; });
-  add("big", [](Row& r) {
-    r.d_model = 1024, r.d_ff = 4096, r.heads = 16, r.dropout = 0.3, r.steps = 300000, r.millions = 213;
-  });
+  add("big", [](Row& r) { r.d_model = 1024, r.d_ff = 4096, r.heads = 16, r.dropout = 0.3, r.steps = 300000; });
   return rows;
 }
 
@@ -70,15 +64,6 @@ TrainingConfig read_config(const std::string& path) {
 
 TrainingConfig config_of(const std::string& row) {
   return read_config(TRANSMUTE_CONFIGS + ("/paper/" + row + ".yaml"));
-}
-
-TransformerOptions with_pieces(TransformerOptions options, int64_t pieces) {
-  options.source_vocab_size = options.target_vocab_size = pieces;
-  return options;
-}
-
-int64_t parameters(const std::string& row, int64_t pieces) {
-  return parameter_count(with_pieces(config_of(row).model.model, pieces));
 }
 
 TEST(PaperConfigs, ThereIsOneForEveryRowOfTable3AndTheParser) {
@@ -133,33 +118,6 @@ TEST(PaperConfigs, TheParserHasThePapersValues) {
   EXPECT_NO_THROW(read_config(TRANSMUTE_CONFIGS "/parsing/craft.yaml").check());
 }
 
-// The vocabularies with which the formula gives what the paper rounded.
-std::pair<int64_t, int64_t> vocabularies(const std::string& name, int64_t millions) {
-  const int64_t without = parameters(name, 1) - config_of(name).model.model.d_model;
-  const auto width = static_cast<double>(config_of(name).model.model.d_model);
-  return {static_cast<int64_t>(
-              std::ceil((static_cast<double>(millions) * 1e6 - 5e5 - static_cast<double>(without)) / width)),
-          static_cast<int64_t>(
-              std::floor((static_cast<double>(millions) * 1e6 + 5e5 - static_cast<double>(without)) / width))};
-}
-
-TEST(PaperConfigs, ThePapersSizesFitAVocabularyOf41ThousandAndTheBigModelsOneOf36) {
-  std::pair<int64_t, int64_t> all{0, 1000000};
-  for (const auto& [name, row] : table3()) {
-    if (row.millions == 0 || name == "big") continue;
-    EXPECT_EQ(std::lround(static_cast<double>(parameters(name, 41100)) / 1e6), row.millions) << name;
-    const auto [low, high] = vocabularies(name, row.millions);
-    all = {std::max(all.first, low), std::min(all.second, high)};
-  }
-  // The range that configs/paper/README.md names.
-  EXPECT_EQ(std::lround(static_cast<double>(all.first) / 100), 410);
-  EXPECT_EQ(std::lround(static_cast<double>(all.second) / 100), 412);
-  const auto [low, high] = vocabularies("big", 213);
-  EXPECT_EQ(std::lround(static_cast<double>(low) / 100), 354);
-  EXPECT_EQ(std::lround(static_cast<double>(high) / 100), 363);
-  EXPECT_LT(high, all.first) << "one vocabulary would do for all";
-}
-
 // The claims of configs/table3_small/base.yaml about itself, where the paper's own rows say it too.
 TEST(PaperConfigs, TheSmallTableHasARowForEachOfThePapersInItsProportions) {
   const std::map<std::string, std::string> names{{"b_d_k_16", "b_d_k_4"},
@@ -192,24 +150,6 @@ TEST(PaperConfigs, TheSmallTableHasARowForEachOfThePapersInItsProportions) {
     ++rows;
   }
   EXPECT_EQ(names_in(TRANSMUTE_CONFIGS "/table3_small").size(), rows);
-}
-
-std::string with_commas(int64_t value) {
-  std::string digits = std::to_string(value);
-  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<size_t>(i), 1, ',');
-  return digits;
-}
-
-TEST(PaperConfigs, TheTableOfTheReadmeIsCounted) {
-  const std::string readme = read_text(TRANSMUTE_CONFIGS "/paper/README.md");
-  for (const auto& [name, row] : table3()) {
-    const size_t begin = readme.find("| [" + name + "](" + name + ".yaml) |");
-    ASSERT_NE(begin, std::string::npos) << name;
-    const std::string line = readme.substr(begin, readme.find('\n', begin) - begin);
-    EXPECT_THAT(line, ::testing::EndsWith(
-                          fmt::format("| {} | {} | {} |", row.millions ? std::to_string(row.millions) : "",
-                                      with_commas(parameters(name, 41100)), with_commas(parameters(name, 37000)))));
-  }
 }
 
 }  // namespace
