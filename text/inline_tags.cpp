@@ -238,13 +238,16 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
     source_.separators.push_back(plain.size());
     plain += ' ';
   };
+  size_t neighbors_end = 0;  // of the tags beside each other that the last mark is one of
   const auto add_in_ascii = [&](size_t number) {
     const InlineTag& mark = tags[number];
     const std::string written = text.substr(mark.begin, mark.length);
     const std::string read = ascii_of(characters::at(written, 0));
-    size_t end = mark.begin + mark.length;
-    for (size_t i = number + 1; i < tags.size() && tags[i].begin == end; ++i) end += tags[i].length;
-    const UChar32 before = characters::before(plain, plain.size()), after = characters::at(text, end);
+    if (mark.begin >= neighbors_end) {
+      neighbors_end = mark.begin;
+      for (size_t i = number; i < tags.size() && tags[i].begin == neighbors_end; ++i) neighbors_end += tags[i].length;
+    }
+    const UChar32 before = characters::before(plain, plain.size()), after = characters::at(text, neighbors_end);
     const bool is_dash = (written == "—" || written == "―") && joins_clauses(before, after);
     const bool is_fraction = characters::is_digit(read[0]) && characters::is_digit(before);  // 1½
     if (is_dash || is_fraction) separate();

@@ -34,8 +34,8 @@ constexpr std::string_view kHostBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM
 constexpr std::string_view kLocalBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+%";
 constexpr std::string_view kPathBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+~@%=/";
 
-// Longer ones are no addresses, paths or messages, so that the time is linear.
-constexpr size_t kLongestToken = 4096;
+// Longer ones are no addresses, paths, messages or names in code, so that the time is linear.
+constexpr size_t kLongestToken = 4096, kLongestName = 512;
 
 bool is_one_of(std::string_view text, size_t at, std::string_view characters) {
   return at < text.size() && characters.find(text[at]) != std::string_view::npos;
@@ -576,7 +576,7 @@ class SpanFinder {
         if (const size_t length = path_length(text_, at, token_end_); length > 0)
           return found(length, ProtectedKind::path);
         if (const size_t length = mention_length(text_, at); length > 0) return found(length, ProtectedKind::address);
-        if (const size_t end = code_name_end(text_, at);
+        if (const size_t end = code_name_end(std::string_view(text_).substr(0, at + kLongestName), at);
             end > at && !is_of_word(characters::at(text_, end)) && !is_one_of(text_, end, ">"))
           return found(end - at, ProtectedKind::identifier);
       }

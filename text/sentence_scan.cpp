@@ -427,8 +427,9 @@ void SentenceScan::find_enclosed() {
 
 // True if the text after a closing character continues the sentence around it.
 bool SentenceScan::encloses(size_t closer) const {
+  constexpr int kMostClosers = 8;  // so that a long run of them takes linear time
   size_t byte = step(closer);
-  while (is_closer(at(byte)) && at(byte) != '"') byte = step(byte);
+  for (int i = 0; i < kMostClosers && is_closer(at(byte)) && at(byte) != '"'; ++i) byte = step(byte);
   const size_t next = skip_space(byte);
   const UChar32 c = at(next);
   if (c == kNone) return false;

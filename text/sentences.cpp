@@ -28,8 +28,10 @@ Spacing spacing_of(UChar32 c) {
 
 // The spacing of the last character that says something about it.
 Spacing spacing_at_end(const std::string& text) {
+  constexpr int kMostCharacters = 100;  // so that to join many lines takes linear time
   Spacing spacing = Spacing::any;
-  for (size_t at = text.size(); at > 0 && spacing == Spacing::any; at = characters::begin(text, at))
+  size_t at = text.size();
+  for (int i = 0; i < kMostCharacters && at > 0 && spacing == Spacing::any; ++i, at = characters::begin(text, at))
     spacing = spacing_of(characters::before(text, at));
   return spacing;
 }

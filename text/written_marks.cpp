@@ -39,10 +39,13 @@ bool is_quote(char c) {
 std::vector<Side> sides_of(const std::string& text, const std::vector<size_t>& places) {
   std::vector<Side> sides;
   bool is_open = false;
+  size_t begin = 0, end = 0;  // of the marks beside each other that the place is among
   for (const size_t place : places) {
-    size_t begin = place, end = place + 1;
-    while (begin > 0 && is_quote(text[begin - 1])) --begin;
-    while (end < text.size() && is_quote(text[end])) ++end;
+    if (place >= end) {
+      begin = end = place;
+      while (begin > 0 && is_quote(text[begin - 1])) --begin;
+      while (end < text.size() && is_quote(text[end])) ++end;
+    }
     const UChar32 before = characters::before(text, begin), after = characters::at(text, end);
     const bool is_after_space = before < 0 || sentence_characters::is_space(before),
                is_before_space = after < 0 || sentence_characters::is_space(after);

@@ -357,7 +357,7 @@ TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
   for (const std::string part : {"{a,plural,", "%(a",  "_a",  "a_", "&a",  "http://(", "((",     "{{",  "${",   "/a",
                                  "\\\\a",      "a@",   "'a",  "))", "%1",  "👍🏽", ":a",     "“a",  "看a",  "*/",
                                  "&aa;",       "`a b", ":a`", "#",  "|#a", "|a_b.",    "!/a/b(", "a:/", "@aa:", "{ a",
-                                 "a1-",        "#a-",  "<%",  "{%", " `a", " ``a`",    "`",      "YY-"}) {
+                                 "a1-",        "#a-",  "<%",  "{%", " `a", " ``a`",    "`",      "YY-", "a->"}) {
     std::string text;
     while (text.size() < 200'000) text += part;
     const auto start = testing::CpuClock::now();

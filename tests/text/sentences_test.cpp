@@ -175,7 +175,8 @@ TEST(Sentences, OfLongTextsAreFoundAtOnce) {
   const std::vector<std::pair<std::string, std::string>> kTexts{
       {"1) a", " "},    {"1." + std::string(kBytes / 2, ' '), "a 2. "},
       {"", "A. "},      {std::string(kBytes / 2, '1'), "! a"},
-      {"", "(a! b), "}, {"", "« a ! » b ( c ! "}};
+      {"", "(a! b), "}, {"", "« a ! » b ( c ! "},
+      {"A. ", "“”"},    {"A. ", "»«"}};
   for (const auto& [begin, part] : kTexts) {
     std::string text = begin;
     while (text.size() < kBytes) text += part;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/tests/support/cpu_clock.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/written_text.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,17 @@ TEST(WrittenMarks, ComeBackOnTheirSide) {
   EXPECT_EQ(restored("The kids’ toys", "L'eau"), "L’eau");
   EXPECT_EQ(restored("“a” and \"b\"", "\"a\" e \"b\""), "“a” e \"b\"");
   EXPECT_EQ(restored("“a” and \"b\"", "\"a\""), "\"a\"") << "either";
+}
+
+// Each would take a minute if every mark looked at all of those beside it.
+TEST(WrittenMarks, InLongRunsComeBackAtOnce) {
+  for (const std::string mark : {"”", "—"}) {
+    std::string text = "a";
+    for (int i = 0; i < 100'000; ++i) text += mark;
+    const auto start = testing::CpuClock::now();
+    EXPECT_EQ(restored(text, read_in_ascii(text).plain()), text);
+    EXPECT_LT(std::chrono::duration<double>(testing::CpuClock::now() - start).count(), 5) << mark;
+  }
 }
 
 TEST(AttachedMarks, StayBeforeTheirWords) {
