@@ -311,7 +311,7 @@ void Document::add_line(const std::string& line, const SentencesOf& sentences_of
     return;
   }
   auto [first, last] = within_space(line);
-  if (format_ == TextFormat::tags) first = std::max(first, option_column(line));
+  if (format_ == TextFormat::tags) first = std::max(first, option_column(line.substr(0, last)));
   between_.back() += line.substr(0, first);
   add_sentences(sentences_of(line.substr(first, last - first)));
   between_.back() += line.substr(last);

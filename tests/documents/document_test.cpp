@@ -56,6 +56,10 @@ TEST(Document, ColumnsOfAProgramsHelpStay) {
     EXPECT_THAT(line.segments(), ElementsAre(text.substr(0, text.find_last_not_of(' ') + 1)));
     EXPECT_EQ(line.with(line.segments()), text);
   }
+  const std::string text = "-o  \u00A0";
+  const Document option(text, TextFormat::tags, false);
+  EXPECT_THAT(option.segments(), ElementsAre("-o"));
+  EXPECT_EQ(option.with(option.segments()), text);
 }
 
 TEST(Document, SplitsSentencesWhereAsked) {
@@ -247,7 +251,10 @@ TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
     for (int i = 0; i < 30; ++i) html += pieces[random() % pieces.size()];
     const Document document(html, TextFormat::html, true);
     EXPECT_EQ(bare(document.with(document.segments())), bare(html)) << html;
-    EXPECT_EQ(Document(html, TextFormat::text, false).with(Document(html, TextFormat::text, false).segments()), html);
+    for (const TextFormat format : {TextFormat::text, TextFormat::tags}) {
+      const Document whole(html, format, false);
+      EXPECT_EQ(whole.with(whole.segments()), html);
+    }
   }
   for (const char* piece :
        {"<", "<p", "<!--", "&", "</script", "<script>", "<b \"", "<p>", "<p translate=no><b><i></u>", "&amp",
