@@ -490,8 +490,9 @@ class MarkdownReader {
 
   // The length of a role before the code at `at`, which is the last of the words.
   size_t length_of_role_before(size_t at) const {
-    const size_t length = role_length(words_);
-    return content_.substr(at - length, length) == std::string_view(words_).substr(words_.size() - length) ? length : 0;
+    const std::string_view role = std::string_view(words_).substr(words_.size() - role_length(words_));
+    const bool is_written_so = role.size() <= at && content_.substr(at - role.size(), role.size()) == role;
+    return is_written_so ? role.size() : 0;  // a reference such as &lt; is not
   }
 
   // The bracket that closes the one at `at` and is before `limit`.

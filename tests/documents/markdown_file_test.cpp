@@ -193,6 +193,7 @@ TEST(MarkdownFile, RolesAreOneWithTheirCode) {
     ASSERT_THAT(file->texts(), ElementsAre(text));
     EXPECT_EQ(file->with({text + '!'}), page + "!\n");
   }
+  EXPECT_THAT(opened("a.md", ":&nGt;:`a` b\n")->texts(), ElementsAre(":≫⃒:<var-x0/> b")) << "shorter than its role";
 }
 
 TEST(MarkdownFile, HighlightedWordsAreASpan) {
