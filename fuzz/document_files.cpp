@@ -2,9 +2,11 @@
 // Files of documents: what is read comes back as it was, and any translation can be put into it.
 #include <transmute/documents/document_formats.h>
 #include <transmute/documents/packed_file.h>
+#include <transmute/documents/page_source.h>
 #include <transmute/fuzz/fuzz.h>
 #include <transmute/tests/support/zip_files.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +19,8 @@ namespace {
 constexpr uint64_t kMostBytes = 1 << 20;
 
 // Members of archives, which a fuzzer could not pack, are files here.
-const char* const kFormats[] = {"srt",  "vtt",      "ass",   "po",   "docx", "odt",        "xlsx", "epub",
-                                "html", "markdown", "xliff", "json", "yaml", "properties", "resx", "android"};
+const char* const kFormats[] = {"srt",      "vtt",   "ass",  "po",   "docx",       "odt",  "xlsx",    "epub", "html",
+                                "markdown", "xliff", "json", "yaml", "properties", "resx", "android", "txt"};
 
 // An archive of one member, and of one that tells the format.
 std::string packed(const std::string& format, const std::string& content) {
@@ -27,6 +29,14 @@ std::string packed(const std::string& format, const std::string& content) {
   if (format == "odt") return testing::zip_of({{"styles.xml", content}, {"content.xml", "<a/>"}});
   if (format == "epub") return testing::zip_of({{"toc.ncx", content}, {"META-INF/container.xml", "<a/>"}});
   return content;
+}
+
+// A text without white space and the marks of quotations, which lines that are wrapped have more of.
+std::string words_of(std::string text) {
+  text.erase(std::remove_if(text.begin(), text.end(),
+                            [](char c) { return std::string_view(" \t\r\n>").find(c) != std::string_view::npos; }),
+             text.end());
+  return text;
 }
 
 }  // namespace
@@ -56,6 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const std::string written = with_translations(*file, sources);
       const auto again = open_document(*find_document_format(format), "x", written);
       fuzz::require(with_translations(*again, texts_of(*again)) == written);
+      const bool is_xml = format == "resx" || format == "android";
+      if (bytes == content && format != "html") fuzz::require(written == (is_xml ? with_utf8_declared(bytes) : bytes));
     }
     std::vector<std::string> texts;
     for (const std::string& text : sources) {
@@ -65,6 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       texts.push_back(document.with(segments));
     }
     const std::string translated = with_translations(*file, texts);
+    if (format == "txt") fuzz::require(words_of(translated) == words_of(texts.front()));
     // The result is sound: it is read again, with as many texts.
     if (format == "docx" || format == "odt" || format == "xlsx" || format == "epub")
       fuzz::require(texts_of(*open_document(*find_document_format(format), "x", translated)).size() >=

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts with tags and protected spans, restored into any translation by any alignment: each tag comes once, and the
-// words stay.
+// Texts with tags, protected spans and characters that no vocabulary has, restored into any translation by any
+// alignment: each tag comes once, and the words stay.
 #include <transmute/fuzz/fuzz.h>
 #include <transmute/text/alignment.h>
 #include <transmute/text/inline_tags.h>
+#include <transmute/text/written_text.h>
 
 #include <algorithm>
 
@@ -44,9 +45,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto count = [](const std::string& in, char c) { return std::count(in.begin(), in.end(), c); };
   for (const char open : {'<', '{'})
     fuzz::require(count(text, open) == count(source, open) - count(tagged.plain(), open));
-  const auto tags = tags_and_spans(source, true, [](const ProtectedSpan&) { return true; }, {});
-  const std::string with_spans = restored(TaggedText(source, tags), translation, input);
-  for (const InlineTag& tag : tags)
-    fuzz::require(with_spans.find(source.substr(tag.begin, tag.length)) != std::string::npos);
+  const IsUnknown in_ascii = [](int32_t character) { return character >= 0x80; };
+  for (const IsUnknown& is_unknown : {IsUnknown(), in_ascii}) {
+    const auto tags = tags_and_spans(
+        source, true, [](const ProtectedSpan&) { return true; }, is_unknown);
+    const TaggedText without_spans(source, tags);
+    const std::string with_spans = restored(without_spans, translation, input);
+    for (const InlineTag& tag : tags)
+      if (tag.kind != InlineTag::Kind::dropped && tag.kind != InlineTag::Kind::ascii)
+        fuzz::require(with_spans.find(source.substr(tag.begin, tag.length)) != std::string::npos);
+    const WrittenText written(without_spans.source());
+    for (const std::string& text : {translation, without_spans.plain()}) {
+      const RecasedText result = written.restore(text, {});
+      fuzz::require(result.places.size() == text.size() + 1 && result.places.back() == result.text.size());
+    }
+  }
   return 0;
 }

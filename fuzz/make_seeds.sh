@@ -22,6 +22,7 @@ printf 'one\ntwo\n' | gzip -n | seed lines packed
 printf 'red house\trotes Haus\nbridge\tBr\xc3\xbccke\n' | seed glossary two_terms
 printf '\x20a <b>red</b> {x}<br/>house</p>  \x0drotes Haus ok\1\2\3\1\2\3\0\0\377\1\200' | seed inline_tags tags
 printf 'One. Two? \xe4\xb8\x89\xe3\x80\x82 Mr. Four!' | seed sentences several
+printf '\x161,000.5 m\xc2\xb2 in 2020-01-01At 7:30, 12\xe6\x9c\x88 {0} %%s www.a.org \xf0\x9f\x98\x80 two' | seed checks numbers
 printf '0-0 1-2 2-1' | seed word_links three
 printf '\x0eThe red house.The &amp; red-1.5 house, <skipped>\xe2\x82\xac 3,000' | seed metric_text lines
 printf '\xe2\x96\x81das \xe2\x96\x81the 0.5\n\xe2\x96\x81ist \xe2\x96\x81is 0.25\n' | seed shortlist table
@@ -73,6 +74,7 @@ printf '\14\0a: b c\nd: "e"\nf: |\n  g\n  h\ni: [j, &k l]\n' | seed document_fil
 printf '\15\0a = b \\\n  c\nd=It\x27\x27s {0}\n' | seed document_files properties
 { printf '\1\0'; cat "$root/tests/data/formats/torch_save/views.archive.bin"; } | seed document_files archive
 printf '\16\0<root><data name="a"><value>b {0}</value></data></root>' | seed document_files resx
+printf '\20\0> A paragraph of a mail that somebody has cut\r\n> into lines, by hand or not.\r\n\r\n- item\r\n' | seed document_files txt
 printf '\17\0<resources><string name="a">b \\n <b>c</b> "d"</string></resources>' | seed document_files android
 printf '\1q=a+red%%20house&q=b&source=en&target=de&format=text' | seed http_request form
 printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","glossary":[{"source":"a","target":"b"}],
