@@ -99,6 +99,17 @@ std::vector<size_t> places_of(const std::string& text, std::string_view mark) {
   return places;
 }
 
+// True if the double quotation marks of a translation may be single ones of its source, for which many languages write
+// double ones: there are as many at the beginnings of words, and nowhere more.
+bool are_quotes_of(const std::vector<Side>& source, const std::vector<Side>& text) {
+  const auto number = [](const std::vector<Side>& sides, Side side) {
+    return std::count(sides.begin(), sides.end(), side);
+  };
+  return number(source, Side::opening) > 0 && number(text, Side::opening) == number(source, Side::opening) &&
+         number(text, Side::closing) <= number(source, Side::closing) &&
+         number(text, Side::after_number) <= number(source, Side::after_number);
+}
+
 // A dash with the words beside it.
 std::string with_words(const std::string& text, size_t begin, size_t end) {
   size_t first = begin, last = end;
@@ -188,7 +199,8 @@ void WrittenMarks::restore(Rewriting& translation) const {
     return mark == by_place.end() ? nullptr : mark->second;
   };
   for (const std::string& read : kinds) {
-    const std::vector<size_t> in_source = places_of(source_, read), in_text = places_of(text, read);
+    const std::vector<size_t> in_source = places_of(source_, read);
+    std::vector<size_t> in_text = places_of(text, read);
     // Restores those of a group; returns whether the source has any.
     const auto restore_group = [&](const auto& is_of_source, const auto& is_of_text) {
       Marks marks;
@@ -205,7 +217,14 @@ void WrittenMarks::restore(Rewriting& translation) const {
                            [&](size_t i) { return is_there(text, in_text[i], in_text[i] + read.size()); });
     };
     if (is_quote(read.front())) {
-      const std::vector<Side> of_source = sides_of(source_, in_source), of_text = sides_of(text, in_text);
+      const std::vector<Side> of_source = sides_of(source_, in_source);
+      if (read == "'" && source_.find('"') == std::string::npos) {
+        std::vector<size_t> all = in_text;
+        for (const size_t place : places_of(text, "\"")) all.push_back(place);
+        std::sort(all.begin(), all.end());
+        if (are_quotes_of(of_source, sides_of(text, all))) in_text = std::move(all);
+      }
+      const std::vector<Side> of_text = sides_of(text, in_text);
       const auto restore_side = [&](Side side) {
         return restore_group([&](size_t i) { return of_source[i] == side; },
                              [&](size_t i) { return of_text[i] == side; });

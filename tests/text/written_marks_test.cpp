@@ -56,6 +56,12 @@ TEST(WrittenMarks, ComeBackOnTheirSide) {
   EXPECT_EQ(restored("The kids’ toys", "L'eau"), "L’eau");
   EXPECT_EQ(restored("“a” and \"b\"", "\"a\" e \"b\""), "“a” e \"b\"");
   EXPECT_EQ(restored("“a” and \"b\"", "\"a\""), "\"a\"") << "either";
+  EXPECT_EQ(restored("The ‘big’ house and ‘12’", "A casa \"grande\" e \"12\""), "A casa ‘grande’ e ‘12’");
+  EXPECT_EQ(restored("‘I don’t know,’ she said", "\"Copo d'água\", disse ela"), "‘Copo d’água’, disse ela");
+  EXPECT_EQ(restored("She said ‘no’ to the Smiths’ dog", "Ela disse \"não\""), "Ela disse ‘não’");
+  EXPECT_EQ(restored("‘a’ and ‘b’", "\"a\" e 'b'"), "‘a’ e ‘b’");
+  for (const char* source : {"The kids’ toys", "‘Tis big", "‘a’ and 'b' and c", "‘a’ and ‘b’"})
+    EXPECT_EQ(restored(source, "O \"grande\""), "O \"grande\"") << source;
 }
 
 // Each would take a minute if every mark looked at all of those beside it.
