@@ -139,6 +139,18 @@ size_t code_name_end(std::string_view text, size_t begin) {
   return value_end > end + 1 ? value_end : end;
 }
 
+size_t option_end(std::string_view text, size_t begin) {
+  constexpr size_t kShortest = 4;  // --no
+  if (text.compare(begin, 2, "--") != 0) return begin;
+  const size_t end = skip_while(text, begin, [](char c) { return is_of_name(c) || c == '-'; });
+  // --so-- are dashes, and so are those before a capital, which begins speech in books.
+  if (end < begin + kShortest || !is_ascii_small(text[begin + 2]) || text[end - 1] == '-') return begin;
+  const auto is_of_value = [](char c) { return is_of_name(c) || is_joint(c) || c == '=' || c == '.' || c == '%'; };
+  size_t value = text.compare(end, 1, "=") == 0 ? skip_while(text, end, is_of_value) : end;
+  while (value > end && !is_of_name(text[value - 1])) --value;
+  return value;
+}
+
 size_t quoted_code_end(std::string_view text, size_t begin) {
   constexpr size_t kLongest = 200, kLongestRole = 40;
   const std::string_view near = text.substr(0, begin + kLongest);

@@ -31,6 +31,10 @@ class IdentifierFinder {
 /// is what may have an accelerator, such as Save_as.
 size_t code_name_end(std::string_view text, size_t begin);
 
+/// The end of an option of a program that begins at a byte, such as --tree and --color=auto; the byte itself if there
+/// is none.
+size_t option_end(std::string_view text, size_t begin);
+
 /// The end of code in backticks that begins at a byte: `a b`, ``a`b``, and with a role of reStructuredText,
 /// :meth:`~a.b`; the byte itself if there is none. After a role, backticks may also enclose a text: :ref:`the next page
 /// <next>`.

@@ -495,9 +495,13 @@ bool is_in_parenthesis(std::string_view text, size_t at) {
   return last != std::string_view::npos && before[last] == '(';
 }
 
-// The length of :-) and the like; 0 if there is none. "8)" is none, but a list's marker, and neither is the end of
+// The length of :-), >:( and the like; 0 if there is none. "8)" is none, but a list's marker, and neither is the end of
 // "(separated by ;)".
 size_t emoticon_length(std::string_view text, size_t at) {
+  if (starts_with(text, at, ">:")) {
+    const size_t length = emoticon_length(text, at + 1);
+    return length == 0 ? 0 : length + 1;
+  }
   if (!is_one_of(text, at, ":;=8")) return 0;
   const bool has_nose = is_one_of(text, at + 1, "-'^");
   const size_t mouth = has_nose ? at + 2 : at + 1;
@@ -578,6 +582,8 @@ class SpanFinder {
         if (const size_t length = mention_length(text_, at); length > 0) return found(length, ProtectedKind::address);
         if (const size_t end = code_name_end(std::string_view(text_).substr(0, at + kLongestName), at);
             end > at && !is_of_word(characters::at(text_, end)) && !is_one_of(text_, end, ">"))
+          return found(end - at, ProtectedKind::identifier);
+        if (const size_t end = option_end(text_, at); end > at && !is_of_word(characters::at(text_, end)))
           return found(end - at, ProtectedKind::identifier);
       }
     }
