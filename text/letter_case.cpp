@@ -70,7 +70,7 @@ bool is_title(const std::string& text, const std::vector<WordLetters>& words) {
   const auto number = static_cast<size_t>(std::count_if(words.begin(), words.end(), begins_with_capital));
   const auto is_allowed = [&](const WordLetters& word) {
     const std::string_view letters = std::string_view(text).substr(word.begin, word.end - word.begin);
-    return word.begins_with_capital || std::find(kSmallWords.begin(), kSmallWords.end(), letters) != kSmallWords.end();
+    return word.begins_with_capital || is_small_word(letters);
   };
   if (number < kLeastWords || !words.front().begins_with_capital) return false;
   return number == words.size() ||
@@ -129,6 +129,10 @@ RecasedText titled(const std::string& text, const std::string& locale, uint32_t 
 }
 
 }  // namespace
+
+bool is_small_word(std::string_view word) {
+  return std::find(kSmallWords.begin(), kSmallWords.end(), word) != kSmallWords.end();
+}
 
 TextCase case_of(const std::string& text) {
   const std::vector<WordLetters> words = words_with_letters(text);

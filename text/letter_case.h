@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,9 @@ enum class TextCase {
 
 /// Fewer words may be names or acronyms.
 constexpr size_t kLeastWords = 3;
+
+/// True for an article, conjunction or short preposition of English, in small letters.
+bool is_small_word(std::string_view word);
 
 /// The case of a text. Letters that have no capital of their own, such as ß, count as neither, but those of scripts
 /// without case, such as Hebrew and Chinese, count as small. A title has three words at least, as names have fewer.

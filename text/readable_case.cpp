@@ -7,12 +7,14 @@
 #include <transmute/text/characters.h>
 #include <transmute/text/protected_spans.h>
 #include <transmute/text/sentence_characters.h>
+#include <transmute/text/sentence_language.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -139,7 +141,13 @@ class WordCases {
       const auto is_one_piece = [&](const std::string& text) {
         return vocabulary_.encode(without_marks(text)).size() == 1;
       };
-      const bool is_known = !is_first_ && is_one_piece(lower.text) && !(has_two_capitals(word) && is_one_piece(word));
+      const bool is_one_lower = is_one_piece(lower.text);
+      // An acronym such as IBAN has no small letters to be known by; longer words are emphasized.
+      constexpr int32_t kLongestAcronym = 5;
+      const bool is_short = icu::UnicodeString::fromUTF8(without_marks(word)).countChar32() <= kLongestAcronym;
+      if (is_short && !is_one_lower && case_of(word) == TextCase::capitals && can_write(vocabulary_, word))
+        return {same};
+      const bool is_known = !is_first_ && is_one_lower && !(has_two_capitals(word) && is_one_piece(word));
       return is_known ? std::vector<RecasedText>{lower, same} : std::vector<RecasedText>{same, lower};
     }
     RecasedText title = in_title_case(word, locale_);
@@ -203,6 +211,38 @@ RecasedText changed_between(const std::vector<std::pair<size_t, size_t>>& kept, 
   }
   result.append(change(translation.substr(at)));
   return result;
+}
+
+// True for articles, prepositions and conjunctions, which stay small within titles. "Do" is a verb in English.
+bool is_small_in_titles(const std::string& word, LanguageSet languages) {
+  static const std::unordered_set<std::string> kWords{
+      "der",   "die",  "das",  "den",  "dem", "des", "ein", "eine", "und", "oder", "im",   "am",    "auf",   "aus",
+      "bei",   "für",  "mit",  "nach", "von", "vom", "zu",  "zum",  "zur", "el",   "los",  "las",   "un",    "una",
+      "y",     "o",    "u",    "de",   "del", "a",   "al",  "en",   "con", "por",  "para", "sin",   "os",    "as",
+      "um",    "uma",  "e",    "do",   "da",  "dos", "em",  "no",   "na",  "nos",  "nas",  "ao",    "aos",   "à",
+      "às",    "pelo", "pela", "com",  "sem", "le",  "la",  "les",  "une", "et",   "ou",   "du",    "au",    "aux",
+      "dans",  "par",  "pour", "sur",  "il",  "lo",  "gli", "uno",  "di",  "dei",  "dal",  "della", "delle", "nel",
+      "nella", "per",  "su",   "het",  "een", "van", "in",  "op",   "met", "te",   "voor", "och",   "i",     "på",
+      "av",    "af",   "til",  "till", "för", "med", "og",  "els",  "amb", "și",   "cu",   "din",   "pe"};
+  return is_small_word(word) || (code_of(languages) != "en" && kWords.count(word) > 0);
+}
+
+// Gives each word a capital, but for small ones after another word.
+RecasedText in_title(const std::string& words, const std::string& locale, LanguageSet languages) {
+  RecasedText title;
+  size_t done = 0;
+  for_each_letters(words, [&](size_t begin, size_t end, bool is_word) {
+    if (!is_word || begin == 0 || words[begin - 1] != ' ') return;
+    const UChar32 before = characters::before(words, begin - 1);  // nothing after what is kept
+    if ((before >= 0 && before != ',' && before != ')' && !characters::is_letter_or_digit(before)) ||
+        !is_small_in_titles(words.substr(begin, end - begin), languages))
+      return;
+    title.append(with_capital_words(words.substr(done, begin - done), locale));
+    title.append_unchanged(words.substr(begin, end - begin));
+    done = end;
+  });
+  title.append(with_capital_words(words.substr(done), locale));
+  return title;
 }
 
 }  // namespace
@@ -272,9 +312,11 @@ std::vector<std::pair<size_t, size_t>> spans_of_fixed_case(const std::string& te
 RecasedText in_case(const std::string& translation, TextCase wanted, const std::string& language,
                     const std::vector<std::pair<size_t, size_t>>& kept) {
   const std::string locale = case_locale(translation, language);
-  return changed_between(kept, translation, [&](const std::string& words) {
-    return wanted == TextCase::capitals ? in_capitals(words, locale) : with_capital_words(words, locale);
-  });
+  if (wanted == TextCase::capitals)
+    return changed_between(kept, translation, [&](const std::string& words) { return in_capitals(words, locale); });
+  const LanguageSet languages = language.empty() ? guess_languages(translation) : language_set(language_code(language));
+  return changed_between(kept, translation,
+                         [&](const std::string& words) { return in_title(words, locale, languages); });
 }
 
 RecasedText with_capitals_of(const SmallWords& words, const std::string& translation, const std::string& language,

@@ -118,10 +118,11 @@ TEST_F(ReadableCase, IsNeededByThreeWordsEarlierThanByAcronyms) {
 }
 
 TEST_F(ReadableCase, LeavesAcronymsInTitles) {
-  const Tokenizer tokenizer = tiny_tokenizer("WHO who");
-  const auto found = in_readable_case(tokenizer.source(), "The Old WHO Is RED", TextCase::title, "", {});
+  const Tokenizer tokenizer = tiny_tokenizer("WHO who B b");
+  const auto found =
+      in_readable_case(tokenizer.source(), "The Old WHO Is RED REDREDRED (WBHO)", TextCase::title, "", {});
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->text, "The old WHO is red");
+  EXPECT_EQ(found->text, "The old WHO is red redredred (WBHO)");
 }
 
 TEST_F(ReadableCase, IsNotThatOfTheTranslationOfALongTextInCapitals) {
@@ -198,6 +199,10 @@ TEST(KnownLetters, AreCapitalsOfTheTranslation) {
 TEST(CaseOfATranslation, IsTheSourcesButForWhatIsKept) {
   EXPECT_EQ(in_case("der Fahrradweg", TextCase::capitals, "de", {}).text, "DER FAHRRADWEG");
   EXPECT_EQ(in_case("ein Straßenrad fährt", TextCase::title, "de", {}).text, "Ein Straßenrad Fährt");
+  EXPECT_EQ(in_case("o nível de contorno (em breve): a cor", TextCase::title, "", {{2, 8}}).text,
+            "O nível de Contorno (Em Breve): A Cor");
+  EXPECT_EQ(in_case("do as the {river} of men do", TextCase::title, "en", {{10, 17}}).text,
+            "Do as the {river} of Men Do");
   EXPECT_EQ(in_case("das Rad fährt auf Rädern", TextCase::capitals, "", {{4, 7}}).text, "DAS Rad FÄHRT AUF RÄDERN");
   EXPECT_EQ(in_case("das ist so", TextCase::capitals, "", {{0, 3}, {0, 3}, {2, 7}}).text, "das ist SO");
   EXPECT_EQ(in_case("日本語", TextCase::capitals, "", {}).text, "日本語");
