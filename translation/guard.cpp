@@ -120,8 +120,10 @@ Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translat
                                     deviation < 0 ? "fewer" : "more")});
   const bool is_free = part.prefix.size() == part.forced.target && part.terms.empty();
   if (is_free && adds_words(part.plain, written.text))
-    warnings.push_back(
-        {WarningKind::length, {0, part.plain.size()}, {0, best.text.size()}, "the translation adds words to numbers"});
+    warnings.push_back({WarningKind::length,
+                        {0, part.plain.size()},
+                        {0, best.text.size()},
+                        "the translation has more than the numbers of the source"});
   return warnings;
 }
 
