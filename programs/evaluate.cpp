@@ -6,6 +6,7 @@
 #include <transmute/examples/parsing/bracketing.h>
 #include <transmute/examples/parsing/tree.h>
 #include <transmute/metrics/bootstrap.h>
+#include <transmute/metrics/metric_text.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
@@ -231,6 +232,19 @@ Metric metric_named(const std::string& name, const EvaluateOptions& options, con
   return chrf_metric(options, references, name == "chrf" ? 0 : 2);
 }
 
+// BLEU by words says nothing of text without spaces between them.
+void note_tokenizer(const EvaluateOptions& options, const std::vector<Lines>& references) {
+  const bool has_bleu = std::count(options.metrics.begin(), options.metrics.end(), "bleu") > 0;
+  const bool needs_spaces = options.tokenizer == "13a" || options.tokenizer == "intl";
+  if (!has_bleu || !needs_spaces) return;
+  const transmute::BleuTokenizer fitting = transmute::bleu_tokenizer_for(references.front());
+  if (fitting == transmute::BleuTokenizer::mteval_13a) return;
+  transmute::note(
+      fmt::format("the references have no spaces between words, so that BLEU takes whole clauses for words; "
+                  "--tokenize {} counts characters",
+                  transmute::bleu_tokenizer_name(fitting)));
+}
+
 std::vector<std::size_t> all_segments(std::size_t count) {
   std::vector<std::size_t> segments(count);
   for (std::size_t i = 0; i < count; ++i) segments[i] = i;
@@ -325,6 +339,7 @@ int evaluate(const EvaluateOptions& options) {
   std::vector<Lines> references;
   for (const std::string& path : options.reference_paths)
     references.push_back(read_parallel(path, options.hypothesis_path, segments));
+  note_tokenizer(options, references);
   for (const std::string& name : options.metrics) {
     const Metric metric = metric_named(name, options, references);
     if (systems.size() > 1 && !options.score_only) {

@@ -213,6 +213,12 @@ TEST_F(CommandLine, EvaluateRefusesFlagsThatNoMetricUses) {
                                         "--case-sensitive", "--tokenize", "none"});
   EXPECT_EQ(both.exit_code, 0) << both.errors;
   EXPECT_THAT(both.output, AllOf(HasSubstr("case:lc"), HasSubstr("case:mixed")));
+  EXPECT_EQ(both.errors, "");
+
+  write_text(*folder_ / "chinese", "我们在家。\n");
+  const std::string chinese = *folder_ / "chinese";
+  EXPECT_THAT(run("evaluate", {"-i", chinese, "-r", chinese}).errors, HasSubstr("--tokenize zh"));
+  EXPECT_EQ(run("evaluate", {"-i", chinese, "-r", chinese, "--tokenize", "zh"}).errors, "");
 }
 
 TEST_F(CommandLine, APromptIsOneLine) {
