@@ -120,9 +120,8 @@ class WordAligner {
   }
 
   static bool is_punctuation(const std::string& text, const ByteSpan& span) {
-    const auto is_word_byte = [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; };
-    return std::none_of(text.begin() + static_cast<int64_t>(span.first),
-                        text.begin() + static_cast<int64_t>(span.second), is_word_byte);
+    const std::string read = as_read(text, span).text;
+    return std::none_of(read.begin(), read.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; });
   }
 
   // A token's attention by pieces: what goes to a token that was cut is divided by length.

@@ -45,6 +45,15 @@ TEST(InlineTags, MarksComeBackWithinTokensWithOtherMarks) {
   EXPECT_EQ(tagged.restore("Pague 5–10", {{0, 3}, {3, 5}, {5, 8}}, {{0, 5}, {5, 7}, {7, 12}},
                            {{0.9F, 0.1F, 0}, {0, 0.9F, 0.1F}, {0, 0.1F, 0.9F}}),
             "Pague £5–£10");
+  const std::string thousands = "£4k–£5k";
+  EXPECT_EQ(TaggedText(thousands, tags_and_spans(thousands, false, all, is_unknown))
+                .restore("4k–5k", {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}}, {{0, 1}, {1, 2}, {2, 5}, {5, 6}, {6, 7}},
+                         {{0.9F, 0.1F, 0, 0, 0},
+                          {0.1F, 0.9F, 0, 0, 0},
+                          {0, 0.1F, 0.9F, 0, 0},
+                          {0, 0, 0, 0.9F, 0.1F},
+                          {0, 0, 0, 0.1F, 0.9F}}),
+            "£4k–£5k");
 }
 
 TEST(InlineTags, DoNotComeWithinACharacter) {
