@@ -225,7 +225,7 @@ class Subtitles : public DocumentFile {
   std::vector<CueLine> lines_of(const Cue& cue) const {
     const std::string_view line_break = syntax_.line_break, text = std::string_view(content_).substr(0, cue.end);
     std::vector<CueLine> lines;
-    for (size_t at = cue.begin, next = at; at < cue.end && !syntax_.has_overrides; at = next + line_break.size()) {
+    for (size_t at = cue.begin, next = 0; at < cue.end && !syntax_.has_overrides; at = next + line_break.size()) {
       next = std::min(text.find(line_break, at), cue.end);
       const std::string line = content_.substr(at, next - at);
       const size_t first = leading_tags(line, syntax_);
@@ -323,7 +323,10 @@ class Subtitles : public DocumentFile {
   static bool begins_part(std::string_view beginning, std::string_view before, std::string_view line) {
     if (begins_with_note(line) || ends_with_note(before) || begins_with_speaker(line)) return true;
     if (is_in_brackets(line, line) || is_in_brackets(beginning, before)) return true;
-    if (speaker_length(before) + 1 == before.size()) return true;  // a name that has the line for itself
+    const size_t name = speaker_length(before);
+    if (name > 0 && name + 1 == before.size()) return true;  // it has the line for itself
+    const bool has_capitals = u_isupper(first_letter(std::string(before))) != 0;
+    if (has_capitals && !has_small_letters(before) && differ_in_case(before, line)) return true;  // a sign or a title
     return ends_sentence(before) && (speaker_length(line) > 0 || begins_with_bracket(line));
   }
 
@@ -411,16 +414,39 @@ std::string voice_of(std::string_view text) {
   return stands_first(text, "<v ") || stands_first(text, "<v.") ? std::string(text.substr(0, text.find('>'))) : "";
 }
 
-// The cues of a file with lines of two times, each followed by a text that an empty line ends.
-std::vector<Cue> read_timed_blocks(const std::string& content) {
-  std::vector<Cue> cues;
+// True if another cue begins at `at`, or the file ends: a line of two times, perhaps after its number.
+bool begins_cue(std::string_view text, size_t at) {
+  if (at == text.size()) return true;
+  for (int line = 0; line < 2 && at < text.size(); ++line) {
+    const FileLine here = line_at(text, at);
+    if (text.substr(here.begin, here.end - here.begin).find("->") != std::string_view::npos) return true;
+    at = here.next;
+  }
+  return false;
+}
+
+// The meaning of an empty line after the text of a cue.
+enum class EmptyLine {
+  ends_cue,
+  may_be_in_cue,  // unless another cue follows it
+};
+
+// The cues of a file with lines of two times, each followed by a text that an empty line ends. Text after an empty line
+// in a cue is another cue of the same times. None: the file has no such lines.
+std::optional<std::vector<Cue>> read_timed_blocks(const std::string& content, EmptyLine empty_line) {
+  std::optional<std::vector<Cue>> cues;
   const std::string_view text = content;
+  bool has_more = false;  // the cue of the times before
+  std::pair<int64_t, int64_t> times;
   for (size_t at = 0; at < text.size();) {
-    const FileLine line = line_at(text, at);
-    at = line.next;
-    const auto times = read_times(text.substr(line.begin, line.end - line.begin));
-    if (!times) continue;
-    Cue cue{line.next, line.next, times->first, times->second, ""};
+    if (!has_more) {
+      const FileLine line = line_at(text, at);
+      at = line.next;
+      const auto found = read_times(text.substr(line.begin, line.end - line.begin));
+      if (!found) continue;
+      times = *found;
+    }
+    Cue cue{at, at, times.first, times.second, ""};
     bool is_number = false;  // the line before
     for (size_t before = at; at < text.size();) {
       const FileLine words = line_at(text, at);
@@ -437,9 +463,19 @@ std::vector<Cue> read_timed_blocks(const std::string& content) {
       cue.end = words.end;
     }
     cue.voice = voice_of(text.substr(cue.begin, cue.end - cue.begin));
-    if (cue.end > cue.begin) cues.push_back(cue);
+    if (!cues) cues.emplace();
+    if (cue.end > cue.begin) cues->push_back(cue);
+    at = std::min(text.find_first_not_of("\r\n", at), text.size());
+    has_more = empty_line == EmptyLine::may_be_in_cue && !begins_cue(text, at);
   }
   return cues;
+}
+
+// True for JSON, which programs read.
+bool is_metadata(std::string_view text) {
+  const std::string_view after = text.substr(std::min(text.find_first_not_of(" \t\r\n", 1), text.size()), 1);
+  return (text.front() == '{' && after == "\"" && text.back() == '}') ||
+         (text.front() == '[' && after == "{" && text.back() == ']');
 }
 
 // The lines of dialogue of SubStation Alpha. Its fields are between commas; the last is the text.
@@ -512,17 +548,21 @@ class DialogueReader {
 }  // namespace
 
 std::unique_ptr<DocumentFile> open_srt(const std::string& name, std::string content, const DocumentFileOptions&) {
-  const std::vector<Cue> cues = read_timed_blocks(content);
+  const auto cues = read_timed_blocks(content, EmptyLine::may_be_in_cue);
   const char* const line_end = line_end_of(content);
-  if (cues.empty() && !is_empty_line(content.substr(0, content.find('\n'))))
+  if (!cues && !is_empty_line(content.substr(0, content.find('\n'))))
     throw std::runtime_error(name + ": has no subtitles of SubRip (no line such as 00:00:01,000 --> 00:00:02,500)");
-  return std::make_unique<Subtitles>(std::move(content), cues, SubtitleSyntax{line_end, false, false});
+  return std::make_unique<Subtitles>(std::move(content), cues.value_or(std::vector<Cue>()),
+                                     SubtitleSyntax{line_end, false, false});
 }
 
 std::unique_ptr<DocumentFile> open_vtt(const std::string& name, std::string content, const DocumentFileOptions&) {
   if (content.compare(byte_order_mark_length(content), 6, "WEBVTT") != 0)
     throw std::runtime_error(name + ": is no WebVTT file (its first line is not WEBVTT)");
-  const std::vector<Cue> cues = read_timed_blocks(content);
+  std::vector<Cue> cues = read_timed_blocks(content, EmptyLine::ends_cue).value_or(std::vector<Cue>());
+  const std::string_view text = content;
+  const auto is_no_text = [&](const Cue& cue) { return is_metadata(text.substr(cue.begin, cue.end - cue.begin)); };
+  cues.erase(std::remove_if(cues.begin(), cues.end(), is_no_text), cues.end());
   const char* const line_end = line_end_of(content);
   return std::make_unique<Subtitles>(std::move(content), cues, SubtitleSyntax{line_end, true, false});
 }

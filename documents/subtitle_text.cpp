@@ -109,6 +109,30 @@ void find_partners(std::vector<CuePiece>& pieces) {
   }
 }
 
+// Tags that end with a line and begin again with the next, "</i>" and "<i>", are one.
+void join_tags_of_lines(std::vector<CuePiece>& pieces) {
+  std::vector<bool> is_dropped(pieces.size());
+  for (size_t i = 0; i + 2 < pieces.size(); ++i) {
+    const CuePiece &end = pieces[i], &begin = pieces[i + 2];
+    const bool ends_pair = end.partner < i, begins_pair = begin.partner != std::string::npos && begin.partner > i + 2;
+    if (!ends_pair || !begins_pair || pieces[i + 1].kind != CuePiece::Kind::line_break ||
+        pieces[end.partner].text != begin.text)
+      continue;
+    is_dropped[i] = is_dropped[i + 2] = true;
+    pieces[begin.partner].partner = end.partner;
+    pieces[end.partner].partner = begin.partner;
+  }
+  std::vector<size_t> places(pieces.size());
+  std::vector<CuePiece> kept;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    places[i] = kept.size();
+    if (!is_dropped[i]) kept.push_back(std::move(pieces[i]));
+  }
+  for (CuePiece& piece : kept)
+    if (piece.partner != std::string::npos) piece.partner = places[piece.partner];
+  pieces = std::move(kept);
+}
+
 bool is_blank_piece(const CuePiece& piece) {
   return piece.kind == CuePiece::Kind::words && std::all_of(piece.text.begin(), piece.text.end(), is_cue_space);
 }
@@ -389,6 +413,7 @@ class CueWriter {
 CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, size_t first_tag) {
   std::vector<CuePiece> pieces = cue_pieces(text, syntax);
   find_partners(pieces);
+  join_tags_of_lines(pieces);
   const auto [first, last] = within_tags(pieces);
   CueText cue;
   size_t lines = 1, line = 0;

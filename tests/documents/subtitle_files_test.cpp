@@ -214,6 +214,31 @@ TEST(SubRip, CapitalsBesideOtherTextAreATextOfTheirOwn) {
   EXPECT_THAT(texts("He works for the", "FBI."), ElementsAre("He works for the <img 0>FBI."));
   EXPECT_THAT(texts("THE FBI", "has a man"), ElementsAre("THE FBI <img 0>has a man"));
   EXPECT_THAT(texts("I AM GOING", "TO THE HOUSE"), ElementsAre("I AM GOING <img 0>TO THE HOUSE"));
+  EXPECT_THAT(texts("CHAPTER ONE\nThe dog", "ran."), ElementsAre("CHAPTER ONE", "The dog <img 0>ran."));
+  EXPECT_THAT(texts("1 000 000\nGermans live", "here."), ElementsAre("1 000 000 Germans live <img 0>here."));
+  EXPECT_THAT(texts("I saw the\nRED HOUSE\nof Ann", "a\nb"), ElementsAre("I saw the RED HOUSE of Ann <img 0>a b"));
+}
+
+TEST(SubRip, TextAfterAnEmptyLineIsOfTheSameCue) {
+  const std::string film =
+      "1\n00:00:01,000 --> 00:00:03,000\nA dog.\n\nA cat.\n\n\n\n2\n00:00:04,000 --> 00:00:05,000\n\nTwo\n\ndogs\n\n"
+      "3\n00:00:06,000 -> 00:00:07,000\nbad\n\n4\n00:00:08,000 --> 00:00:09,000\n1984\n\nand more.\n5\n"
+      "00:00:09,000 --> 00:00:10,000\nThe end";
+  const auto file = opened("film.srt", film);
+  EXPECT_THAT(file->texts(), ElementsAre("A dog.", "A cat.", "Two <img 0>dogs", "and more.", "The end"));
+  EXPECT_EQ(file->with(file->texts()), film);
+  EXPECT_EQ(with(*file, {{"A cat.", "Eine Katze."}}), std::string(film).replace(film.find("A cat."), 6, "Eine Katze."));
+}
+
+TEST(SubRip, TagsThatEachLineHasAreOne) {
+  const auto file = opened("film.srt", "1\n00:00:01,000 --> 00:00:03,000\n<i>I do not know</i>\n<i>who you are.</i>\n");
+  EXPECT_THAT(file->texts(), ElementsAre("I do not know who you are."));
+  EXPECT_EQ(file->with({"Ich weiß nicht, wer du bist, und auch nicht, wo ich bin."}),
+            "1\n00:00:01,000 --> 00:00:03,000\n<i>Ich weiß nicht, wer du bist,\nund auch nicht, wo ich bin.</i>\n");
+  EXPECT_THAT(opened("film.srt", "1\n00:00:01,000 --> 00:00:03,000\n<i>- A dog.</i>\n<i>- Two.</i>\n")->texts(),
+              ElementsAre("A dog.", "Two."));
+  EXPECT_THAT(opened("film.srt", "1\n00:00:01,000 --> 00:00:03,000\n<i>a dog</i>\n<b>and</b>\n<b>a</b> cat\n")->texts(),
+              ElementsAre("<b 0>a dog</b> <b 1>and a</b> cat"));
 }
 
 TEST(WebVtt, NotesStylesAndReferencesStay) {
@@ -225,6 +250,11 @@ TEST(WebVtt, NotesStylesAndReferencesStay) {
   EXPECT_EQ(file->with(file->texts()), page);
   EXPECT_THAT(shouted(*file), HasSubstr("<v Bob>A DOG &amp; A CAT.\n\n00:03.000 --> 00:04.000\n<c.red>IT RUNS.</c>\n"));
   EXPECT_THROW(opened("film.vtt", "1\n00:01.000 --> 00:02.000\na\n"), std::runtime_error);
+  EXPECT_THAT(opened("film.vtt",
+                     "WEBVTT\n\n00:01.000 --> 00:02.000\n{\n  \"title\": \"A dog\"\n}\n\n00:02.000 --> "
+                     "00:03.000\n[{\"a\": 1}]\n\n00:03.000 --> 00:04.000\n[A dog barks]\n")
+                  ->texts(),
+              ElementsAre("[A dog barks]"));
 }
 
 TEST(WebVtt, VoicesAndChaptersAreTextsOfTheirOwn) {
@@ -288,7 +318,8 @@ TEST(Subtitles, WhatIsNoneIsRefused) {
   EXPECT_THROW(opened("a.srt", "some text\n"), std::runtime_error);
   EXPECT_THROW(opened("a.ass", "some text\n"), std::runtime_error);
   EXPECT_THROW(opened("a.srt", "1\n00:00:01,000 --> 00:00:02,000\ncaf\xe9\n"), std::runtime_error);
-  EXPECT_THAT(opened("a.srt", "")->texts(), ElementsAre());
+  for (const char* empty : {"", "1\n00:00:01,000 --> 00:00:02,000\n\n"})
+    EXPECT_THAT(opened("a.srt", empty)->texts(), ElementsAre());
 }
 
 }  // namespace
