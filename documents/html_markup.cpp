@@ -206,24 +206,26 @@ bool is_movable(const Tokens& tokens, size_t first, size_t last) {
                                                   });
 }
 
-// The command of a template at `at`: {% if %} and {# a remark #} of Jinja, Django and Liquid, <% if %> and <%= value %>
-// of ERB, EJS and JSP. Where there is none, an empty text. Conditions and loops keep their order, and thus are borders.
-// {{ values }} without signs of HTML are placeholders for the model.
+// True for the command of a template that writes a value or is a remark: {# a remark #} and {{ value }} of Jinja,
+// Django and Liquid, <%= value %> of ERB, EJS and JSP, <?= $value ?> and <?php echo $value; ?> of PHP. Others, such as
+// {% if %}, keep their order, and thus are borders.
+bool is_word_of_template(std::string_view command) {
+  if (command.front() == '{') return command[1] != '%';
+  if (command[1] == '%') return command[2] == '=' || command[2] == '#';
+  const size_t code = command.find_first_of(" \t\r\n=");
+  const std::string_view statement =
+      command.substr(std::min(command.find_first_not_of(" \t\r\n", code), command.size()));
+  return statement.substr(0, 1) == "=" || statement.substr(0, 5) == "echo " || statement.substr(0, 6) == "print ";
+}
+
+// The command of a template at `at`, where there is one. {{ values }} without signs of HTML are placeholders for the
+// model.
 HtmlPiece template_command(std::string_view text, size_t at) {
-  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
-  const std::string_view here = text.substr(at, kMostBytes), beginning = here.substr(0, 2);
-  const char* const closing = beginning == "{%"   ? "%}"
-                              : beginning == "<%" ? "%>"
-                              : beginning == "{#" ? "#}"
-                              : beginning == "{{" ? "}}"
-                                                  : nullptr;
-  const size_t end = closing == nullptr ? std::string_view::npos : here.find(closing, beginning.size());
-  if (end == std::string_view::npos) return {HtmlKind::text, at, at};
-  if (beginning == "{{" && here.substr(0, end).find_first_of("<>&") == std::string_view::npos)
+  const size_t end = command_end(text, at);
+  const std::string_view command = text.substr(at, end - at);
+  if (command.empty() || (command.substr(0, 2) == "{{" && command.find_first_of("<>&") == std::string_view::npos))
     return {HtmlKind::text, at, at};
-  const bool is_value =
-      beginning == "{{" || beginning == "{#" || (beginning == "<%" && here.find_first_of("=#", 2) == 2);
-  return {is_value ? HtmlKind::kept : HtmlKind::border, at, at + end + beginning.size()};
+  return {is_word_of_template(command) ? HtmlKind::kept : HtmlKind::border, at, end};
 }
 
 // Adds text, and the commands of templates within it.
@@ -258,7 +260,9 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     if (is_kept && end && is_movable(tokens, i, next)) kind = HtmlKind::kept;
     if (!is_kept && !token.name.empty() && is_movable(token)) kind = HtmlKind::inline_tag;
     if (!token.name.empty() && is_word_tag(tag)) kind = HtmlKind::kept;
-    if (!token.in_select && !token.is_rest && tag.substr(0, 4) == "<!--") kind = HtmlKind::kept;  // within a sentence
+    const bool is_command = tag.substr(0, 2) == "<?" && command_end(tag, 0) > 0;
+    const bool is_remark = tag.substr(0, 4) == "<!--" || (is_command && is_word_of_template(tag));
+    if (!token.in_select && !token.is_rest && is_remark) kind = HtmlKind::kept;  // within a sentence
     add_text(html, text, token.begin, pieces);
     const auto title = is_kept && end ? title_of(html, tokens, i, next) : std::nullopt;
     if (title) {

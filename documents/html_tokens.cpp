@@ -95,6 +95,24 @@ bool is_cdata(std::string_view html, size_t at) {
   return html.compare(at, 9, "<![CDATA[") == 0;
 }
 
+constexpr size_t kMostCommandBytes = 4096;
+
+// After the tag at `at`; npos if it has no end. A '>' of a template's command does not end it.
+size_t end_of_tag(std::string_view html, size_t at) {
+  TagState state = TagState::name;
+  at += html[at + 1] == '/' ? 2 : 1;
+  while (at < html.size() && state != TagState::end) {
+    const bool is_quoted = state == TagState::double_quoted || state == TagState::single_quoted;
+    const bool may_be_command = html[at] == '<' || (!is_quoted && html.compare(at, 2, "{%") == 0);
+    const std::string_view near = html.substr(0, at + kMostCommandBytes);
+    const size_t end = may_be_command ? command_end(near, at) : at;
+    const size_t next = end < near.size() ? end : at;  // only after tags does code need no end
+    if (next == at) state = next_tag_state(state, html[at]);
+    at = std::max(next, at + 1);
+  }
+  return state == TagState::end ? at : kNowhere;
+}
+
 // The token as it is written, without what its element holds. A CDATA section is a comment to HTML.
 HtmlToken written_token(std::string_view html, size_t at) {
   HtmlToken token;
@@ -102,8 +120,9 @@ HtmlToken written_token(std::string_view html, size_t at) {
   if (html.compare(at, 4, "<!--") == 0) {
     token.end = comment_end(html, at);
   } else if (begins_tag(html, at)) {
-    const size_t length = tag_end(html.substr(at));
-    token.end = length == kNowhere ? length : at + length;
+    token.end = end_of_tag(html, at);
+  } else if (const size_t end = command_end(html, at); end > at) {
+    token.end = end;
   } else {
     const size_t last = html.find('>', at);
     token.end = last == kNowhere ? last : last + 1;
@@ -120,7 +139,7 @@ HtmlToken written_token(std::string_view html, size_t at) {
 
 size_t next_markup(std::string_view html, size_t at) {
   at = html.find('<', at);
-  while (at != kNowhere && !begins_markup(html, at)) at = html.find('<', at + 1);
+  while (at != kNowhere && !begins_markup(html, at)) at = html.find('<', std::max(command_end(html, at), at + 1));
   return at;
 }
 
@@ -344,6 +363,26 @@ bool begins_markup(std::string_view text, size_t at) {
   if (at + 1 >= text.size() || text[at] != '<') return false;
   const char next = text[at + 1];
   return next == '/' || next == '!' || next == '?' || begins_tag(text, at);
+}
+
+size_t command_end(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 4096, kMark = 2;
+  constexpr std::string_view kPhp = "<?php";
+  const auto begins = [&](std::string_view beginning) { return text.compare(at, beginning.size(), beginning) == 0; };
+  const auto has_space = [&](size_t place) { return place < text.size() && kHtmlSpace.find(text[place]) != kNowhere; };
+  if (begins(kPhp) && has_space(at + kPhp.size()))  // the last code of a file needs no end
+    return std::min(text.size() - kMark, text.find("?>", at)) + kMark;
+  const char* closing = nullptr;
+  if (begins("<?=") || (begins("<?") && has_space(at + kMark))) closing = "?>";
+  if (begins("<%")) closing = "%>";
+  if (begins("{%")) closing = "%}";
+  if (begins("{#")) closing = "#}";
+  if (begins("{{")) closing = "}}";
+  if (closing == nullptr) return at;
+  text = text.substr(0, at + kMostBytes);
+  text = text.substr(0, text.find(text.substr(at, kMark), at + kMark));  // none is within another
+  const size_t end = text.find(closing, at + kMark);
+  return end == kNowhere ? at : end + kMark;
 }
 
 std::string element_name(std::string_view tag) {

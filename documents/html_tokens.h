@@ -27,6 +27,10 @@ bool lists(std::string_view words, const std::string& name);
 /// True if markup begins at `at` to a browser: a '<' before a letter, '/', '!' or '?'.
 bool begins_markup(std::string_view text, size_t at);
 
+/// After the command of a template at `at`, which no browser sees: <?php … ?>, <?= … ?>, <% … %>, {% … %}, {# … #} or
+/// {{ … }}. `at` where there is none.
+size_t command_end(std::string_view text, size_t at);
+
 /// "div" of "<DIV class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
 std::string element_name(std::string_view tag);
 
@@ -34,9 +38,9 @@ std::string element_name(std::string_view tag);
 std::vector<std::pair<std::string, std::string>> attributes_of(std::string_view tag);
 
 /// The tokens of a page or a part of one, in order, as a browser finds them (sections 13.2.5 and 13.2.6 of the HTML
-/// standard). Some texts are read differently by different browsers, with and without scripts, or in ways that only a
-/// tree of all elements tells, such as a style sheet with tags in a select element: from there on, the text is one
-/// token with `is_rest` set. So is what is never closed. Takes linear time.
+/// standard). Code of PHP is a token. Some texts are read differently by different browsers, with and without scripts,
+/// or in ways that only a tree of all elements tells, such as a style sheet with tags in a select element: from there
+/// on, the text is one token with `is_rest` set. So is what is never closed. Takes linear time.
 std::vector<HtmlToken> html_tokens(const std::string& html);
 
 }  // namespace v0

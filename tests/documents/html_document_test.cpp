@@ -67,6 +67,20 @@ TEST(Document, CommandsOfTemplatesStay) {
   EXPECT_EQ(document.with(document.segments()), html);
 }
 
+TEST(Document, CodeOfTemplatesStaysWithItsAngleBrackets) {
+  const std::string html =
+      "<p title=\"<?= $a[\"b\"] > 1 ?>\">Hi <?php echo $a > 1 ? \"<i>x</i>\" : ''; ?>, a <% if a > b %>dog <%= "
+      "f(\"<b>\") %>.</p><? if ($a > 1) { ?><option <?php if ($a > 1) echo 'x'; ?>>one<option {% if a > 1 %}x{% endif "
+      "%}>two<? } ?><p>A <? dog > cat. <?php if (1 > 2) { // a man";
+  const Document document(html, TextFormat::html, false);
+  const std::string kept = "<var-[a-z0-9]+/>";
+  EXPECT_THAT(document.segments(), ElementsAre(MatchesRegex("Hi " + kept + ", a"), MatchesRegex("dog " + kept + "\\."),
+                                               "one", "two", "A", "cat."));
+  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_THAT(Document("<p title=\"Write <?php first\">A dog.</p>", TextFormat::html, false).segments(),
+              ElementsAre("A dog."));
+}
+
 TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {
   const std::string html = "<!doctype html>\n<ul class=\"a\">\n <li>a <b>red</b> house</li>\n <li><br>two</li></ul>";
   const Document document(html, TextFormat::html, true);

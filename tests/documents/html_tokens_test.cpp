@@ -88,7 +88,7 @@ TEST(HtmlTokens, AreReadInLinearTime) {
   for (const char* piece :
        {"<svg>", "<svg></x>", "<svg><g>", "<g></x>", "<svg><title>a</title>", "<noscript>", "<noscript></noscript>",
         "<script><!--", "<style></style", "<svg><style><![CDATA[</style>", "<select><style>", "<template><col>", "<!--",
-        "--!", "</", "<title>", "<svg><desc><span>", "<span>", "<![CDATA["})
+        "--!", "</", "<title>", "<svg><desc><span>", "<span>", "<![CDATA[<%<? <b {%"})
     for (const char* start : {"", "<svg>", "<svg><desc>", "<svg><style>", "<noscript>", "<script><!--"})
       for (const char* end : {"", "]]></style></svg></script></noscript>"}) {
         std::string html = start;
