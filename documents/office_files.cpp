@@ -191,7 +191,7 @@ void for_each_tag(std::string_view xml, const std::function<void(std::string_vie
 }
 
 // The texts of cells to which other places of a spreadsheet refer: string literals of formulas, values of filters,
-// headers of tables, which Excel wants to be the same in both places, and fields of pivot tables.
+// headers and totals of tables, which Excel wants to be the same in both places, and fields of pivot tables.
 class NamedTexts {
  public:
   // Adds those that the XML of a member has.
@@ -209,6 +209,7 @@ class NamedTexts {
                                  {"calculatedColumnFormula", ""},
                                  {"totalsRowFormula", ""},
                                  {"tableColumn", "name", Kind::text},
+                                 {"tableColumn", "totalsRowLabel", Kind::text},
                                  {"cacheField", "name", Kind::text},
                                  {"filter", "val", Kind::text},
                                  {"customFilter", "val", Kind::pattern},

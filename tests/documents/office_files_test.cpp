@@ -185,12 +185,13 @@ TEST(WordFile, DeletedTextCodeAndNumbersStay) {
 TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {
   const std::string strings =
       "<sst><si><t>Name</t></si><si><t>Two\nlines &amp; more</t></si><si><r><t>plain </t></r><r><rPr><b/></rPr>"
-      "<t>bold</t></r></si><si><t>12</t></si><si><t>Dog\nprice</t></si><si><t>Cat\nprice</t></si></sst>";
+      "<t>bold</t></r></si><si><t>12</t></si><si><t>Dog\nprice</t></si><si><t>Cat\nprice</t></si><si><t>Total</t></"
+      "si></sst>";
   const auto file =
       opened("a.xlsx", zip_of({{"[Content_Types].xml", "<Types/>"},
                                {"xl/tables/table1.xml",
                                 "<table><tableColumn name=\"Name\"/><tableColumn name=\"Dog_x000a_price\"/>"
-                                "<tableColumn name=\"Cat&#10;price\"/></table>"},
+                                "<tableColumn name=\"Cat&#10;price\" totalsRowLabel=\"Total\"/></table>"},
                                {"xl/sharedStrings.xml", strings}}));
   EXPECT_THAT(file->texts(), ElementsAre("Two", "lines &amp; more", "plain <b 0>bold</b>"));
   EXPECT_THAT(member_of(shouted(*file), "xl/sharedStrings.xml"),
