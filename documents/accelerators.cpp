@@ -93,6 +93,11 @@ std::optional<Accelerator> find_accelerator(std::string_view message, char sign)
   return Accelerator{at, at, at + 1};
 }
 
+// True for "Save && close": where letters have a sign before them, a doubled one stands for itself.
+bool has_doubled_signs(const std::string& message, char sign) {
+  return sign == '&' && message.find("&&") != std::string::npos && doubled(undoubled(message, sign), sign) == message;
+}
+
 // The bytes at which words begin that are outside of tags and placeholders.
 std::vector<size_t> words_for_keys(const std::string& text) {
   const auto spans =
@@ -134,7 +139,7 @@ char accelerator_sign(const std::vector<std::string>& messages) {
 
 std::string without_accelerator(const std::string& message, char sign) {
   const auto found = find_accelerator(message, sign);
-  if (!found) return message;
+  if (!found) return has_doubled_signs(message, sign) ? undoubled(message, sign) : message;
   const std::string before = undoubled(message.substr(0, found->begin), sign);
   const std::string after = undoubled(message.substr(found->end), sign);
   if (found->is_apart()) return before + after;
@@ -145,7 +150,7 @@ std::string without_accelerator(const std::string& message, char sign) {
 
 std::string with_accelerator(const std::string& message, const std::string& translation, char sign) {
   const auto found = find_accelerator(message, sign);
-  if (!found) return translation;
+  if (!found) return has_doubled_signs(message, sign) ? doubled(translation, sign) : translation;
   if (translation == without_accelerator(message, sign)) return message;
   std::string text = translation;
   size_t tag = text.find(kTag);

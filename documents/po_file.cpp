@@ -30,6 +30,7 @@ class PoFile : public SpanFile {
       : SpanFile(std::move(content)), line_end_(content_.find("\r\n") == std::string::npos ? "\n" : "\r\n") {
     std::vector<PoEntry> entries = po_entries(name, content_);
     std::vector<std::string> messages;
+    messages.reserve(entries.size());
     for (const PoEntry& entry : entries) messages.push_back(entry.id);
     accelerator_sign_ = accelerator_sign(messages);
     const auto is_wanted = [&](const PoEntry& entry) {

@@ -127,6 +127,7 @@ TEST(PoFile, AcceleratorsComeBackOnceAtAWord) {
       {"&Open...", "<accelerator/>Open...", "<accelerator/>開く...", "開く(&O)..."},
       {"文件(&F)…", "文件…", "File…", "&File…"},
       {"R&D", "R&D", "F&E", "F&E"},
+      {"Save && close", "Save & close", "Speichern & schließen", "Speichern && schließen"},
       {"a &nbsp; b", "a &nbsp; b", "a &nbsp; c", "a &nbsp; c"},
   };
   std::string catalog;
