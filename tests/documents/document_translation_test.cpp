@@ -48,6 +48,7 @@ TEST(DocumentTranslation, MistakesAreNamedAndWriteNothing) {
   EXPECT_THROW(translate_document(translator, input, output), std::runtime_error);
   EXPECT_THROW(translate_document(translator, input, input), std::invalid_argument);
   EXPECT_THROW(translate_document(translator, folder / "a.xyz", output), std::invalid_argument);
+  EXPECT_THROW(translate_document(translator, input, folder / "b.html"), std::invalid_argument);
   EXPECT_THROW(translate_document(translator, input, output, {}, {"doc", false}), std::invalid_argument);
   write_file_atomically(input, kCatalog);
   TranslationHooks hooks;
