@@ -470,6 +470,17 @@ size_t emoji_name_length(std::string_view text, size_t at) {
   return is_letter_or_digit(text, end + 1) ? 0 : end + 1 - at;
 }
 
+// The end of the parts of a pattern of times that may be left out: "[:ss[.uuuuuu]][TZ]"; `at` if there are none.
+size_t end_of_optional_fields(std::string_view text, size_t at) {
+  constexpr size_t kLongest = 64;
+  if (!is_one_of(text, at, "[")) return at;
+  text = text.substr(0, at + kLongest);
+  const size_t last = text.substr(0, end_of(text, at, "yYMDdHhmsSuTZ+-:.|[]")).rfind(']');
+  if (last == std::string_view::npos || last < at) return at;
+  const std::string_view fields = text.substr(at, last + 1 - at);
+  return std::count(fields.begin(), fields.end(), '[') == std::count(fields.begin(), fields.end(), ']') ? last + 1 : at;
+}
+
 // The length of YYYY-MM-DD, HH:mm and the like, whose fields are two to four of a letter; 0 if there is none.
 size_t date_pattern_length(std::string_view text, size_t at) {
   constexpr std::string_view kFields = "yYMDdHhmsS";
@@ -482,6 +493,7 @@ size_t date_pattern_length(std::string_view text, size_t at) {
     field = end;
     if (!is_one_of(text, field, "-/:.")) break;
   }
+  if (fields > 1) end = end_of_optional_fields(text, end);
   // DD/MM/AAAA is a pattern of another language, which is translated.
   const size_t next = is_one_of(text, end, "-/:.") ? end + 1 : end;
   return fields > 1 && !is_letter_or_digit(text, next) ? end - at : 0;

@@ -218,7 +218,7 @@ TEST(ProtectedSpans, AreCodeBetweenBackticks) {
 }
 
 TEST(ProtectedSpans, ArePatternsOfDates) {
-  for (const std::string pattern : {"YYYY-MM-DD", "dd/MM/yyyy", "HH:mm:ss", "DD.MM"})
+  for (const std::string pattern : {"YYYY-MM-DD", "dd/MM/yyyy", "HH:mm:ss", "DD.MM", "HH:MM[:ss[.uuuuuu]][TZ]"})
     EXPECT_EQ(spans_of("Enter a date (" + pattern + ")."), Texts{pattern});
   for (const char* text : {"DD", "mm-hmm", "MM/A", "yyyyy-mm", "ss.mmx", "HH:", "DD/MM/AAAA", "dd-mm-aa"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
