@@ -8,8 +8,10 @@
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
 #include <transmute/formats/model_config.h>
+#include <unicode/utf16.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -22,18 +24,44 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kDeepestJson = 16;
+constexpr size_t kMostValues = 100'000;  // of JSON, each of which takes many times the memory of its text
 
 [[noreturn]] void refuse(const std::string& message) {
   throw ApiError(400, "Invalid request: " + message);
 }
 
-Json read_json(const std::string& body) {
+// The code that "\ud83d" at `at` names; -1 where there is no such escape.
+int escaped_code(const std::string& json, size_t at) {
+  int code = -1;
+  if (json.compare(at, 2, "\\u") == 0 && json.size() >= at + 6)
+    std::from_chars(json.data() + at + 2, json.data() + at + 6, code, 16);
+  return code;
+}
+
+// Programs that cut a text within an emoji send half of it, as JavaScript and Python write it: a lone surrogate, which
+// UTF-8 cannot have. U+FFFD takes its place, as in browsers.
+std::string without_lone_surrogates(std::string json) {
+  for (size_t at = json.find('\\'); at < json.size(); at = json.find('\\', at + 2)) {
+    const int code = escaped_code(json, at);
+    if (!U_IS_SURROGATE(code)) continue;
+    if (U_IS_LEAD(code) && U_IS_TRAIL(escaped_code(json, at + 6)))
+      at += 6;
+    else
+      json.replace(at + 2, 4, "fffd");
+  }
+  return json;
+}
+
+Json read_json(const std::string& body, size_t most_texts) {
   try {
-    Json json = parse_json(body, {kDeepestJson});
+    JsonLimits limits{kDeepestJson};
+    limits.values =
+        kMostValues + 2 * std::min(most_texts, std::numeric_limits<size_t>::max() / 4);  // each may have a prefix
+    Json json = parse_json(without_lone_surrogates(body), limits);
     if (!json.is_object()) refuse("the body must be a JSON object");
     return json;
   } catch (const JsonLimitError& error) {
-    refuse(fmt::format("the JSON is {}", error.what()));
+    refuse(fmt::format("the JSON is too large: {}", error.what()));
   } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, …; last read: '…'"
     std::string message = error.what();
@@ -56,11 +84,11 @@ bool is_json(const HttpRequest& request) {
 }
 
 // The parameters of a request, whatever its content type.
-Json read_parameters(const HttpRequest& request, FormFile* file = nullptr) {
+Json read_parameters(const HttpRequest& request, FormFile* file = nullptr, size_t most_texts = 0) {
   if (const std::string coding = lower_case(request.header("content-encoding"));
       !coding.empty() && coding != "identity")
     throw ApiError(415, "Content-Encoding " + coding.substr(0, 20) + " is not read; send the body as it is");
-  if (is_json(request)) return read_json(request.body);
+  if (is_json(request)) return read_json(request.body, most_texts);
   const std::string type = lower_case(request.header("content-type"));
   const bool is_form = request.body.empty() || type.empty() || type.find("x-www-form-urlencoded") != std::string::npos;
   if (!is_form && !is_multipart(request))
@@ -300,7 +328,7 @@ void ApiRequest::search_as(const SearchOptions& of_model) {
 }
 
 ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits) {
-  const Json json = read_parameters(http);
+  const Json json = read_parameters(http, nullptr, limits.texts);
   Members members(json, "");
   ApiRequest request;
   const Json* q = members.find("q");
@@ -322,7 +350,7 @@ ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits
 
 ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   if (!is_json(http)) throw ApiError(415, "send JSON, with Content-Type: application/json");
-  const Json json = read_parameters(http);
+  const Json json = read_parameters(http, nullptr, limits.texts);
   Members members(json, "");
   ApiRequest request;
   const Json* text = members.find("text");

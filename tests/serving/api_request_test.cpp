@@ -81,6 +81,24 @@ TEST(LibreTranslateRequest, IsReadFromJsonAndFromForms) {
   }
 }
 
+TEST(LibreTranslateRequest, GetsACharacterForHalfAnEmoji) {
+  const auto text_of = [](const std::string& escaped) {
+    return parse_libretranslate(json_request(R"({"source":"en","target":"de","q":")" + escaped + "\"}"), {}).texts;
+  };
+  EXPECT_THAT(text_of(R"(a \ud83d)"), ElementsAre("a \uFFFD"));
+  EXPECT_THAT(text_of(R"(\uDE00\uD83D\ud83d\ude00\ud83dx)"), ElementsAre("\uFFFD\uFFFD😀\uFFFDx"));
+  EXPECT_THAT(text_of(R"(\\ud83d \\\ud83d)"), ElementsAre(R"(\ud83d \)"
+                                                          "\uFFFD"));
+  EXPECT_THAT(refusal(parse_v1, json_request(R"({"text":"\ud83)")), HasSubstr("not valid JSON"));
+}
+
+TEST(LibreTranslateRequest, HasOnlySoManyValuesInItsJson) {
+  std::string many;
+  for (int i = 0; i < 100'006; ++i) many += "[],";
+  EXPECT_EQ(refusal(parse_libretranslate, json_request(R"({"q":[)" + many + "1]}")),
+            "400 Invalid request: the JSON is too large: more than 100006 values");
+}
+
 TEST(LibreTranslateRequest, MayLeaveTheFormatEmpty) {
   EXPECT_EQ(parse_libretranslate(form_request("q=a&source=en&target=de&format="), {}).format, TextFormat::text);
   EXPECT_THAT(refusal(parse_v1, json_request(v1_with(R"("format":"")"))), HasSubstr("format must be text"));
@@ -161,7 +179,7 @@ TEST(ApiRequest, RefusesDeepJsonWithoutRecursion) {
     std::string deep = R"({"q":)";
     for (int i = 0; i < 400'000; ++i) deep += bracket;
     EXPECT_EQ(refusal(parse_libretranslate, json_request(deep)),
-              "400 Invalid request: the JSON is nested more than 16 levels deep");
+              "400 Invalid request: the JSON is too large: nested more than 16 levels deep");
   }
 }
 
