@@ -5,6 +5,7 @@
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
+#include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/zip_member.h>
 #include <transmute/documents/plural_forms.h>
@@ -86,13 +87,15 @@ class TextPairs : public PairReader {
 // Two columns of lines with tabs between them. A side is empty where its column is missing.
 class TsvPairs : public PairReader {
  public:
-  TsvPairs(const std::string& path, const PairReaderOptions& options) : options_(options), reader_(path) {}
+  TsvPairs(const std::string& path, const PairReaderOptions& options) : path_(path), options_(options), reader_(path) {}
 
   bool next(TextPair& pair) override {
     if (!reader_.next(line_)) {
+      check_columns();
       reader_.add_note(notes_);
       return false;
     }
+    columns_ = std::max(columns_, 1 + std::count(line_.begin(), line_.end(), '\t'));
     pair.source = column(options_.source_column);
     pair.target = column(options_.target_column);
     return true;
@@ -109,9 +112,18 @@ class TsvPairs : public PairReader {
     return line_.substr(begin, std::min(line_.find('\t', begin), line_.size()) - begin);
   }
 
+  void check_columns() const {
+    const size_t last = 1 + std::max(options_.source_column, options_.target_column);
+    if (columns_ > 0 && static_cast<size_t>(columns_) < last)
+      throw std::runtime_error(fmt::format("{}: has no column {}; its lines have {}. --columns says which two to take",
+                                           path_, last, counted(columns_, "column")));
+  }
+
+  std::string path_;
   PairReaderOptions options_;
   RepairedLines reader_;
   std::string line_;
+  int64_t columns_ = 0;  // most of a line so far
 };
 
 std::string content_of(const std::string& path) {

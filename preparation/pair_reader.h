@@ -59,7 +59,8 @@ constexpr const char* kPairFileEndings = ".tsv, .tmx, .xlf, .xliff, .po and .zip
 /// a catalog of GNU gettext; or a zip archive with one such file, or with two texts whose names end in their languages,
 /// such as OPUS offers. Packed files are read as by ByteSource. In text and TSV, U+FFFD takes the place of bytes that
 /// are not UTF-8, and a note names the file; if more than one line in a hundred has such bytes, the reader throws at
-/// the end of the file. TMX without a unit in both languages is an error there, too.
+/// the end of the file. TMX without a unit in both languages is an error there, too, and TSV without a line that has
+/// both columns.
 /// @throws std::invalid_argument for another ending; std::runtime_error naming the file that cannot be read
 std::unique_ptr<PairReader> open_pairs(const PairInput& input, const PairReaderOptions& options);
 

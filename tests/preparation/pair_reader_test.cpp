@@ -113,6 +113,9 @@ TEST(PairReader, ReadsColumns) {
   options.source_column = 2;
   options.target_column = 0;
   EXPECT_THAT(read_file("a.tsv", "eins\t7\tone\n", options).pairs, ElementsAre("one|eins"));
+  EXPECT_THAT(failure_of("a.tsv", "eins\tone\nzwei\n", options),
+              HasSubstr("a.tsv: has no column 3; its lines have 2 columns. --columns"));
+  EXPECT_THAT(read_file("a.tsv", "", options).pairs, IsEmpty());
 }
 
 TEST(PairReader, KnowsNoOtherEnding) {
