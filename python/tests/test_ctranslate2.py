@@ -299,9 +299,11 @@ class LikeCTranslate2(unittest.TestCase):
 
     def test_what_is_not_there_is_an_error(self):
         source = [self.tokenizer.encode(TEXTS[0])]
-        with self.assertRaisesRegex(ValueError, "patience"):
-            self.translator.translate_batch(source, patience=2)
-        self.translator.translate_batch(source, patience=1)
+        for name, usual, other in (("patience", 1, 2), ("min_alternative_expansion_prob", 0, 0.1),
+                                   ("return_logits_vocab", False, True)):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, name):
+                self.translator.translate_batch(source, **{name: other})
+            self.translator.translate_batch(source, **{name: usual})
         with self.assertRaisesRegex(TypeError, "beam_sise"):
             self.translator.translate_batch(source, beam_sise=2)
         with self.assertRaisesRegex(ValueError, "^num_hypotheses must"):

@@ -252,8 +252,11 @@ def batches(max_batch_size: int, batch_type: str) -> Dict[str, Any]:
     return {name: max_batch_size} if max_batch_size > 0 else {}
 
 
-_HARMLESS = {"disable_unk", "replace_unknowns", "use_vmap", "return_logits_vocab", "min_alternative_expansion_prob"}
-_DEFAULTS = {"patience": 1, "prefix_bias_beta": 0, "end_token": None, "callback": None}
+_HARMLESS = {"disable_unk", "replace_unknowns", "use_vmap"}
+_DEFAULTS = {
+    "patience": 1, "prefix_bias_beta": 0, "end_token": None, "callback": None, "return_logits_vocab": False,
+    "min_alternative_expansion_prob": 0,
+}  # fmt: skip
 
 
 def _check_others(others: Dict[str, Any]) -> None:
