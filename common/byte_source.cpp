@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <transmute/common/packers.h>
 #include <transmute/common/zip_member.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -25,25 +26,6 @@ inline namespace v0 {
 namespace {
 
 constexpr unsigned kZlibBufferBytes = 1 << 18;
-constexpr size_t kMarkBytes = 10;  // bytes of the longest mark
-
-// The program that packed the file, by its first bytes; empty where it may be text. Some archives are valid UTF-8 for a
-// while.
-std::string packer_of(std::string_view beginning) {
-  constexpr std::pair<std::string_view, const char*> kMarks[] = {
-      {"\3757zXZ", "xz"}, {"\50\265\57\375", "zstd"}, {"PK\3\4", "zip"}, {"7z\274\257\47\34", "7-Zip"}};
-  for (const auto& [mark, packer] : kMarks)
-    if (beginning.substr(0, mark.size()) == mark) return packer;
-  constexpr size_t kLevel = 3;  // its place in bzip2's mark
-  const bool is_bzip2 =
-      beginning.substr(0, kLevel) == "BZh" && beginning.size() > kLevel && beginning.substr(kLevel + 1, 6) == "1AY&SY";
-  return is_bzip2 ? "bzip2" : "";
-}
-
-[[noreturn]] void refuse_packed(const std::string& path, const std::string& packer) {
-  throw std::runtime_error(
-      fmt::format("{}: is not plain or gzipped text: {} has packed it; unpack the file first", path, packer));
-}
 
 // Divides "corpus.zip/a.en" at the file. The second part is empty where the path is none of a file within another one.
 std::pair<std::string, std::string> archive_and_member(const std::string& path) {
@@ -56,7 +38,7 @@ std::pair<std::string, std::string> archive_and_member(const std::string& path) 
 std::string beginning_of(int fd) {
   struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return "";
-  std::array<char, kMarkBytes> bytes{};
+  std::array<char, kPackerMarkBytes> bytes{};
   const ssize_t count = pread(fd, bytes.data(), bytes.size(), 0);
   return {bytes.data(), static_cast<size_t>(std::max<ssize_t>(count, 0))};
 }
@@ -135,10 +117,10 @@ ByteSource::ByteSource(const std::string& path) : path_(path), file_(std::make_u
     return;
   }
   if (fd < 0) throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  const std::string packer = packer_of(beginning_of(fd));
+  const std::string beginning = beginning_of(fd), packer = packer_of(beginning);
   if (!packer.empty()) {
     try {
-      if (packer == "7-Zip") refuse_packed(path, packer);
+      if (packer == "7-Zip") check_not_packed(path, beginning);
       if (packer == "zip")
         member_ = std::make_unique<ZipMember>(path, "");
       else
@@ -179,9 +161,7 @@ size_t ByteSource::read(void* to, size_t count) {
   // A gzip stream that ends early reads as a short block with Z_BUF_ERROR.
   if (read < 0 || (code != Z_OK && code != Z_STREAM_END)) error_ = fault_of(code, message);
   const auto bytes = static_cast<size_t>(std::max(read, 0));
-  if (!std::exchange(is_begun_, true))
-    if (const std::string packer = packer_of({static_cast<const char*>(to), bytes}); !packer.empty())
-      refuse_packed(path_, packer);
+  if (!std::exchange(is_begun_, true)) check_not_packed(path_, {static_cast<const char*>(to), bytes});
   if (bytes == 0 && error_.empty() && unpacker_ && unpacker_->process > 0 && !unpacker_->wait())
     error_ = fmt::format("{} cannot unpack it; is the file damaged?", unpacker_->program);
   return bytes;

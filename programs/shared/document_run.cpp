@@ -100,7 +100,9 @@ void DocumentFlags::check_is_text(const std::string& input, std::string_view beg
     throw std::runtime_error(
         fmt::format("{}: is in {}; convert it with LibreOffice: 'soffice --convert-to docx FILE', or to xlsx or pptx",
                     input_name(input), begins("{") ? "RTF" : "the format of Office 97"));
-  if (is_standard_stream(input) && begins("PK\3\4"))  // a named archive of one text is unpacked
+  std::error_code ignored;
+  const bool is_file = !is_standard_stream(input) && std::filesystem::is_regular_file(input, ignored);
+  if (!is_file && begins("PK\3\4"))  // a named archive of one text is unpacked
     throw std::runtime_error(input_name(input) +
                              ": is a zip archive, as docx, odt and others are; name the file with --input, or say what "
                              "it is with --document-format");

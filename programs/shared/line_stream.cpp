@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/shared/line_stream.h>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/packers.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/shared/program.h>
 #include <unistd.h>
@@ -27,7 +29,8 @@ namespace {
 // after the other; what follows them is ignored, as by gzip.
 class ArrivingBytes : public ByteReader {
  public:
-  ArrivingBytes(int descriptor, BeginningCheck check) : descriptor_(descriptor), check_(std::move(check)) {}
+  ArrivingBytes(int descriptor, std::string name, BeginningCheck check)
+      : descriptor_(descriptor), name_(std::move(name)), check_(std::move(check)) {}
   ~ArrivingBytes() override {
     if (is_gzipped_) inflateEnd(&stream_);
   }
@@ -65,10 +68,10 @@ class ArrivingBytes : public ByteReader {
   }
 
   void begin() {
-    constexpr size_t kBeginningBytes = 5;
-    while (block_.size() < kBeginningBytes && block_.find('\n') == std::string::npos && receive()) {
+    while (block_.size() < kPackerMarkBytes && block_.find('\n') == std::string::npos && receive()) {
     }
     if (check_) check_(block_);
+    check_not_packed(name_, block_);
     if (block_.compare(0, kGzipMark.size(), kGzipMark) != 0) return;
     constexpr int kGzipFormat = 16 + MAX_WBITS;
     if (inflateInit2(&stream_, kGzipFormat) != Z_OK) throw std::runtime_error("zlib cannot be started");
@@ -110,6 +113,7 @@ class ArrivingBytes : public ByteReader {
   }
 
   int descriptor_;
+  std::string name_;
   BeginningCheck check_;
   std::string block_;
   z_stream stream_{};
@@ -173,6 +177,14 @@ BlockSource blocks_of(std::unique_ptr<ByteReader> bytes, int descriptor, const s
   return [lines](size_t most) { return lines->next_block(most); };
 }
 
+// True for a pipe, such as the shell makes of <(command), or a device.
+bool is_stream(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
 // True if the name `file`, which may be a link to somewhere else, is in the folder or below it.
 bool is_within(const std::string& file, const std::string& folder) {
   namespace fs = std::filesystem;
@@ -186,10 +198,16 @@ bool is_within(const std::string& file, const std::string& folder) {
 
 BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules,
                            const BeginningCheck& check) {
-  return blocks_of(std::make_unique<ArrivingBytes>(descriptor, check), descriptor, name, rules);
+  return blocks_of(std::make_unique<ArrivingBytes>(descriptor, name, check), descriptor, name, rules);
 }
 
 BlockSource open_input(const std::string& path, const LineRules& rules, const BeginningCheck& check) {
+  if (is_stream(path)) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+    const std::shared_ptr<void> opened(nullptr, [descriptor](void*) { close(descriptor); });
+    return [opened, lines = arriving_lines(descriptor, path, rules, check)](size_t most) { return lines(most); };
+  }
   if (!is_standard_stream(path)) return blocks_of(std::make_unique<ByteSource>(path), -1, path, rules);
   if (isatty(STDIN_FILENO) != 0) note("reading lines from the terminal; Ctrl-D on an empty line ends them");
   return arriving_lines(STDIN_FILENO, input_name(path), rules, check);

@@ -22,8 +22,7 @@ class BadLine : public std::runtime_error {
 /// Gives at least one line and at most `most`; none at the end.
 using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 
-/// Gets the first bytes of standard input, 5 or all of the first line, and throws std::runtime_error if no text begins
-/// so.
+/// Gets the first bytes of a pipe, 10 or all of the first line, and throws std::runtime_error if no text begins so.
 using BeginningCheck = std::function<void(std::string_view beginning)>;
 
 /// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
@@ -34,9 +33,9 @@ using BeginningCheck = std::function<void(std::string_view beginning)>;
 BlockSource arriving_lines(int descriptor, const std::string& name, const LineRules& rules = {},
                            const BeginningCheck& check = {});
 
-/// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
-/// before a bad one are handed out first; the next call then throws BadLine. Says on standard error where lines come
-/// from a terminal, and once where a line has zero bytes.
+/// The lines of a file, plain or packed, or of a pipe as they come: a named one, or standard input where `path` is
+/// empty or "-". Lines before a bad one are handed out first; the next call then throws BadLine. Says on standard error
+/// where lines come from a terminal, and once where a line has zero bytes.
 BlockSource open_input(const std::string& path, const LineRules& rules = {}, const BeginningCheck& check = {});
 
 /// The name of that path's input in messages.

@@ -74,6 +74,8 @@ TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
     const Outcome piped = shell("cat " + input + " | " + program("translate") + " -m " + model() + " -o " + output);
     EXPECT_THAT(piped.errors, HasSubstr(message.substr(2)));
     EXPECT_FALSE(std::filesystem::exists(output));
+    const Outcome named = shell("cat " + input + " | " + program("translate") + " -m " + model() + " -i /dev/fd/0");
+    EXPECT_THAT(named.errors, HasSubstr("/dev/fd/0" + message.substr(2)));
   }
   EXPECT_THAT(translate("PK\3\4").errors, HasSubstr("standard input: is a zip archive"));
   write_text(input, "{\\rtf1 red}\n");

@@ -66,6 +66,23 @@ TEST_F(LinesOfAPipe, BeforeABadOneAreHandedOutFirst) {
               AllOf(HasSubstr("pipe:2: not valid UTF-8"), HasSubstr("iconv")));
 }
 
+TEST_F(LinesOfAPipe, ComeAsTheyAreWrittenByItsNameToo) {
+  const BlockSource named = open_input("/dev/fd/" + std::to_string(ends_[0]));
+  write("a\nhal");
+  EXPECT_THAT(named(10), ElementsAre("a"));
+  end();
+  EXPECT_THAT(named(10), ElementsAre("hal"));
+}
+
+TEST_F(LinesOfAPipe, AreNotWhatXzHasPacked) {
+  write(
+      std::string("\xfd"
+                  "7zXZ\0\0\4",
+                  8));
+  end();
+  EXPECT_THAT(message_of<BadLine>([&] { next_block_(10); }), HasSubstr("pipe: is not plain or gzipped text: xz has"));
+}
+
 TEST(StandardInput, IsReadByOneFlagAlone) {
   EXPECT_NO_THROW(check_standard_input_once({{"--a", "-"}, {"--b", "file"}, {"--c", ""}}));
   EXPECT_THAT(message_of<std::invalid_argument>([] {
