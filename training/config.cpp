@@ -150,6 +150,11 @@ void check_parallel_text(const TrainingConfig& config) {
   check_pairs(data.valid_source, data.valid_target, "valid");
   const size_t corpora = data.train_source.size() + data.train_pairs.size();
   if (corpora == 0) refuse_empty("data.train_source", "--set data.train_source=FILE --set data.train_target=FILE");
+  if (data.max_length_ratio > 0 && data.max_length_ratio < 1)
+    throw std::invalid_argument(fmt::format(
+        "data.max_length_ratio: {:g} would leave out every pair; set the tokens of the longer side for one of the "
+        "shorter, such as {:.4g}, or 0 for no limit",
+        data.max_length_ratio, 1 / data.max_length_ratio));
   check_weights(data, corpora, "pair of files");
   check_languages(data, corpora);
   check_guidance(config);
@@ -396,7 +401,8 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              kAtLeastZero);
   schema.add("beam_size", &validation.beam_size, "beam size of the search for BLEU and chrF; 1: greedy search",
              SearchBounds::kBeamSize);
-  schema.add("length_alpha", &validation.length_alpha, "exponent of the length penalty of that search", kNotNegative);
+  schema.add("length_alpha", &validation.length_alpha, "exponent of the length penalty of that search",
+             SearchBounds::kLengthAlpha);
   schema.add("max_sentences", &validation.max_sentences,
              "maximum number of sentences of each language pair to translate for BLEU and chrF; 0: none", kAtLeastZero);
 }

@@ -48,7 +48,8 @@ TEST_F(FirstSteps, AVocabularyThatAFailedStartLeftIsNotUsedForAnotherText) {
   ASSERT_EQ(train("fresh").exit_code, 0);
   EXPECT_EQ(in_run("run", "tokenizer.model"), in_run("fresh", "tokenizer.model"));
   // The same text and options: what a failed start has learned is used.
-  EXPECT_THAT(train("again", {"data.max_length_ratio=0.01"}).errors, HasSubstr("no usable sentence pair"));
+  EXPECT_THAT(train("again", {"data.max_source_tokens=1", "data.max_target_tokens=1"}).errors,
+              HasSubstr("no usable sentence pair"));
   EXPECT_THAT(train("again").errors, Not(HasSubstr("learning a vocabulary")));
 }
 

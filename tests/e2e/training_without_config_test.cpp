@@ -91,15 +91,9 @@ TEST_F(FirstSteps, AShapeThatIsTooSlowForTheTimeIsNotTimed) {
 
 TEST_F(FirstSteps, ValidationTextInTheRunFolderIsReplacedOnlyWhereAnEarlierStartWroteIt) {
   const auto start = [&](const std::string& run, const std::vector<std::string>& more) {
-    std::vector<std::string> words{program("train"),
-                                   "--source",
-                                   folder_ / "data/train.en",
-                                   "--target",
-                                   folder_ / "data/train.de",
-                                   "--run-folder",
-                                   folder_ / run,
-                                   "--set",
-                                   "data.max_length_ratio=0.01"};
+    std::vector<std::string> words{
+        program("train"), "--source", folder_ / "data/train.en",  "--target", folder_ / "data/train.de", "--run-folder",
+        folder_ / run,    "--set",    "data.max_target_tokens=1", "--set",    "data.max_source_tokens=1"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = run_program_with(words);
     EXPECT_EQ(outcome.exit_code, 1);

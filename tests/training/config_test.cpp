@@ -117,6 +117,14 @@ TEST(TrainingConfig, NeedsATargetForEachSource) {
               AllOf(HasSubstr("data.valid_source names 0 files"), HasSubstr("data.valid_target 1")));
 }
 
+TEST(TrainingConfig, LeavesOutNoPairForLengthsThatAreEqual) {
+  TrainingConfig config = sound_config();
+  config.data.max_length_ratio = 0.2;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("data.max_length_ratio: 0.2"));
+  config.data.max_length_ratio = 1;
+  EXPECT_NO_THROW(config.check());
+}
+
 TEST(TrainingConfig, OfALanguageModelNeedsPlainTextAndNothingOfASource) {
   TrainingConfig sound;
   sound.model.model.architecture = Architecture::decoder_only;
