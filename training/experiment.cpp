@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -128,9 +129,15 @@ void configure(const ExperimentSetup& setup, const AutomaticText& text, const Te
 
 // Refuses what it can before there is a run folder. Returns the size of the whole text.
 TextSize check_wishes(const ExperimentSetup& setup) {
+  const bool is_to_divide = setup.text.valid.target.empty();
+  std::set<std::string> looked_at;
   for (const auto* given : {&setup.text.train, &setup.text.valid})
-    for (const std::string& file : {given->source, given->target})
-      if (!file.empty()) check_file(file, "");
+    for (const std::string& file : {given->source, given->target}) {
+      if (file.empty()) continue;
+      check_file(file, "");
+      if (is_to_divide && looked_at.insert(file).second)
+        warn_of_format(file);  // the parts would be told of by names that nobody gave
+    }
   spdlog::info(fmt::format("reading {}", names_of(setup.text.train)));
   const TextSize size = measure_text(setup.text.train);
   Experiment trial;

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,15 @@ void add_pairs(const DataOptions& data, const std::vector<std::string>& files, T
     all.source.emplace_back(path_in(data.folder, file), 0);
     all.target.emplace_back(path_in(data.folder, file), 1);
   }
+}
+
+// The files whose lines are texts, each once.
+std::set<std::string> plain_files(const DataOptions& data) {
+  std::set<std::string> files;
+  for (const auto* list : {&data.train_source, &data.train_target, &data.train_text, &data.valid_source,
+                           &data.valid_target, &data.valid_text})
+    for (const std::string& file : *list) files.insert(path_in(data.folder, file));
+  return files;
 }
 
 // Why lines were left out, and how many.
@@ -100,13 +111,15 @@ TextFiles valid_files(const TrainingConfig& config) {
   return files;
 }
 
-void check_files(const TrainingConfig& config) {
+void check_files(const TrainingConfig& config, const std::string& held_out) {
   const DataOptions& data = config.data;
   check_text_files(train_files(config), data.folder);
   if (config.has_validation_text()) {
     check_text_files(valid_files(config), data.folder);
     warn_of_seen_validation_text(train_files(config), valid_files(config));
   }
+  for (const std::string& path : plain_files(data))
+    if (std::filesystem::path(path).parent_path() != held_out) warn_of_format(path);
   if (config.training.guided_alignment == 0) return;
   for (const std::string& path : data.train_alignments)
     if (!path.empty()) check_file(path_in(data.folder, path), data.folder);

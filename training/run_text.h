@@ -16,9 +16,10 @@ TextFiles valid_files(const TrainingConfig& config);
 /// positions, less one for the beginning or the end.
 LengthLimits length_limits(const TrainingConfig& config);
 
-/// Checks all files that the config names, before anything is learned from them.
+/// Checks all files that the config names, before anything is learned from them, and logs what warn_of_format() finds.
+/// @param held_out the run's folder for parts of a text; the text was looked at before it was divided
 /// @throws as check_text_files.
-void check_files(const TrainingConfig& config);
+void check_files(const TrainingConfig& config, const std::string& held_out);
 
 /// The training text, tokenized in the cache, with the config's weights, alignments and subword sampling.
 /// @throws std::runtime_error where a file cannot be read or no pair is left to train on.

@@ -79,7 +79,7 @@ Tokenizer TrainingSession::prepare_tokenizer() {
     if (!options_.profile.empty()) profile_ = StepProfile(options_.profile);
     folder_.describe_given_vocabulary(config_, config_yaml_);
     folder_.keep_config(config_, config_yaml_);
-    check_files(config_);
+    check_files(config_, folder_.held_out());
     own = folder_.tokenizer(config_);
   }
   return broadcast_tokenizer(group_, own);

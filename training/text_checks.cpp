@@ -127,23 +127,32 @@ void check_archive(const std::string& path) {
                     counted(static_cast<int64_t>(files), "file")));
 }
 
-// Translation memories are XML, whose lines would be learned as text, tags and all.
-void warn_of_xml(const std::string& path) {
-  std::string line;
-  if (TextFileReader(path).next(line) && line.rfind("<?xml", 0) == 0)
-    spdlog::warn(fmt::format(
-        "{}: begins as XML does, but each line is read as text; 'prepare --pairs' makes text of TMX and XLIFF", path));
-}
-
 }  // namespace
+
+// Translation memories are XML or have columns: tags, tabs and the other language would be learned as text.
+void warn_of_format(const std::string& path) {
+  constexpr int64_t kLooked = 1000, kFewest = 10;
+  TextFileReader reader(path);
+  int64_t tabs = 0;
+  for (std::string line; reader.line_number() < kLooked && reader.next(line);) {
+    if (reader.line_number() == 1 && line.rfind("<?xml", 0) == 0)
+      return spdlog::warn(fmt::format(
+          "{}: begins as XML does, but each line is read as text; 'prepare --pairs' makes text of TMX and XLIFF",
+          path));
+    const size_t tab = line.find('\t');
+    tabs += tab != std::string::npos && tab > 0 && tab + 1 < line.size() ? 1 : 0;
+  }
+  if (tabs >= kFewest && 10 * tabs >= 9 * reader.line_number())
+    spdlog::warn(fmt::format(
+        "{}: has tabs in {} of its first {}, but each line is read as one text; 'cut -f 1' takes the first column, and "
+        "a config's data.train_pairs has files of source<tab>target",
+        path, format_count(tabs), counted(reader.line_number(), "line")));
+}
 
 void check_file(const std::string& path, const std::string& data_folder) {
   if (fs::is_directory(path)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   if (::access(path.c_str(), R_OK) == 0) {
-    if (fs::is_regular_file(path)) {
-      check_archive(path);
-      return warn_of_xml(path);
-    }
+    if (fs::is_regular_file(path)) return check_archive(path);
     throw std::runtime_error(
         fmt::format("{}: is a pipe or a device; training reads its text several times, so write it to a file", path));
   }

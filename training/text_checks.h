@@ -11,13 +11,16 @@ inline namespace v0 {
 
 /// Checks the files of a text before anything is learned from them: that each can be read, that its first 1,000 lines
 /// (all lines of a file of up to 32 MiB) are UTF-8 and have the required columns and, for pairs of files of up to 32
-/// MiB, that both have equally many lines. Logs a warning where source and target are one file, and for XML.
+/// MiB, that both have equally many lines. Logs a warning where source and target are one file.
 /// @param data_folder what the paths were resolved against (DataOptions::folder), for the message
 /// @throws std::runtime_error naming the file (and line), and the folder that a relative path was looked for in.
 void check_text_files(const TextFiles& files, const std::string& data_folder);
 
 /// The same for files that stand for themselves, such as alignments.
 void check_file(const std::string& path, const std::string& data_folder);
+
+/// Logs a warning where the file is XML, or has columns with tabs between them, rather than a text a line.
+void warn_of_format(const std::string& path);
 
 /// Logs a warning where source and target are one file.
 void warn_of_one_file(const TextFile& source, const TextFile& target);

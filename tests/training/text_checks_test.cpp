@@ -101,17 +101,24 @@ TEST(UnknownTokensOfAText, AreReportedWithARemedyThatHelps) {
                                           HasSubstr("choose a model"), Not(HasSubstr("tokenizer."))));
 }
 
-TEST(TextFileOfATraining, IsNotXml) {
+TEST(TextFileOfATraining, IsNeitherXmlNorATable) {
   const testing::TemporaryFolder folder;
   const auto warnings = [&](const std::string& content) {
     testing::write_text(folder / "text", content);
     const LogCapture log;
-    check_file(folder / "text", "");
+    warn_of_format(folder / "text");
     return log.text();
   };
   EXPECT_THAT(warnings("\xef\xbb\xbf<?xml version=\"1.0\"?>\n<tmx version=\"1.4\">\n"), HasSubstr("prepare --pairs"));
   EXPECT_EQ(warnings("Write <?xml version=\"1.0\"?> first.\n"), "");
   EXPECT_EQ(warnings(""), "");
+  std::string table, indented;
+  for (int i = 0; i < 20; ++i) {
+    table += i == 7 ? "one\n" : "one\teins\n";
+    indented += "\tone\n";
+  }
+  EXPECT_THAT(warnings(table), AllOf(HasSubstr("tabs in 19 of its first 20 lines"), HasSubstr("data.train_pairs")));
+  EXPECT_EQ(warnings(indented + "one\teins\n"), "");
 }
 
 TEST(TextFileOfATraining, IsNoArchiveOfSeveral) {
