@@ -224,12 +224,18 @@ TEST_F(Ranks, ALostOneIsNamedAndEndsAll) {
   for (const pid_t rank : ranks) EXPECT_NE(kill(rank, 0), 0) << "nobody stays behind";
 }
 
-TEST_F(Ranks, AFrozenOneIsNamedAndEndsAll) {
+TEST_F(Ranks, AFrozenOneIsNamedAndEndsAllButAPauseOfAllDoesNot) {
   std::vector<std::string> words = command(2, "run", {"training.max_steps=1000000"});
   words.insert(words.end(), {"--rank-timeout", "8"});
   const pid_t launcher = start(words);
   ASSERT_TRUE(comes_to("run", 10)) << errors();
-  kill(ranks_of(launcher).at(1), SIGSTOP);
+  const std::vector<pid_t> ranks = ranks_of(launcher);
+  for (const pid_t rank : ranks) kill(rank, SIGSTOP);
+  const int paused_at = newest_checkpoint(checkpoints("run"));
+  std::this_thread::sleep_for(std::chrono::seconds(9));
+  for (const pid_t rank : ranks) kill(rank, SIGCONT);
+  ASSERT_TRUE(comes_to("run", paused_at + 10)) << errors();
+  kill(ranks.at(1), SIGSTOP);
   EXPECT_EQ(exit_code_of(launcher), 1);
   EXPECT_THAT(errors(), HasSubstr("is lost: no sign of life for 8 seconds"));
 }

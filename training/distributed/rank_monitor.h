@@ -41,7 +41,8 @@ class RankMonitor {
  private:
   struct Beat {
     int64_t count = -1;
-    std::chrono::steady_clock::time_point changed = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::duration silent{};
+    std::chrono::steady_clock::time_point looked{};
   };
 
   bool beat(c10d::Store& store);
@@ -58,7 +59,8 @@ class RankMonitor {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string end_reason_, last_words_;
-  std::chrono::steady_clock::time_point last_beat_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_beat_ = std::chrono::steady_clock::now(), last_asked_ = last_beat_,
+                                        patient_since_ = last_beat_;
   bool stop_ = false, told_ = false, ended_ = false;
 };
 
