@@ -25,10 +25,18 @@ class LikeCTranslate2(unittest.TestCase):
         cls.tokenizer = transmute.Tokenizer(TINY)
         cls.direct = transmute.Translator(TINY, precision="float32")
 
+    def assert_freed(self, objects):
+        deadline = time.monotonic() + 5  # the thread that ran a call lets go of it last
+        while any(one() for one in objects) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual([one() for one in objects], [None] * len(objects))
+
     def test_translate_batch(self):
         source = [self.tokenizer.encode(text) for text in TEXTS]
         results = self.translator.translate_batch(source, beam_size=3, num_hypotheses=2, return_scores=True,
                                                   return_attention=True, replace_unknowns=True, max_batch_size=32)  # fmt: skip
+        first = [0.259, 0.05, 0.004, 0.004, 0.005, 0.049, 0.147, 0.006]  # of CTranslate2 4.8.5
+        self.assertEqual([round(value, 3) for value in results[0].attention[0][0][: len(first)]], first)
         for tokens, result in zip(source, results):
             self.assertEqual(len(result.hypotheses), len(result.scores))
             self.assertEqual(result.scores, sorted(result.scores, reverse=True))
@@ -61,7 +69,7 @@ class LikeCTranslate2(unittest.TestCase):
         self.addCleanup(gc.enable)
         fail()
         translator.unload_model()
-        self.assertIsNone(handle())
+        self.assert_freed([handle])
 
     def test_a_score_is_that_of_the_search(self):
         source = [self.tokenizer.encode(TEXTS[0])]
@@ -70,6 +78,18 @@ class LikeCTranslate2(unittest.TestCase):
         scored = self.translator.score_batch(source, best.hypotheses)[0]
         self.assertEqual(scored.tokens, [*best.hypotheses[0], "</s>"])
         self.assertAlmostEqual(sum(scored.log_probs), best.scores[0], places=3)
+
+    def test_alternatives_are_ranked_by_their_first_tokens(self):
+        source = [self.tokenizer.encode(TEXTS[2])]
+        options = {"return_alternatives": True, "num_hypotheses": 4, "return_scores": True}
+        found = self.translator.translate_batch(source, **options)[0]
+        self.assertEqual([tokens[0] for tokens in found.hypotheses], ["ri", "d", "B", "f"])  # as in CTranslate2 4.8.5
+        for score, scored in zip(found.scores, self.translator.score_batch(source * 4, found.hypotheses)):
+            first, *others = scored.log_probs
+            self.assertAlmostEqual(score, first + sum(others) / len(others), places=3)
+        for least, count in ((0.05, 2), (1, 1)):
+            probable = self.translator.translate_batch(source, min_alternative_expansion_prob=least, **options)[0]
+            self.assertEqual(probable.hypotheses, found.hypotheses[:count])
 
     def test_languages_among_the_tokens(self):
         translator = ctranslate2.Translator(MULTILINGUAL)
@@ -121,7 +141,7 @@ class LikeCTranslate2(unittest.TestCase):
         expected = self.translator.translate_batch([source], beam_size=1, return_scores=True)[0]
         end = [] if len(expected.hypotheses[0]) == 256 else ["</s>"]
         for log_probs in (False, True):
-            steps = list(self.translator.generate_tokens(source, return_log_prob=log_probs))
+            steps = list(self.translator.generate_tokens(source=source, return_log_prob=log_probs))
             self.assertEqual([step.token for step in steps], [*expected.hypotheses[0], *end])
             self.assertEqual([step.is_last for step in steps], [False] * (len(steps) - 1) + [True])
             vocabulary = self.tokenizer.vocabulary("target")
@@ -169,17 +189,14 @@ class LikeCTranslate2(unittest.TestCase):
         self.assertEqual([one.result() for one in found], self.translator.translate_batch(source))
         self.assertTrue(found[0].done())
         scored = self.translator.score_batch(source, source, asynchronous=True)
-        self.assertEqual([one.result() for one in scored], self.translator.score_batch(source, source))
+        self.assertEqual([one.result() for one in scored], list(self.translator.score_iterable(source, source, 2, "tokens")))
         failed = self.translator.translate_batch(source, asynchronous=True, min_decoding_length=3, max_decoding_length=2)
         for _ in range(2):
             with self.assertRaisesRegex(ValueError, "greater than the maximum"):
                 failed[0].result()
         freed = [weakref.ref(one._call) for one in (*found, *scored, *failed)]
         del found, scored, failed
-        deadline = time.monotonic() + 5  # the thread that ran a call lets go of it last
-        while any(call() for call in freed) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertEqual([call() for call in freed], [None] * len(freed))
+        self.assert_freed(freed)
 
     def test_samples_follow_the_seed(self):
         source = [self.tokenizer.encode(TEXTS[0])]
@@ -232,6 +249,12 @@ class LikeCTranslate2(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(stats.num_examples, len(TEXTS))
             self.assertEqual(len(output.read_text(encoding="utf-8").splitlines()), len(TEXTS))
+            for best in (1, 2):
+                options = {"num_hypotheses": best, "with_scores": True}
+                self.assertEqual(self.translator.translate_file(str(source), str(output), **options).num_examples, 3)
+                lines = [line.split(" ||| ") for line in output.read_text(encoding="utf-8").splitlines()]
+                self.assertEqual(len(lines), best * len(TEXTS))
+            self.assertGreater(float(lines[0][0]), float(lines[1][0]))
 
     def test_lines_end_and_tokens_are_cut_as_in_ctranslate2(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -299,11 +322,11 @@ class LikeCTranslate2(unittest.TestCase):
 
     def test_what_is_not_there_is_an_error(self):
         source = [self.tokenizer.encode(TEXTS[0])]
-        for name, usual, other in (("patience", 1, 2), ("min_alternative_expansion_prob", 0, 0.1),
-                                   ("return_logits_vocab", False, True)):  # fmt: skip
-            with self.assertRaisesRegex(ValueError, name):
-                self.translator.translate_batch(source, **{name: other})
-            self.translator.translate_batch(source, **{name: usual})
+        with self.assertRaisesRegex(ValueError, "patience"):
+            self.translator.translate_batch(source, patience=2)
+        with self.assertRaisesRegex(ValueError, "return_logits_vocab"):
+            self.translator.translate_batch(source, return_logits_vocab=True)
+        self.translator.translate_batch(source, patience=1, return_logits_vocab=False)
         with self.assertRaisesRegex(TypeError, "beam_sise"):
             self.translator.translate_batch(source, beam_sise=2)
         with self.assertRaisesRegex(ValueError, "^num_hypotheses must"):

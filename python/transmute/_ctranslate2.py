@@ -215,6 +215,7 @@ def translation_options(
     max_input_length: int = 1024,
     max_decoding_length: int = 256,
     return_alternatives: bool = False,
+    return_attention: bool = False,
     sampling_topk: int = 1,
     sampling_topp: float = 1,
     sampling_temperature: float = 1,
@@ -236,6 +237,10 @@ def translation_options(
         "max_extra_length": max_decoding_length, "max_source_tokens": max_input_length or 10**9,
         **batches(max_batch_size, batch_type),
     }  # fmt: skip
+    if return_attention:
+        options["alignment"] = "tokens"
+    if return_attention or coverage_penalty:
+        options["alignment_head"] = 1  # of the last layer, as CTranslate2 takes it by default
     if sampling_topk != 1:
         options.update(sample=True, top_k=max(sampling_topk, 0), top_p=sampling_topp, seed=_next_seed())
         options.update(temperature=sampling_temperature)
@@ -253,10 +258,7 @@ def batches(max_batch_size: int, batch_type: str) -> Dict[str, Any]:
 
 
 _HARMLESS = {"disable_unk", "replace_unknowns", "use_vmap"}
-_DEFAULTS = {
-    "patience": 1, "prefix_bias_beta": 0, "end_token": None, "callback": None, "return_logits_vocab": False,
-    "min_alternative_expansion_prob": 0,
-}  # fmt: skip
+_DEFAULTS = {"patience": 1, "prefix_bias_beta": 0, "end_token": None, "callback": None, "return_logits_vocab": False}
 
 
 def _check_others(others: Dict[str, Any]) -> None:

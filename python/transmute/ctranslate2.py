@@ -10,6 +10,7 @@ It reads CTranslate2's model folders, and all others that transmute reads.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
@@ -183,18 +184,20 @@ class Translator:
                 (pair[0][0] for pair in sources), (pair[1][0] for pair in prefixes), max_batch_size, **options
             )
             for result in found:
-                score = f"{result.scores[0]:.6f} ||| " if with_scores else ""
-                lines.write(score + join(result.hypotheses[0]), len(result.hypotheses[0]))
+                written = [join(tokens) for tokens in result.hypotheses]
+                if with_scores:
+                    written = [f"{score:g} ||| {line}" for score, line in zip(result.scores, written)]
+                lines.write("\n".join(written), len(result.hypotheses[0]))
             return lines.stats()
 
     def generate_tokens(
-        self, prompt: Tokens, target_prefix: Optional[Tokens] = None, *, return_log_prob: bool = False, **options: Any
+        self, source: Tokens, target_prefix: Optional[Tokens] = None, *, return_log_prob: bool = False, **options: Any
     ) -> Iterator[GenerationStepResult]:
         """The tokens of a greedy or sampled translation, each as soon as it is found; with return_log_prob once all
         are."""
         filled, maximum = translation_options(beam_size=1, **options)
         tokenizer, prefix = self._open().tokenizer, [text_of_tokens(target_prefix or [])]
-        text = text_of_tokens(prompt, filled["max_source_tokens"])
+        text = text_of_tokens(source, filled["max_source_tokens"])
         if not text:
             return
 
@@ -236,11 +239,17 @@ class Translator:
         return self._score(source, target, *options)
 
     def score_iterable(
-        self, source: Iterable[Tokens], target: Iterable[Tokens], max_batch_size: int = 64, **options: Any
+        self,
+        source: Iterable[Tokens],
+        target: Iterable[Tokens],
+        max_batch_size: int = 64,
+        batch_type: str = "examples",
+        **options: Any,
     ) -> Iterator[ScoringResult]:
         """score_batch() of texts as they come."""
+        options.update(max_batch_size=max_batch_size, batch_type=batch_type)
         for some, targets in blocks(source, target, True):
-            yield from self.score_batch(some, targets, max_batch_size=max_batch_size, **options)
+            yield from self.score_batch(some, targets, **options)
 
     def score_file(
         self,
@@ -265,9 +274,9 @@ class Translator:
                 (pair[0] for pair in sources), (pair[1] for pair in targets), max_batch_size, **options
             )
             for result in found:
-                scores = " ||| " + " ".join(f"{score:.6f}" for score in result.log_probs) if with_tokens_score else ""
+                scores = " ||| " + " ".join(f"{score:g}" for score in result.log_probs) if with_tokens_score else ""
                 mean = sum(result.log_probs) / len(result.log_probs)
-                lines.write(f"{mean:.6f} ||| {join(result.tokens)}{scores}", len(result.tokens))
+                lines.write(f"{mean:g} ||| {join(result.tokens)}{scores}", len(result.tokens))
             return lines.stats()
 
     def _open(self) -> _Translator:
@@ -291,13 +300,12 @@ class Translator:
         return_scores: bool = False,
         return_attention: bool = False,
         return_end_token: bool = False,
+        min_alternative_expansion_prob: float = 0,
         **options: Any,
     ) -> List[TranslationResult]:
-        filled, maximum = translation_options(**options)
+        filled, maximum = translation_options(return_attention=return_attention, **options)
         if return_attention and return_end_token:
             raise ValueError("return_attention cannot be combined with return_end_token: the end has no attention here")
-        if return_attention:
-            filled["alignment"] = "tokens"
         if any(prefixes):
             filled["target_prefix"] = [text_of_tokens(prefix or []) for prefix in prefixes]
 
@@ -317,18 +325,39 @@ class Translator:
             )
 
         def copy_of(result: int, text: int, wanted: Wanted) -> TranslationResult:
+            prefix = tokens_of_text(text_of_tokens(prefixes[text] or []))
             if not texts[text]:
-                return of_empty_source(tokens_of_text(text_of_tokens(prefixes[text] or [])))
-            copy = TranslationResult([])
+                return of_empty_source(prefix)
+            copy, found = TranslationResult([]), []
             for number in range(LIBRARY.result_hypotheses(result, text)):
                 tokens = tokens_of_text(text_of(LIBRARY.result_text(result, text, number)))
+                found.append((float(LIBRARY.result_score(result, text, number)), number, tokens))
+            if "alternatives" in filled:
+                found = ranked(result, text, len(prefix), found)
+            for score, number, tokens in found:
                 has_end = return_end_token and len(tokens) < maximum
                 copy.hypotheses.append([*tokens, END] if has_end else tokens[:maximum])
                 if return_scores:
-                    copy.scores.append(float(LIBRARY.result_score(result, text, number)))
+                    copy.scores.append(score)
                 if wanted.alignment:
                     copy.attention.append(_alignment(result, text, number, len(tokens[:maximum])))
             return copy
+
+        def ranked(
+            result: int, text: int, begin: int, found: List[Tuple[float, int, Tokens]]
+        ) -> List[Tuple[float, int, Tokens]]:
+            """Alternatives by the log-probability of the token that begins them, to which CTranslate2 adds the score
+            of the others."""
+            alternatives = []
+            for _, number, tokens in found:
+                whole, others = LIBRARY.result_log_probability(result, text, number), len(tokens) - begin
+                position = LIBRARY.result_length(result, text, number) - others
+                first = LIBRARY.result_token_score(result, text, number, position) if others else whole
+                score = first + (whole - first) / max(others, 1) ** filled["length_penalty"]
+                alternatives.append((first, score, number, tokens))
+            alternatives.sort(key=lambda one: one[0], reverse=True)
+            probable = [one for one in alternatives if math.exp(one[0]) >= min_alternative_expansion_prob]
+            return [one[1:] for one in probable or alternatives[:1]]
 
         running, translator = Call(), self._open()
         texts = [text_of_tokens(tokens, filled["max_source_tokens"]) for tokens in source]
