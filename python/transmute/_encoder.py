@@ -7,7 +7,7 @@ import ctypes
 import math
 import os
 from array import array
-from typing import TYPE_CHECKING, Iterable, List, NamedTuple, Union, cast
+from typing import TYPE_CHECKING, Iterable, List, NamedTuple, Union
 
 from ._library import LIBRARY, call, open_model, text_of, to_array
 from ._options import EncodingOptions, encoding_options, listed
@@ -16,6 +16,10 @@ from ._translator import Precision, _Model
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    Floats = memoryview[float]
+else:
+    Floats = memoryview
 
 
 class TokenVectors(NamedTuple):
@@ -26,7 +30,7 @@ class TokenVectors(NamedTuple):
     """
 
     tokens: List[str]
-    vectors: memoryview
+    vectors: Floats
 
 
 class TextEncoder(_Model):
@@ -61,7 +65,7 @@ class TextEncoder(_Model):
         *,
         normalize: bool = False,
         **options: Unpack[EncodingOptions],
-    ) -> memoryview:
+    ) -> Floats:
         """The mean of each text's token vectors: float32, [texts, width], or [width] for a single str. The memory is
         shared with numpy.asarray() without a copy. A text without tokens has zeros. normalize=True scales each vector
         to length 1, so that dot products are cosines."""
@@ -105,7 +109,6 @@ def _normalized(row: array[float]) -> array[float]:
     return array("f", (value / length for value in row)) if length > 0 else row
 
 
-def _shaped(rows: array[float], shape: List[int]) -> memoryview:
-    if 0 in shape:
-        return cast(memoryview, memoryview(rows))  # without rows it cannot have the shape
-    return cast(memoryview, memoryview(rows).cast("B").cast("f", shape))
+def _shaped(rows: array[float], shape: List[int]) -> Floats:
+    values = memoryview(rows).cast("B")
+    return values.cast("f") if 0 in shape else values.cast("f", shape)  # without rows it cannot have the shape
