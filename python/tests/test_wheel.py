@@ -21,7 +21,7 @@ class ProgramsOfTheWheel(unittest.TestCase):
     def test_each_describes_itself(self):
         usage = subprocess.run(self.command, stdout=subprocess.PIPE, check=True).stdout.decode()
         names = [line.strip() for line in usage.splitlines() if line.startswith("  ")]
-        self.assertIn("serve", names)
+        self.assertLessEqual({"models", "serve"}, set(names))
         for name in names:
             help_text = subprocess.run([*self.command, name, "--help"], stdout=subprocess.PIPE, check=True).stdout
             self.assertIn(f"transmute {name}", help_text.decode())
