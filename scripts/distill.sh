@@ -9,18 +9,26 @@
 set -euo pipefail
 export LC_ALL=C
 
-usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --output FOLDER
-  [--teachers 3 | --teacher MODEL…] [--reverse-model MODEL] [--rerank] [--tune KEY=VALUE]… [--programs FOLDER]
-  [--threads N] [--set KEY=VALUE]…
+usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --output FOLDER [OPTION]…
 
---source and --target: the training text, one file each, plain or gzipped. It replaces the config's data.train_source,
-data.train_target and data.train_pairs; where these name several files, give the config's data.train_weights and
-data.train_alignments anew with --set, for one pair of files. The text is in one language pair, without
-data.train_languages. --teacher: a finished model of this language pair to take instead of training teachers; may be
-repeated, for models with one tokenizer. --rerank: each direction's translations are reranked by a model of the other
-one, those of --reverse-model by the first teacher. --set: further settings of all trainings. --tune: settings of the
-last one, which begins with the student and continues with the text alone; without --tune, it is left out. The student
-is in FOLDER/student/model, the tuned student in FOLDER/tuned/model."
+The student is then in FOLDER/student/model; with --tune, the tuned student is in FOLDER/tuned/model.
+
+  --source FILE, --target FILE
+                          the training text, one file each, plain or gzipped, in one language pair (without
+                          data.train_languages). It replaces data.train_source, data.train_target and data.train_pairs
+                          of --config; where these name several files, give data.train_weights and
+                          data.train_alignments with --set, for one pair of files
+  --teachers N            number of teachers to train, 3 by default
+  --teacher MODEL         a finished model of this language pair, instead of training teachers; may be repeated, for
+                          models with one tokenizer
+  --reverse-model MODEL   a model of the opposite direction, which translates the targets
+  --rerank                rerank each direction's translations by a model of the other one, those of --reverse-model by
+                          the first teacher
+  --set KEY=VALUE         a further setting of all trainings; may be repeated
+  --tune KEY=VALUE        add a training that begins with the student and continues with the text alone, with this
+                          setting; may be repeated
+  --programs FOLDER       build/release/bin by default
+  --threads N             CPU worker threads; 0, the default: one per core"
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"
