@@ -149,7 +149,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "never repeat a sequence of this many tokens within a translation; 0: allow it",
              SearchBounds::kNoRepeatNgram);
   schema.add("repetition_penalty", &search.repetition_penalty,
-             "above 1: makes tokens that a translation already has less probable; 1: as the model has it",
+             "above 1: makes tokens that a translation already has less probable; 1: does not",
              SearchBounds::kRepetitionPenalty);
 }
 

@@ -312,8 +312,8 @@ void declare_text(CLI::App& app, Arguments& arguments) {
       ->type_name("TEXT")
       ->capture_default_str();
   app.add_option("--weight", arguments.weight,
-                 "how often an epoch reads each new pair, if not 0; 0: once, or less often where they would be more "
-                 "than the other text")
+                 "how often an epoch reads each new pair; 0: once, or less often if there are more new pairs than "
+                 "others")
       ->check(transmute::between(0, 1000))
       ->capture_default_str();
   app.add_option("--languages", arguments.languages,
@@ -329,9 +329,9 @@ void declare_text(CLI::App& app, Arguments& arguments) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Makes pairs for a training from text in its target language: translates it by a model of the opposite "
-      "direction, leaves out bad pairs by the rules of prepare, tags the sources, and writes a configuration that "
-      "trains on these pairs and the text that it had.",
+      "Makes training pairs from text in the target language: translates it with a model of the opposite direction, "
+      "leaves out bad pairs by the rules of prepare, tags the sources, and writes a configuration that trains on these "
+      "pairs and on the text of --config.",
       "backtranslate");
   app.footer("{} -m runs/de-en/model --text news.de.gz --config runs/en-de/config.yaml -o runs/news");
   Arguments arguments;

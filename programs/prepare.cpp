@@ -289,9 +289,10 @@ void declare_rules(CLI::App& app, Arguments& arguments) {
       ->check(transmute::between(0, 1))
       ->capture_default_str()
       ->group("Rules");
-  app.add_option("--min-alignment", arguments.options.min_alignment,
-                 "minimum score by IBM Model 1, a logarithm of probabilities per word; by default, where half of the "
-                 "text's pairs score as pairs made by chance do")
+  app.add_option(
+         "--min-alignment", arguments.options.min_alignment,
+         "minimum score by IBM Model 1, a logarithm of probabilities per word; by default, the score at which half of "
+         "the pairs do not belong together")
       ->check(transmute::between(-10, 20))
       ->group("Rules");
   CLI::Option* const model =
@@ -308,7 +309,7 @@ void declare_rules(CLI::App& app, Arguments& arguments) {
   model->needs(reverse_model);
   app.add_option("--max-cross-entropy", arguments.options.max_cross_entropy,
                  "maximum mean of both models' cross-entropies plus their difference, in nats per token; by default, "
-                 "where half of the text's pairs score as pairs made by chance do")
+                 "the value at which half of the pairs do not belong together")
       ->check(transmute::positive())
       ->needs(model)
       ->group("Models");
@@ -325,9 +326,9 @@ void declare_rules(CLI::App& app, Arguments& arguments) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Leaves out of parallel text what does not help a training: duplicates, pairs of a test set, wrong languages, "
-      "copies, broken characters, texts that do not translate each other, and more. Mends text whose encoding was "
-      "mistaken. The inputs stay as they are.",
+      "Cleans parallel text for training: leaves out duplicates, pairs of a test set, wrong languages, copies, broken "
+      "characters, texts that do not translate each other, and more, and repairs text that was read in the wrong "
+      "encoding. The inputs stay as they are.",
       "prepare");
   app.footer(
       "{} --source raw.en --target raw.de --output-source train.en --output-target train.de --report report.html\n"

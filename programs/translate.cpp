@@ -307,8 +307,8 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
       ->check(transmute::at_least(0))
       ->capture_default_str();
   app.add_option("--alignment-head", arguments.alignment_head,
-                 "its head, from 1; 0: the mean over the heads. Without layer and head: the head that "
-                 "training.guided_alignment trained, if it did")
+                 "attention head of that layer, from 1; 0: the mean over the heads. Without layer and head: the head "
+                 "that training.guided_alignment trained, if any")
       ->check(transmute::at_least(0))
       ->capture_default_str();
 }
@@ -370,10 +370,11 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
                "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "
                "corresponding words; --alignment counts the words without them")
       ->excludes(trees);
-  app.add_option("--case", arguments.letter_case,
-                 "adapt: translate a sentence in capitals or In Title Case that the model's vocabulary falls apart on "
-                 "in ordinary case, and give the translation the case of the source; keep: translate it as it is, as "
-                 "is always done with --trees")
+  app.add_option(
+         "--case", arguments.letter_case,
+         "adapt: if the vocabulary breaks a sentence in capitals or In Title Case up into letters, translate it "
+         "in ordinary case, and give the translation the case of the source; keep: translate it as it is, as "
+         "is always done with --trees")
       ->check(transmute::one_of({"adapt", "keep"}))
       ->capture_default_str();
   app.add_option(

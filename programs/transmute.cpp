@@ -26,9 +26,9 @@ struct Command {
 
 // In the order in which they are met.
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{{"prepare", "clean parallel text for a training"},
+  static const std::vector<Command> all{{"prepare", "clean parallel text for training"},
                                         {"train", "train a model on text", true},
-                                        {"backtranslate", "make training pairs from text in one language", true},
+                                        {"backtranslate", "make training pairs from text in the target language", true},
 #ifdef TRANSMUTE_HAS_GET
                                         {"get", "download a model"},
 #endif

@@ -102,7 +102,7 @@ class TranslationOptions(SearchOptions, total=False):
     guard                   what to do about translations that look wrong: "retry", "warn" or "off"
     alignment               what Hypothesis gets: the alignment of "words", "tokens" or "both"; "none"
     alignment_layer         decoder layer whose attention aligns, from 1; 0: the last
-    alignment_head          its head, from 1; 0: the mean over the heads
+    alignment_head          attention head of that layer, from 1; 0: the mean over the heads
     target_prefix           the beginning of the translation: one for all texts, or one for each
     suppress_sequences      texts that no translation contains as the same tokens
     glossary                source terms with the target terms to use
