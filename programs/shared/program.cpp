@@ -19,6 +19,7 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 /// The version of LibTorch, in programs that link it (libtorch/device.cpp).
 extern "C" __attribute__((weak)) const char* transmute_libtorch_version();
@@ -44,6 +45,15 @@ int report(const std::exception& error, int code) {
   std::cout.flush();
   note_error(error.what());
   return code;
+}
+
+// Names the flags of the program that lower its need for memory, and what LibTorch says, if it is LibTorch's memory.
+std::runtime_error no_memory(const CLI::App& app, const std::bad_alloc& error) {
+  std::string message = "there is not enough memory", separator = "; smaller values take less: ";
+  if (error.what() != std::string_view(std::bad_alloc().what())) message += fmt::format(" ({})", error.what());
+  for (const char* flag : {"--threads", "--batch-size", "--batch-tokens", "--max-line-bytes"})
+    if (app.get_option_no_throw(flag) != nullptr) message += std::exchange(separator, ", ") + flag;
+  return std::runtime_error(message);
 }
 
 std::runtime_error unwritable() {
@@ -182,8 +192,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
     return code;
   } catch (const std::invalid_argument& error) {
     return report(std::invalid_argument(with_flag(app, error.what())), kExitUsage);
-  } catch (const std::bad_alloc&) {
-    return report(std::runtime_error("there is not enough memory"), kExitFailure);
+  } catch (const std::bad_alloc& error) {
+    return report(no_memory(app, error), kExitFailure);
   } catch (const std::exception& error) {
     return report(error, kExitFailure);
   }

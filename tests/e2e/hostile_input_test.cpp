@@ -156,6 +156,15 @@ TEST_F(HostileInput, MoreThreadsThanThereIsRoomForAreAnError) {
   EXPECT_THAT(outcome.errors, HasSubstr("of 3000 cannot be started"));
 }
 
+TEST_F(HostileInput, TooLittleMemoryIsAnErrorThatNamesWhatTakesLess) {
+  if (testing::kHasSanitizer) GTEST_SKIP() << "a sanitizer takes more address space than the test allows";
+  const Outcome outcome = shell("ulimit -v 500000; head -c 500000000 /dev/zero | tr '\\0' a | " + program("translate") +
+                                " --threads 1 --max-line-bytes 1000000000 --model " + model());
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors,
+              HasSubstr("there is not enough memory; smaller values take less: --threads, --batch-size"));
+}
+
 TEST_F(HostileInput, WeightsThatAreNotNumbersAreAnErrorAndNoBlankLines) {
   const TemporaryFolder folder;
   const Tokenizer tokenizer = testing::tiny_tokenizer();
