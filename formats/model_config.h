@@ -39,7 +39,7 @@ struct TRANSMUTE_API ModelConfig {
   int64_t format_version = kFormatVersion;  ///< version of the model folder that was read
   TokenizerOptions tokenizer;               ///< section `tokenizer`
   TransformerOptions model;                 ///< section `model`
-  SearchOptions search;                     ///< section `search`, which has a few of them
+  SearchOptions search;                     ///< section `search`, which sets a few of these options
 
   /// Version of the model folder's layout and of the parameter names.
   static constexpr int64_t kFormatVersion = 1;

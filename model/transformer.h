@@ -44,11 +44,12 @@ struct LossOptions {
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
 ///
 /// Embeddings are initialized from N(0, 1/d_model) and scaled by embedding_scale(), which by default gives them unit
-/// variance;
-/// other matrices are drawn as TransformerOptions::initialization says, biases are 0 (the paper specifies only the
-/// embedding scale). Parameters are float32 and named as in `encoder.layers.0.self_attention.query.weight`; tied
-/// embeddings are one parameter, `embedding.weight`, else `source_embedding.weight`, `target_embedding.weight` and,
-/// untied, `output.weight`. TransformerOptions::output_bias adds `output_bias` [V], initially 0, and
+/// variance. Other matrices are drawn as TransformerOptions::initialization says, and biases are 0. The paper specifies
+/// only the embedding scale.
+///
+/// Parameters are float32 and named as in `encoder.layers.0.self_attention.query.weight`. Tied embeddings are one
+/// parameter, `embedding.weight`; otherwise there are `source_embedding.weight`, `target_embedding.weight` and, for an
+/// untied output, `output.weight`. TransformerOptions::output_bias adds `output_bias` [V], initially 0, and
 /// TransformerOptions::embedding_norm the LayerNorms `source_embedding_norm` and `target_embedding_norm`.
 ///
 /// With Architecture::decoder_only there is no encoder, and methods take an empty source, [B,0]. Its embedding is

@@ -15,7 +15,7 @@ enum class Architecture {
   decoder_only      ///< the decoder without cross-attention: a language model
 };
 
-/// The way in which a decoder's position learns of those before it: the first sub-layer of each decoder layer.
+/// The first sub-layer of each decoder layer, through which a position gets information from those before it.
 enum class DecoderSelfAttention {
   attention,  ///< masked self-attention, section 3.2.3
   /// A simpler simple recurrent unit, whose state has one vector instead of all keys and values: f = sigmoid(W_f x +

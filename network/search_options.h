@@ -39,8 +39,8 @@ constexpr double kMostRepetitionPenalty = 1000;
 /// Options of beam search. Defaults: section 6.1 of the paper.
 struct SearchOptions {
   int64_t beam_size = 4;  ///< hypotheses kept per sentence; 1 is greedy search
-  /// Number of hypotheses returned, at most beam_size. Those of a translation or a text have different texts, unless
-  /// they are samples, and so may be fewer.
+  /// Number of hypotheses to return, at most beam_size. There may be fewer, because their texts differ, except those of
+  /// samples.
   int64_t num_hypotheses = 1;
   /// The score log P / penalty(length, alpha) + coverage_beta * coverage penalty ranks the hypotheses; 0: no penalty.
   double length_alpha = 0.6;

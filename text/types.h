@@ -20,7 +20,8 @@ inline namespace v0 {
 /// decoder's output product, and helps most with a large vocabulary. make_shortlist writes the table.
 struct ShortlistOptions {
   /// File of lines "target-token source-token probability"; "none" (kNoShortlist): the whole vocabulary; empty: the
-  /// shortlist that the model's files have, if any. That one is for CPUs, and not for samples or with a constraint.
+  /// shortlist that the model's files have, if any, which is used on CPUs only, and not for samples or with a
+  /// constraint.
   std::string table{};
   int64_t best = 100;      ///< maximum number of target tokens per source token
   int64_t frequent = 100;  ///< number of tokens from the start of the vocabulary to allow always
@@ -116,8 +117,8 @@ struct MbrOptions {
 };
 
 /// Reranking with a model of the opposite direction (noisy-channel reranking; Yee et al., 2019, "Simple and Effective
-/// Noisy Channel Modeling for Neural Machine Translation"): of several translations, chooses one that is
-/// probable given the source, and given which the source is probable in turn.
+/// Noisy Channel Modeling for Neural Machine Translation"): of several translations, chooses one that is probable given
+/// the source, and that makes the source probable in turn.
 struct RerankOptions {
   /// Number of translations to rerank: the best of the search, whose beam is widened to this number if necessary, or
   /// samples if SearchOptions::sampling is set. 0: off.
@@ -177,12 +178,16 @@ enum class SentenceSplitting {
 enum class Protection {
   /// Placeholders (%s, {0}, {{x}}, &nbsp;, "\n" as programs write it, …), the signs of accelerators (&File, _File),
   /// addresses, paths, identifiers, emoji, markers such as a list's dash, and words with characters that the vocabulary
-  /// lacks. Each comes back once. The model reads a number in the place of a word; where its translation does not have
-  /// that number, and for what is no word, it reads the text without them, and each goes to the words that attended to
-  /// its neighbors, but after the target prefix. These are left to the model: spans that its training text often had
-  /// and kept (ProtectionProfile), spans that are part of a glossary's term or that the target prefix has, markers of a
-  /// text with a target prefix, texts with a SearchOptions::constraint, and those of more than kMaxWholeTokens bytes
-  /// that are not split into sentences, have a target prefix, or are to be aligned.
+  /// lacks. Each comes back once.
+  ///
+  /// In place of a span that is a word, the model reads a number, which the span replaces in the translation. Spans
+  /// that are no words are left out of what the model reads, as are all spans of a text whose translation lacks such a
+  /// number; each of these goes to the words that attended to its neighbors, but after the target prefix.
+  ///
+  /// The model gets spans that its training text often had and kept (ProtectionProfile), spans that are part of a
+  /// glossary's term or that the target prefix has, markers of a text with a target prefix, texts with a
+  /// SearchOptions::constraint, and texts of more than kMaxWholeTokens bytes that are not split into sentences, have a
+  /// target prefix, or are to be aligned.
   automatic,
   all,   ///< likewise, whatever the model has learned
   none,  ///< the model gets the text as it is
@@ -264,7 +269,7 @@ struct Hypothesis {
   /// The expected quality: sentence chrF against a reference translation, from 0 to 1. `train` calibrates it on the
   /// validation text; nothing if the model was not calibrated.
   std::optional<double> confidence{};
-  /// In order; their places are in the text with its tags. Empty if not calibrated.
+  /// The words of `text` in order; tags count in their places. Empty if the model was not calibrated.
   std::vector<WordConfidence> words{};
 };
 

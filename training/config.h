@@ -27,7 +27,7 @@ struct NamedFiles {
   bool is_plain_text;                     ///< text of a decoder-only model
 };
 
-/// Training and validation text. Files are plain or gzipped, with one sentence per line, and named relative to
+/// Training and validation text. Files are plain or compressed, with one sentence per line, and named relative to
 /// `folder`. Line n of a source file is translated by line n of the target file at the same position in its list.
 /// Decoder-only models train on plain text, in which each line is a separate text.
 struct DataOptions {
@@ -47,7 +47,7 @@ struct DataOptions {
   /// A tag before each source, `>>de<<`, then names the target language.
   std::vector<std::string> train_languages;
   /// Evens out the amounts of text of several languages: a pair of languages with n sentence pairs is drawn
-  /// proportionally to n^(1/temperature). 1: as much as there is. Default: Arivazhagan et al., 2019.
+  /// proportionally to n^(1/temperature). Default: Arivazhagan et al., 2019.
   double language_temperature = 5;
   std::vector<std::string> valid_source;                     ///< source files for validation
   std::vector<std::string> valid_target;                     ///< their translations

@@ -92,7 +92,7 @@ class TranslationEngine {
                                      const TranslationHooks& hooks = {}) const;
 
   /// The probability of each target given the source of the same number: a hypothesis with the target's text.
-  /// Of `hooks`, should_stop counts.
+  /// Calls only should_stop of `hooks`.
   /// @throws BadText where one of them is longer than the learned positions, or than kMaxWholeTokens; Cancelled.
   std::vector<Hypothesis> score(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                 const TranslationOptions& options, const TranslationHooks& hooks = {}) const;

@@ -12,8 +12,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Options of a generation call. The prompt takes the place of a translation's source: max_extra_length limits the
-/// number of tokens added to it, and its own tokens count for min_length and the length penalty.
+/// Options of a generation call. SearchOptions::max_extra_length limits the number of tokens that are added to the
+/// prompt; the prompt's own tokens count for min_length and the length penalty.
 struct GenerationOptions {
   GenerationOptions() { search.sampling.emplace(); }
 
@@ -55,7 +55,7 @@ class TRANSMUTE_API LanguageModel {
                                           const TranslationHooks& hooks = {}) const;
 
   /// Scores each text, including its end: tokens and their natural log-probabilities. A text without content has no
-  /// tokens and probability 1. Of `hooks`, should_stop counts; it is called for each batch.
+  /// tokens and probability 1. Calls only should_stop of `hooks`, for each batch.
   /// @throws std::invalid_argument if a text is not UTF-8; BadText if one exceeds kMaxWholeTokens or the model's
   /// learned positions; Cancelled if should_stop stopped the call.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& texts, const GenerationOptions& options = {},

@@ -29,8 +29,8 @@ struct TextEncoderOptions {
   /// Longer texts are split at sentence, clause or word boundaries, as are those beyond the model's learned positions.
   int64_t max_source_tokens = TranslationOptions().max_source_tokens;
   bool token_vectors = true;  ///< false: only the means, which takes far less memory
-  /// For multilingual models, see TranslationOptions. Those that name languages on both sides need the source language;
-  /// those with tags for the target (">>deu<<" of OPUS-MT) put the target language before the source.
+  /// The languages, for multilingual models; see TranslationOptions. Models that name languages on both sides need the
+  /// source language, and those with tags (">>deu<<" of OPUS-MT) the target language, whose tag precedes the source.
   std::string source_language{};
   std::string target_language{};  ///< see source_language
 };
@@ -38,8 +38,8 @@ struct TextEncoderOptions {
 /// Encodes text as vectors with the encoder alone (section 3.1, Encoder): the memory to which the decoder would attend.
 class TRANSMUTE_API TextEncoder {
  public:
-  /// Opens a translation model, in any of the forms that Translator reads. Of `options`, device, threads and precision
-  /// count.
+  /// Opens a translation model, in any of the forms that Translator reads. Uses only device, threads and precision of
+  /// `options`.
   /// @throws as Translator's constructor
   explicit TextEncoder(const std::string& model, const TranslatorOptions& options = {});
   /// No call may be in progress.
@@ -49,7 +49,7 @@ class TRANSMUTE_API TextEncoder {
   /// No call may be in progress.
   TextEncoder& operator=(TextEncoder&&) noexcept;
 
-  /// One result per text, in order. Of `hooks`, should_stop counts; it is called before each batch.
+  /// One result per text, in order. Calls only should_stop of `hooks`, before each batch.
   /// @throws std::invalid_argument if an option is out of range, a language is missing or unknown, or a text is not
   /// UTF-8; BadText if one begins with the tag of a language that the model lacks; Cancelled if should_stop stopped the
   /// call.

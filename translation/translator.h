@@ -58,7 +58,7 @@ class TRANSMUTE_API Translator {
 
   /// Scores targets[i] as a translation of sources[i]. Returns one hypothesis per target, with its text, tokens, token
   /// scores and alignment. Long texts are not split.
-  /// Of `hooks`, should_stop counts; it is called for each batch.
+  /// Calls only should_stop of `hooks`, for each batch.
   /// @throws std::invalid_argument if the numbers of sources and targets differ or a text is not UTF-8; BadText if one
   /// exceeds kMaxWholeTokens or the model's learned positions, or a source begins with the tag of a language that the
   /// model lacks; Cancelled if should_stop stopped the call.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C interface (C99) of transmute: open a model and translate or generate text. For every language that can call C.
+/* The C interface (C99) of transmute, for every language that can call C: it opens models, and translates or generates
+ * text.
  *
  *     char* error = NULL;
  *     transmute_translator* translator = transmute_open("runs/demo/model", NULL, &error);
@@ -11,10 +12,10 @@
  *     transmute_result_free(result);
  *     transmute_close(translator);
  *
- * Texts are UTF-8 and end with a zero byte. Functions that can fail return NULL and, where `error` is not NULL, set
- * *error to a readable message, to be freed with transmute_string_free (NULL where there is no memory for one). No
- * exception crosses this interface. A translator may be used by many threads at once, and a result read by many. All
- * functions that free accept NULL. A thread must not be cancelled (pthread_cancel) within a call.
+ * Texts are UTF-8 and end with a zero byte. Functions that can fail return NULL and, if `error` is not NULL, set *error
+ * to a message for people, to be freed with transmute_string_free (NULL if there is no memory for one). No exception
+ * crosses this interface. Many threads may use a translator at once, and read a result. Functions that free or close
+ * accept NULL. A thread must not be cancelled (pthread_cancel) within a call.
  */
 #ifndef TRANSMUTE_H
 #define TRANSMUTE_H
@@ -67,8 +68,8 @@ typedef struct transmute_translator_options {
   int listed_pieces;
 } transmute_translator_options;
 
-/* Whether the sentences of a text are translated separately. Automatically: unless the model was trained on lines with
- * several sentences. */
+/* When the sentences of a text are translated separately. TRANSMUTE_SPLIT_AUTOMATIC: unless the model was trained on
+ * lines with several sentences. */
 enum { TRANSMUTE_SPLIT_NEVER = 0, TRANSMUTE_SPLIT_ALWAYS = 1, TRANSMUTE_SPLIT_AUTOMATIC = 2 };
 
 /* Options of a translation call. Start from transmute_translation_options_default(). */
@@ -136,8 +137,8 @@ typedef struct transmute_translation_options {
 
   /* Texts of more than max_source_tokens: "split" translates them in parts, "fail" is an error. NULL: split. */
   const char* long_texts;
-  /* Sentences in capitals or In Title Case that the vocabulary falls apart on: "adapt" translates them in ordinary case
-   * and gives the translation the case of the source, "keep" translates them as they are. NULL: adapt. */
+  /* Sentences in capitals or In Title Case that the vocabulary breaks up into letters: "adapt" translates them in
+   * ordinary case and gives the translation the case of the source, "keep" translates them as they are. NULL: adapt. */
   const char* letter_case;
   int word_alignments; /* nonzero: fill transmute_result_links */
 
@@ -172,7 +173,7 @@ TRANSMUTE_API const char* transmute_version(void);
 /* The kind of the last error in the calling thread: TRANSMUTE_ERROR_… */
 TRANSMUTE_API int transmute_error_kind(void);
 
-/* A ready should_stop: its `user` points to an int, and whichever thread makes that nonzero ends the call. */
+/* A function for should_stop: `user` must point to an int, and any thread ends the call by making it nonzero. */
 TRANSMUTE_API int transmute_is_set(void* flag);
 
 /* Opens a model. `options` may be NULL for the defaults. */
@@ -218,8 +219,8 @@ TRANSMUTE_API int transmute_translate_document(const transmute_translator* trans
                                                const transmute_translation_options* options, char** error);
 
 /* Scores targets[i] as a translation of sources[i]: one hypothesis each, with its tokens and, if requested, its
- * alignment. `options` may be NULL for those of transmute_translation_options_of(). Of the callbacks, should_stop is
- * called. */
+ * alignment. `options` may be NULL for those of transmute_translation_options_of(). Of the callbacks, only
+ * should_stop is called. */
 TRANSMUTE_API transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
                                                 const char* const* targets, size_t count,
                                                 const transmute_translation_options* options, char** error);
@@ -254,7 +255,7 @@ TRANSMUTE_API transmute_result* transmute_generate(const transmute_language_mode
                                                    size_t count, const transmute_translation_options* options,
                                                    char** error);
 
-/* Scores texts: one hypothesis each, with its tokens. Of the callbacks, should_stop is called. */
+/* Scores texts: one hypothesis each, with its tokens. Of the callbacks, only should_stop is called. */
 TRANSMUTE_API transmute_result* transmute_score_texts(const transmute_language_model* model, const char* const* texts,
                                                       size_t count, const transmute_translation_options* options,
                                                       char** error);
@@ -305,16 +306,15 @@ TRANSMUTE_API double transmute_result_token_score(const transmute_result* result
 TRANSMUTE_API const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
                                                       size_t position);
 
-/* A place of a translation that looks wrong. Places are bytes, from begin up to, but not including, end; equal where
- * that text has no such place. */
+/* A place of a translation that looks wrong. Begin and end are equal if that text has no such place. */
 typedef struct transmute_warning {
   const char* kind;    /* "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or
                           "script" */
   const char* message; /* for people */
-  size_t source_begin; /* of the place in the text */
-  size_t source_end;   /* its end */
-  size_t target_begin; /* of the place in the best hypothesis */
-  size_t target_end;   /* its end */
+  size_t source_begin; /* first byte of the place in the text */
+  size_t source_end;   /* the byte after the last */
+  size_t target_begin; /* first byte of the place in the best hypothesis */
+  size_t target_end;   /* the byte after the last */
 } transmute_warning;
 
 /* Number of warnings about the translation of a text. */
@@ -395,7 +395,7 @@ TRANSMUTE_API transmute_segments* transmute_vocabulary(const transmute_tokenizer
 /* The languages of a multilingual vocabulary, as source_language and target_language name them. */
 TRANSMUTE_API transmute_segments* transmute_languages(const transmute_tokenizer* tokenizer, char** error);
 
-/* The sentences of a text. `translator`, whose way of cutting is taken, and `language` may be NULL. */
+/* The sentences of a text in `language`, cut as `translator` cuts them. Both may be NULL. */
 TRANSMUTE_API transmute_segments* transmute_sentences(const transmute_translator* translator, const char* text,
                                                       const char* language, char** error);
 
@@ -422,7 +422,7 @@ typedef struct transmute_encoder transmute_encoder;
 /* Vectors of texts and of their tokens. */
 typedef struct transmute_vectors transmute_vectors;
 
-/* Opens a model for encoding texts. Of `options`, which may be NULL, device, threads and precision count. */
+/* Opens a model for encoding texts. Uses only device, threads and precision of `options`, which may be NULL. */
 TRANSMUTE_API transmute_encoder* transmute_open_encoder(const char* model, const transmute_translator_options* options,
                                                         char** error);
 
@@ -432,8 +432,8 @@ TRANSMUTE_API void transmute_close_encoder(transmute_encoder* encoder);
 /* Number of elements of a vector. */
 TRANSMUTE_API size_t transmute_encoder_width(const transmute_encoder* encoder);
 
-/* Encodes `count` texts. Of `options`, which may be NULL, batch_size, batch_tokens, max_source_tokens, the languages
- * and should_stop count. `token_vectors`: 0 for the means alone. */
+/* Encodes `count` texts. Uses only batch_size, batch_tokens, max_source_tokens, the languages and should_stop of
+ * `options`, which may be NULL. `token_vectors`: 0 for the means alone. */
 TRANSMUTE_API transmute_vectors* transmute_encode(const transmute_encoder* encoder, const char* const* texts,
                                                   size_t count, const transmute_translation_options* options,
                                                   int token_vectors, char** error);

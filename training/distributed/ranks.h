@@ -8,7 +8,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// This process's place among several that train together, and where they meet. By default it trains alone.
+/// This process's place among several that train together, and the address through which they find each other. By
+/// default it trains alone.
 struct RankOptions {
   int rank = 0;        ///< from 0; rank 0 validates, logs, and writes the run folder
   int size = 1;        ///< number of processes
@@ -17,8 +18,8 @@ struct RankOptions {
 
   std::string address = "127.0.0.1";  ///< address of rank 0's machine
   int port = 29500;                   ///< port on which rank 0 listens
-  /// A secret shared by all ranks. Without it, nobody can read or write their messages at the meeting point. Empty: no
-  /// protection.
+  /// A secret shared by all ranks. Nobody without it can read or write the messages in their rendezvous store. Empty:
+  /// no protection.
   std::string secret;
   /// If a rank is silent for this long, it is considered lost and all others end. Also the time for which ranks wait
   /// for each other at the start.

@@ -10,13 +10,13 @@ namespace transmute {
 inline namespace v0 {
 
 /// Learning-rate schedules. All rise linearly during the warm-up: `noam` to the maximum of Eq. 3, the others to
-/// ScheduleOptions::peak. And then:
+/// ScheduleOptions::peak. They differ in what follows the warm-up.
 enum class Schedule {
-  noam,          ///< fall with the inverse square root of the step, Eq. 3 of the paper
+  noam,          ///< falls with the inverse square root of the step, Eq. 3 of the paper
   inverse_sqrt,  ///< the same from a chosen peak
-  cosine,        ///< fall along half a cosine, to the floor at the last step
-  linear,        ///< fall linearly, to the floor at the last step
-  constant,      ///< stay constant
+  cosine,        ///< falls along half a cosine, to the floor at the last step
+  linear,        ///< falls linearly, to the floor at the last step
+  constant,      ///< stays at the peak
 };
 
 /// True if the learning rate falls until the last step, to the floor.
