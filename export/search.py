@@ -67,8 +67,8 @@ class Search:
             raise ValueError(
                 "num_hypotheses must lie between 1 and beam_size ({}), not {}".format(beam_size, num_hypotheses)
             )
-        if not (length_alpha >= 0.0 and length_alpha < float("inf")):
-            raise ValueError("length_alpha must be finite and not negative, not {}".format(length_alpha))
+        if not (length_alpha >= 0.0 and length_alpha <= 10.0):
+            raise ValueError("length_alpha must lie between 0 and 10, not {}".format(length_alpha))
         if max_extra_length < 0 or max_extra_length > 1000000:
             raise ValueError("max_extra_length must be from 0 to 1000000, not {}".format(max_extra_length))
         if batch_size < 1 or batch_tokens < 1:

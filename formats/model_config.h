@@ -26,9 +26,9 @@ struct NetworkBounds {
 
 /// Bounds of the section `search`, and of the same settings in other programs' files and in requests.
 struct SearchBounds {
-  static constexpr Bounds<int64_t> kBeamSize{1, 1000};      ///< SearchOptions::beam_size
-  static constexpr Bounds<double> kLengthAlpha{0.0, 10.0};  ///< SearchOptions::length_alpha
-  static constexpr Bounds<int64_t> kNoRepeatNgram{0, 100};  ///< SearchOptions::no_repeat_ngram
+  static constexpr Bounds<int64_t> kBeamSize{1, 1000};                  ///< SearchOptions::beam_size
+  static constexpr Bounds<double> kLengthAlpha{0.0, kMostLengthAlpha};  ///< SearchOptions::length_alpha
+  static constexpr Bounds<int64_t> kNoRepeatNgram{0, 100};              ///< SearchOptions::no_repeat_ngram
   static constexpr Bounds<double> kRepetitionPenalty{kLeastRepetitionPenalty,
                                                      kMostRepetitionPenalty};  ///< SearchOptions::repetition_penalty
 };

@@ -31,6 +31,11 @@ struct SamplingOptions {
 /// Largest beam_size and num_hypotheses.
 constexpr int64_t kMaxHypotheses = 10'000;
 
+/// Largest length_alpha; far larger ones would make all scores 0 or infinite.
+constexpr double kMostLengthAlpha = 10;
+/// Largest coverage_beta.
+constexpr double kMostCoverageBeta = 10;
+
 /// Smallest repetition_penalty.
 constexpr double kLeastRepetitionPenalty = 0.01;
 /// Largest repetition_penalty.

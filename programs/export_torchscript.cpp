@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
           ->check(transmute::whole_between(transmute::SearchBounds::kBeamSize.low,
                                            transmute::SearchBounds::kBeamSize.high)),
       app.add_option("--length-alpha", search.length_alpha, "exponent of its length penalty")
-          ->check(transmute::not_negative()),
+          ->check(transmute::between(0, transmute::kMostLengthAlpha)),
       app.add_option("--max-extra-length", search.max_extra_length,
                      "maximum number of tokens by which its translations may exceed their sources")
           ->check(transmute::whole_between(0, 100'000))};

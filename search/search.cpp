@@ -174,10 +174,10 @@ void check_search_options(const SearchOptions& options) {
   require(options.num_hypotheses <= options.beam_size || !search::is_search(options),
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));
-  require(options.length_alpha >= 0 && std::isfinite(options.length_alpha),
-          fmt::format("length_alpha must be finite and not negative, not {}", options.length_alpha));
-  require(options.coverage_beta >= 0 && std::isfinite(options.coverage_beta),
-          fmt::format("coverage_beta must be finite and not negative, not {}", options.coverage_beta));
+  require(options.length_alpha >= 0 && options.length_alpha <= kMostLengthAlpha,
+          fmt::format("length_alpha must lie between 0 and {}, not {}", kMostLengthAlpha, options.length_alpha));
+  require(options.coverage_beta >= 0 && options.coverage_beta <= kMostCoverageBeta,
+          fmt::format("coverage_beta must lie between 0 and {}, not {}", kMostCoverageBeta, options.coverage_beta));
   require_between(options.max_extra_length, 0, kMostLength, "max_extra_length");
   require_between(options.min_length, 0, kMostLength, "min_length");
   require_between(options.no_repeat_ngram, 0, kMostLength, "no_repeat_ngram");

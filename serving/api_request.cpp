@@ -225,7 +225,7 @@ void read_search(Members& members, const ApiLimits& limits, ApiRequest& request)
   if (members.find("no_repeat_ngram") != nullptr)
     request.no_repeat_ngram = members.integer("no_repeat_ngram", 0, SearchBounds::kNoRepeatNgram);
   search.num_hypotheses = members.integer("num_hypotheses", 1, {1, limits.beam_size});
-  search.coverage_beta = members.number("coverage_beta", search.coverage_beta, {0, 10});
+  search.coverage_beta = members.number("coverage_beta", search.coverage_beta, {0, kMostCoverageBeta});
   search.min_length = members.integer("min_length", search.min_length, {0, limits.extra_length});
   search.max_extra_length = members.integer("max_extra_length", search.max_extra_length, {0, limits.extra_length});
   search.alignments = members.flag("alignments", false);

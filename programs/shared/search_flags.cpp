@@ -27,8 +27,8 @@ std::optional<double> exponent_of(const std::string& penalty) {
 std::string check_length_penalty(std::string& penalty) {
   if (penalty == "paper" || penalty == "power") return "";
   const std::optional<double> exponent = exponent_of(penalty);
-  if (exponent && *exponent >= 0) return "";
-  return fmt::format("must be paper, power, or a number of at least 0, not '{}'", penalty);
+  if (exponent && *exponent >= 0 && *exponent <= kMostLengthAlpha) return "";
+  return fmt::format("must be paper, power, or a number from 0 to {}, not '{}'", kMostLengthAlpha, penalty);
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ void SearchFlags::add_to(CLI::App& app) {
                    ->check(whole_between(1, kMaxHypotheses));
   length_alpha_ =
       add("--length-alpha", search_.length_alpha, "exponent of the length penalty; default: the model's, else 0.6")
-          ->check(not_negative());
+          ->check(between(0, kMostLengthAlpha));
   add("--length-penalty", length_penalty_,
       "paper: ((5 + length) / 6)^alpha; power: length^alpha, the mean over tokens for alpha 1; a "
       "number: power with that alpha, as in CTranslate2 and Hugging Face; default: the model's, "
@@ -51,7 +51,7 @@ void SearchFlags::add_to(CLI::App& app) {
       ->type_name("paper|power|NUMBER");
   add("--coverage-beta", search_.coverage_beta,
       "weight of the coverage penalty, which favors translations that attend to the whole source")
-      ->check(not_negative())
+      ->check(between(0, kMostCoverageBeta))
       ->capture_default_str();
   add("--min-length", search_.min_length,
       "minimum length of a translation in tokens, unless --max-extra-length allows fewer")

@@ -424,9 +424,9 @@ TEST(TorchScriptSearch, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.num_hypotheses = 5; }),
               HasSubstr("num_hypotheses must lie between 1 and beam_size (4), not 5"));
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.length_alpha = -1; }),
-              HasSubstr("length_alpha must be finite and not negative"));
+              HasSubstr("length_alpha must lie between 0 and 10"));
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.length_alpha = std::nan(""); }),
-              HasSubstr("length_alpha must be finite and not negative"));
+              HasSubstr("length_alpha must lie between 0 and 10"));
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.max_extra_length = -1; }),
               HasSubstr("max_extra_length must be from 0 to 1000000, not -1"));
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.max_extra_length = std::numeric_limits<int64_t>::max(); }),

@@ -390,10 +390,11 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 0; }), HasSubstr("num_hypotheses"));
   EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 5; }),
               AllOf(HasSubstr("num_hypotheses"), HasSubstr("beam_size (4), not 5")));
-  EXPECT_THAT(refusal([](auto& o) { o.length_alpha = -0.1; }), HasSubstr("length_alpha"));
-  EXPECT_THAT(refusal([](auto& o) { o.length_alpha = std::nan(""); }), HasSubstr("length_alpha"));
+  for (const double beyond : {-0.1, 1e30, std::nan("")}) {
+    EXPECT_THAT(refusal([=](auto& o) { o.length_alpha = beyond; }), HasSubstr("length_alpha must lie between 0 and 10"));
+    EXPECT_THAT(refusal([=](auto& o) { o.coverage_beta = beyond; }), HasSubstr("coverage_beta must lie between 0"));
+  }
   EXPECT_THAT(refusal([](auto& o) { o.max_extra_length = -1; }), HasSubstr("max_extra_length"));
-  EXPECT_THAT(refusal([](auto& o) { o.coverage_beta = -1; }), HasSubstr("coverage_beta"));
   EXPECT_THAT(refusal([](auto& o) { o.min_length = -1; }), HasSubstr("min_length"));
   EXPECT_THAT(refusal([](auto& o) { o.no_repeat_ngram = -1; }), HasSubstr("no_repeat_ngram"));
   for (const double penalty : {0.0, 1e-300, 1e300, std::nan("")})
