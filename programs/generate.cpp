@@ -112,7 +112,7 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
           ->check(transmute::whole_between(1, transmute::kMaxHypotheses))
           ->group("Search");
   app.add_option("--length-alpha", search.length_alpha, "exponent of the length penalty ((5 + length) / 6)^alpha")
-      ->check(transmute::not_negative())
+      ->check(transmute::between(0, transmute::kMostLengthAlpha))
       ->capture_default_str()
       ->needs(beam)
       ->group("Search");

@@ -372,8 +372,9 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
       ->excludes(trees);
   app.add_option(
          "--case", arguments.letter_case,
-         "adapt: if the vocabulary breaks a sentence in capitals or In Title Case up into letters, translate it "
-         "in ordinary case, and give the translation the case of the source; keep: translate it as it is, as "
+         "adapt: if the vocabulary needs clearly more pieces for a sentence in capitals or In Title Case than in "
+         "ordinary case, translate it in ordinary case, and give the translation the case of the source; keep: "
+         "translate it as it is, as "
          "is always done with --trees")
       ->check(transmute::one_of({"adapt", "keep"}))
       ->capture_default_str();

@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
       ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--length-alpha", explorer.search.length_alpha, "exponent of the length penalty")
-      ->check(transmute::not_negative())
+      ->check(transmute::between(0, transmute::kMostLengthAlpha))
       ->capture_default_str();
   app.add_option("--max-sentences", explorer.max_sentences, "maximum number of sentences")
       ->check(transmute::at_least(1))

@@ -11,8 +11,11 @@ export LC_ALL=C
 
 usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --output FOLDER [OPTION]…
 
-The student is then in FOLDER/student/model; with --tune, the tuned student is in FOLDER/tuned/model.
+Trains a student on translations by teachers, into FOLDER/student/model; with --tune, the tuned student is in
+FOLDER/tuned/model.
 
+  --config FILE           configuration of the student and of the teachers
+  --output FOLDER         folder for all trainings and translations
   --source FILE, --target FILE
                           the training text, one file each, plain or gzipped, in one language pair (without
                           data.train_languages). It replaces data.train_source, data.train_target and data.train_pairs

@@ -288,7 +288,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
       "for several languages: those of each pair of files, then of each file of train_pairs, such as en-de; a tag "
       "before each source then names the target language");
   schema.add("language_temperature", &data.language_temperature,
-             "T: a language pair of n sentence pairs is drawn in proportion to n^(1/T)",
+             "T: a language pair of n sentence pairs is drawn in proportion to n^(1/T); 1: in proportion to n",
              Bounds<double>{1.0, kMostTemperature});
   schema.add("valid_source", &data.valid_source, "source files of the validation text; empty: no validation text");
   schema.add("valid_target", &data.valid_target, "target files of the validation text");

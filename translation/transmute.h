@@ -137,8 +137,9 @@ typedef struct transmute_translation_options {
 
   /* Texts of more than max_source_tokens: "split" translates them in parts, "fail" is an error. NULL: split. */
   const char* long_texts;
-  /* Sentences in capitals or In Title Case that the vocabulary breaks up into letters: "adapt" translates them in
-   * ordinary case and gives the translation the case of the source, "keep" translates them as they are. NULL: adapt. */
+  /* Sentences in capitals or In Title Case for which the vocabulary needs clearly more pieces than in ordinary case:
+   * "adapt" translates them in ordinary case and gives the translation the case of the source, "keep" translates them
+   * as they are. NULL: adapt. */
   const char* letter_case;
   int word_alignments; /* nonzero: fill transmute_result_links */
 

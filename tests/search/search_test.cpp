@@ -391,7 +391,8 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 5; }),
               AllOf(HasSubstr("num_hypotheses"), HasSubstr("beam_size (4), not 5")));
   for (const double beyond : {-0.1, 1e30, std::nan("")}) {
-    EXPECT_THAT(refusal([=](auto& o) { o.length_alpha = beyond; }), HasSubstr("length_alpha must lie between 0 and 10"));
+    EXPECT_THAT(refusal([=](auto& o) { o.length_alpha = beyond; }),
+                HasSubstr("length_alpha must lie between 0 and 10"));
     EXPECT_THAT(refusal([=](auto& o) { o.coverage_beta = beyond; }), HasSubstr("coverage_beta must lie between 0"));
   }
   EXPECT_THAT(refusal([](auto& o) { o.max_extra_length = -1; }), HasSubstr("max_extra_length"));
