@@ -124,9 +124,10 @@ TEST_F(OverlappingSteps, AreTheSameBitsAfterAStopInTheirMiddle) {
 
 // A stop leaves no trace: neither in the mean of the checkpoints, nor in what was validated.
 TEST_F(OverlappingSteps, EndWithTheSameModelAfterStops) {
-  std::vector<std::string> settings{
-      "data.valid_source=text", "data.valid_target=text",         "validation.every=20",
-      "validation.metric=loss", "training.average_checkpoints=3", "training.keep_checkpoints=3"};
+  std::vector<std::string> settings{"data.valid_source=text",     "data.valid_target=text",
+                                    "validation.every=20",        "validation.metric=loss",
+                                    "validation.max_sentences=8", "training.average_checkpoints=3",
+                                    "training.keep_checkpoints=3"};
   const auto weights = [&](const std::string& run) {
     return read_text(folder_ / (run + "/model/weights.safetensors"));
   };
