@@ -106,6 +106,13 @@ const DocumentFormat* document_format_of(const std::string& path) {
   return nullptr;
 }
 
+void check_output_format(const DocumentFormat& format, const std::string& output) {
+  const DocumentFormat* const other = document_format_of(output);
+  if (other != nullptr && other != &format)
+    throw std::invalid_argument(
+        fmt::format("{} would be a file of the format {}, as the input is; rename it", output, format.name));
+}
+
 std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const std::string& name, std::string content,
                                              const DocumentFileOptions& options) {
   const bool is_text = format.open != open_whole<open_properties> && content.compare(0, 2, "PK") != 0 &&

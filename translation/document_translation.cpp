@@ -37,9 +37,7 @@ void translate_document(const Translator& translator, const std::string& input, 
   std::error_code none;
   if (std::filesystem::equivalent(input, output, none))
     throw std::invalid_argument(fmt::format("{} is the input; write the translation to another file", output));
-  if (const DocumentFormat* const other = document_format_of(output); other != nullptr && other != &format)
-    throw std::invalid_argument(
-        fmt::format("{} would be a file of the format {}, as the input is; rename it", output, format.name));
+  check_output_format(format, output);
   if (!options.target_prefixes.empty()) throw std::invalid_argument("target prefixes are not for documents");
   translator.check(options);
   const auto opened = open_document(format, input, read_file(input), {document.retranslate});

@@ -120,11 +120,11 @@ DocumentRun::DocumentRun(const DocumentFlags& flags, const StreamFlags& streams)
     throw std::invalid_argument(fmt::format(
         "{} is for lines, but {} is translated as a document; --document-format lines reads it line by line",
         flags.flag_of_lines, input_name(input_)));
-  const DocumentFormat* const other = is_standard_stream(output_) ? nullptr : document_format_of(output_);
-  if (other != nullptr && other != format)
-    throw std::invalid_argument(
-        fmt::format("{} would be a file of the format {}, as the input is; rename it", output_, format->name));
-  if (other != nullptr && document_format_of(input_) == format) check_office_ending(*format, input_, output_);
+  if (!is_standard_stream(output_)) {
+    check_output_format(*format, output_);
+    if (document_format_of(output_) == format && document_format_of(input_) == format)
+      check_office_ending(*format, input_, output_);
+  }
   check_output_is_no_input(output_, {{"--input", input_}});
   DocumentFileOptions options;
   options.retranslate = flags.retranslate;
