@@ -74,6 +74,21 @@ std::string encoded(const std::string& text, const std::map<std::string, std::st
   return result;
 }
 
+// Text in the place of a value that has these quotation marks around it, or none.
+std::string quoted(const std::string& text, char quote) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' && quote != '\'') {
+      result += "&quot;";
+    } else if (c == '\'' && quote == '\'') {
+      result += "&#39;";
+    } else {
+      result += c;
+    }
+  }
+  return quote == 0 ? '"' + result + '"' : result;
+}
+
 // A short string that is nowhere in the text, not even where a digit follows it.
 std::string unused_name(const std::string& text) {
   size_t digits = 1, numbers = 10;  // more than the text has room for
@@ -267,13 +282,14 @@ Document::Document(const std::string& text, TextFormat format, bool split_senten
 void Document::add_segment(const std::string& text) {
   segments_.push_back(text);
   follows_sentence_.push_back(false);
+  is_in_value_.push_back(false);
   between_.emplace_back();
   if (format_ != TextFormat::html) return;
-  std::map<std::string, std::string>& tags = tags_.emplace_back();
+  std::map<std::string, Markup>& tags = tags_.emplace_back();
   for (const InlineTag& found : inline_tags(text)) {
     const std::string tag = text.substr(found.begin, found.length);
     const auto kept = kept_.find(tag);
-    if (tag.front() == '<') tags.emplace(tag, kept == kept_.end() ? tag : kept->second);
+    if (tag.front() == '<') tags.emplace(tag, kept == kept_.end() ? Markup{tag} : kept->second);
   }
 }
 
@@ -296,7 +312,7 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
     }
     if (line_end > 0) {
       add_line(text.substr(begin, at - begin), sentences_of);
-      between_.back() += text.substr(at, line_end);
+      between_.back().html += text.substr(at, line_end);
       begin = at + line_end;
     }
     at += is_tag ? tag->length : std::max<size_t>(line_end, 1);
@@ -307,14 +323,14 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
 
 void Document::add_line(const std::string& line, const SentencesOf& sentences_of) {
   if (!is_more_than_space(line)) {
-    between_.back() += line;
+    between_.back().html += line;
     return;
   }
   auto [first, last] = within_space(line);
   if (format_ == TextFormat::tags) first = std::max(first, option_column(line.substr(0, last)));
-  between_.back() += line.substr(0, first);
+  between_.back().html += line.substr(0, first);
   add_sentences(sentences_of(line.substr(first, last - first)));
-  between_.back() += line.substr(last);
+  between_.back().html += line.substr(last);
 }
 
 void Document::add_sentences(const std::vector<std::string>& sentences) {
@@ -334,7 +350,7 @@ void Document::add_html(const std::string& html, const SentencesOf& sentences_of
     }
     add_inline_html(html, line, sentences_of);
     line.clear();
-    between_.back() += html.substr(piece.begin, piece.end - piece.begin);
+    add_between(markup_of(html, piece, sentences_of));
   }
   add_inline_html(html, line, sentences_of);
 }
@@ -343,29 +359,60 @@ void Document::add_html(const std::string& html, const SentencesOf& sentences_of
 void Document::add_inline_html(const std::string& html, std::vector<HtmlPiece>& pieces,
                                const SentencesOf& sentences_of) {
   if (pieces.empty()) return;
-  const size_t begin = pieces.front().begin, end = pieces.back().end;
   if (!has_words(html, pieces)) {
-    between_.back() += html.substr(begin, end - begin);
+    for (const HtmlPiece& piece : pieces) add_between(markup_of(html, piece, sentences_of));
     return;
   }
+  const size_t begin = pieces.front().begin, end = pieces.back().end;
   const auto [first, last] = within_space(html, pieces, format_);
-  for (HtmlPiece& piece : pieces) piece = {piece.kind, std::max(piece.begin, first), std::min(piece.end, last)};
-  between_.back() += html.substr(begin, first - begin);
-  add_sentences(sentences_of(for_model(html, pieces)));
-  between_.back() += html.substr(last, end - last);
+  for (HtmlPiece& piece : pieces) {
+    piece.begin = std::max(piece.begin, first);
+    piece.end = std::min(piece.end, last);
+  }
+  between_.back().html += html.substr(begin, first - begin);
+  add_sentences(sentences_of(for_model(html, pieces, sentences_of)));
+  between_.back().html += html.substr(last, end - last);
+}
+
+// A piece as it is written, with the texts of its values as segments.
+Document::Markup Document::markup_of(const std::string& html, const HtmlPiece& piece, const SentencesOf& sentences_of) {
+  Markup markup{html.substr(piece.begin, piece.end - piece.begin)};
+  for (const HtmlValue& value : piece.values) {
+    std::vector<HtmlPiece> text{{HtmlKind::text, value.begin, value.end}};
+    if (!has_words(html, text)) continue;
+    const auto [begin, end] = value.quote == 0 ? ByteSpan{value.begin, value.end} : within_space(html, text, format_);
+    text.front() = {HtmlKind::text, begin, end};
+    const size_t segment = segments_.size();
+    add_sentences(sentences_of(for_model(html, text, sentences_of)));
+    std::fill(is_in_value_.begin() + static_cast<int64_t>(segment), is_in_value_.end(), true);
+    markup.values.push_back({begin - piece.begin, end - piece.begin, value.quote, segment, segments_.size()});
+  }
+  return markup;
+}
+
+void Document::add_between(Markup markup) {
+  Markup& before = between_.back();
+  for (Value& value : markup.values) {
+    value.begin += before.html.size();
+    value.end += before.html.size();
+    before.values.push_back(value);
+  }
+  before.html += markup.html;
 }
 
 // On one line, with the references of its text decoded, an empty tag for each element that is kept, and short tags.
-std::string Document::for_model(const std::string& html, const std::vector<HtmlPiece>& pieces) {
+std::string Document::for_model(const std::string& html, const std::vector<HtmlPiece>& pieces,
+                                const SentencesOf& sentences_of) {
   std::string result;
   for (const HtmlPiece& piece : pieces) {
     if (piece.begin >= piece.end) continue;  // white space at an end
-    const std::string part = html.substr(piece.begin, piece.end - piece.begin);
+    Markup markup = markup_of(html, piece, sentences_of);
+    const std::string& part = markup.html;
     if (piece.kind == HtmlKind::text) {
       std::string line = decoded(part);
       std::replace_if(line.begin(), line.end(), is_line_break, ' ');
       result += line;
-    } else if (piece.kind == HtmlKind::inline_tag && may_stand(part)) {
+    } else if (piece.kind == HtmlKind::inline_tag && markup.values.empty() && may_stand(part)) {
       result += part;
     } else {
       const std::string name = placeholder_ + std::to_string(kept_.size());
@@ -376,7 +423,7 @@ std::string Document::for_model(const std::string& html, const std::vector<HtmlP
       const std::string tag = is_word                        ? std::string(kWordTag) + name + "/>"
                               : piece.kind == HtmlKind::kept ? '<' + name + "/>"
                                                              : shortened(part, name);
-      kept_.emplace(tag, part);
+      kept_.emplace(tag, std::move(markup));
       result += tag;
     }
   }
@@ -388,15 +435,18 @@ std::string Document::with(const std::vector<std::string>& translations) const {
 }
 
 std::string Document::beginning(const std::vector<std::string>& translations, size_t unfinished) const {
-  std::string text = between_.front(), before;  // before: the last sentence of the same line or element
+  std::string text = between_.front().html, before;  // before: the last sentence of the same line or element
   for (size_t i = 0; i < segments_.size() && i <= unfinished; ++i) {
-    const std::string sentence = without_tags(translations[i]);
-    if (!follows_sentence_[i]) before.clear();
-    // A < of text that is not translated, as in SVG, must not begin a tag with a letter that follows it now.
-    if (format_ == TextFormat::html && !text.empty() && text.back() == '<' && translations[i] != segments_[i])
-      text.replace(text.size() - 1, 1, "&lt;");
-    text += space_between(before, sentence) + written(translations[i], i) + (i < unfinished ? between_[i + 1] : "");
-    if (!sentence.empty()) before = sentence;
+    if (!is_in_value_[i]) {
+      const std::string sentence = without_tags(translations[i]);
+      if (!follows_sentence_[i]) before.clear();
+      // A < of text that is not translated, as in SVG, must not begin a tag with a letter that follows it now.
+      if (format_ == TextFormat::html && !text.empty() && text.back() == '<' && translations[i] != segments_[i])
+        text.replace(text.size() - 1, 1, "&lt;");
+      text += space_between(before, sentence) + written(translations, i);
+      if (!sentence.empty()) before = sentence;
+    }
+    if (i < unfinished) text += written(translations, between_[i + 1]);
   }
   return text;
 }
@@ -405,8 +455,29 @@ std::string Document::without_tags(const std::string& translation) const {
   return format_ == TextFormat::text ? translation : TaggedText(translation).plain();
 }
 
-std::string Document::written(const std::string& translation, size_t segment) const {
-  return format_ == TextFormat::html ? encoded(translation, tags_[segment]) : translation;
+std::string Document::written(const std::vector<std::string>& translations, size_t segment) const {
+  if (format_ != TextFormat::html) return translations[segment];
+  std::map<std::string, std::string> tags;
+  for (const auto& [tag, markup] : tags_[segment]) tags.emplace(tag, written(translations, markup));
+  return encoded(translations[segment], tags);
+}
+
+std::string Document::written(const std::vector<std::string>& translations, const Markup& markup) const {
+  std::string html;
+  size_t end = 0;
+  for (const Value& value : markup.values) {
+    html += markup.html.substr(end, value.begin - end);
+    end = value.end;
+    std::string text, before;
+    bool is_changed = false;
+    for (size_t i = value.first_segment; i < value.end_segment; ++i) {
+      text += space_between(before, translations[i]) + encoded(translations[i], {});
+      before = translations[i];
+      is_changed = is_changed || translations[i] != segments_[i];
+    }
+    html += is_changed ? quoted(text, value.quote) : markup.html.substr(value.begin, end - value.begin);
+  }
+  return html + markup.html.substr(end);
 }
 
 }  // namespace v0

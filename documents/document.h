@@ -46,24 +46,40 @@ class Document {
  private:
   // The segments of a line or of what an element holds: its sentences, or the whole.
   using SentencesOf = std::function<std::vector<std::string>(const std::string&)>;
+
+  // A value of an attribute: bytes of the markup that it is in, and the segments of its text.
+  struct Value {
+    size_t begin, end;
+    char quote;
+    size_t first_segment, end_segment;
+  };
+  struct Markup {
+    std::string html;
+    std::vector<Value> values{};
+  };
+
   void add_segment(const std::string& text);
   void add_lines(const std::string& text, const SentencesOf& sentences_of);
   void add_line(const std::string& line, const SentencesOf& sentences_of);
   void add_html(const std::string& html, const SentencesOf& sentences_of);
   void add_inline_html(const std::string& html, std::vector<HtmlPiece>& pieces, const SentencesOf& sentences_of);
   void add_sentences(const std::vector<std::string>& sentences);
-  std::string for_model(const std::string& html, const std::vector<HtmlPiece>& pieces);
+  Markup markup_of(const std::string& html, const HtmlPiece& piece, const SentencesOf& sentences_of);
+  void add_between(Markup markup);
+  std::string for_model(const std::string& html, const std::vector<HtmlPiece>& pieces, const SentencesOf& sentences_of);
   std::string without_tags(const std::string& translation) const;
-  std::string written(const std::string& translation, size_t segment) const;
+  std::string written(const std::vector<std::string>& translations, size_t segment) const;
+  std::string written(const std::vector<std::string>& translations, const Markup& markup) const;
 
   TextFormat format_ = TextFormat::text;
   std::vector<std::string> segments_;
-  std::vector<std::string> between_{""};  // text before each segment, and after the last
-  std::vector<bool> follows_sentence_;    // whether each segment follows one of the same line or element
+  std::vector<Markup> between_{{""}};   // text before each segment, and after the last
+  std::vector<bool> follows_sentence_;  // whether each segment follows one of the same line, element or value
+  std::vector<bool> is_in_value_;       // whether each segment is in a value of the markup after it
   // For HTML alone:
-  std::vector<std::map<std::string, std::string>> tags_;  // what the page has for each tag of a segment
-  std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
-  std::string placeholder_;                  // what is in each of these tags, and nowhere in the page
+  std::vector<std::map<std::string, Markup>> tags_;  // what the page has for each tag of a segment
+  std::map<std::string, Markup> kept_;  // untranslated elements and shortened tags, by the tags in their place
+  std::string placeholder_;             // what is in each of these tags, and nowhere in the page
 };
 
 }  // namespace v0

@@ -157,34 +157,55 @@ bool has_word(std::string text, const std::string& word) {
   return (' ' + text + ' ').find(' ' + word + ' ') != std::string::npos;
 }
 
-// True if a start tag's attributes say that its element is not to be translated, or that it is a link to the account or
-// topic that it names, as Mastodon and Discourse write these. The first attribute of a name counts.
-bool refuses_translation(std::string_view tag) {
-  std::set<std::string> seen;
-  for (const auto& [name, value] : attributes_of(tag)) {
-    if (!seen.insert(name).second) continue;
-    if (name == "translate" && lower_case(value) == "no") return true;
-    if (name != "class") continue;
-    const std::string classes = lower_case(value);
-    if (has_word(classes, "notranslate") || (element_name(tag) == "a" && has_word(classes, "mention"))) return true;
-  }
-  return false;
+// The value of an attribute; empty without one. The first of a name counts.
+std::string value_of(const std::vector<HtmlAttribute>& attributes, std::string_view name) {
+  const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                  [&](const HtmlAttribute& attribute) { return attribute.name == name; });
+  return found == attributes.end() ? "" : found->value;
 }
 
-// The tokens around the text of a page's title in its head, whose first token is `head`; none: there is no such text.
-std::optional<std::pair<size_t, size_t>> title_of(const std::string& html, const Tokens& tokens, size_t head,
-                                                  size_t end) {
-  const auto tag = [&](size_t i) {
-    return std::string_view(html).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
-  };
-  if (tokens[head].name != "head" || refuses_translation(tag(head))) return std::nullopt;
-  for (size_t i = head + 1; i + 1 < end; ++i) {
-    if (tokens[i].name == "template" || tokens[i].name == "noscript") return std::nullopt;
-    if (tokens[i].name != "title" || tokens[i].is_element) continue;
-    const bool is_text = tokens[i + 1].name == "title" && tokens[i + 1].is_end_tag && !refuses_translation(tag(i));
-    return is_text ? std::optional(std::pair(i, i + 1)) : std::nullopt;
+// True if a start tag's attributes say that its element is not to be translated, or that it is a link to the account or
+// topic that it names, as Mastodon and Discourse write these.
+bool refuses_translation(const std::string& element, const std::vector<HtmlAttribute>& attributes) {
+  const std::string classes = lower_case(value_of(attributes, "class"));
+  return lower_case(value_of(attributes, "translate")) == "no" || has_word(classes, "notranslate") ||
+         (element == "a" && has_word(classes, "mention"));
+}
+
+// True if people read or hear the value of an attribute. A button's value with a name goes to the server, and the title
+// of a style sheet is a name.
+bool is_for_people(const std::string& element, const std::string& attribute,
+                   const std::vector<HtmlAttribute>& attributes) {
+  if (attribute == "title") return element != "link" && element != "style";
+  if (attribute == "alt") return lists("area img input", element);
+  if (attribute == "placeholder") return lists("input textarea", element);
+  if (attribute == "label") return lists("optgroup option track", element);
+  if (attribute == "value") {
+    const std::string type = lower_case(value_of(attributes, "type"));
+    return element == "input" && lists("button reset submit", type) && value_of(attributes, "name").empty();
   }
-  return std::nullopt;
+  if (attribute == "content") {
+    const auto describes_page = [&](const char* key) {
+      return lists("description og:description og:title twitter:description twitter:title",
+                   lower_case(value_of(attributes, key)));
+    };
+    return element == "meta" && (describes_page("name") || describes_page("property"));
+  }
+  return attribute == "aria-description" || attribute == "aria-label";
+}
+
+// The values of a start tag that are to be translated; of a template's commands it would be code.
+std::vector<HtmlValue> values_for_people(const HtmlToken& token, const std::vector<HtmlAttribute>& attributes) {
+  std::vector<HtmlValue> values;
+  std::set<std::string> seen;
+  for (const HtmlAttribute& attribute : attributes) {
+    if (!seen.insert(attribute.name).second || !is_for_people(token.name, attribute.name, attributes)) continue;
+    const auto has = [&](const char* mark) { return attribute.value.find(mark) != std::string::npos; };
+    if (has("{%") || has("{#") || has("<%") || has("<?")) continue;
+    const size_t begin = token.begin + attribute.begin;
+    values.push_back({begin, begin + attribute.value.size(), attribute.quote});
+  }
+  return values;
 }
 
 // True if a token may move with the words around it.
@@ -244,6 +265,36 @@ void add_text(const std::string& html, size_t begin, size_t end, std::vector<Htm
   if (begin < end) pieces.push_back({HtmlKind::text, begin, end});
 }
 
+std::string_view bytes_of(std::string_view html, const HtmlToken& token) {
+  return html.substr(token.begin, token.end - token.begin);
+}
+
+bool is_start_tag(const HtmlToken& token) {
+  return !token.name.empty() && !token.is_end_tag;
+}
+
+// Adds a page's head, of which its first title and the descriptions of the page are to be translated.
+void add_head(const std::string& html, const Tokens& tokens, size_t head, const PieceEnd& end,
+              std::vector<HtmlPiece>& pieces) {
+  HtmlPiece piece{HtmlKind::border, tokens[head].begin, end.byte};
+  bool has_title = false;
+  for (size_t i = head + 1; i < end.token && !lists("noscript template", tokens[i].name); ++i) {
+    const HtmlToken& token = tokens[i];
+    const bool is_title = token.name == "title" && !token.is_element && !has_title;
+    if (!is_start_tag(token) || (!is_title && token.name != "meta")) continue;
+    has_title = has_title || is_title;
+    const std::vector<HtmlAttribute> attributes = attributes_of(bytes_of(html, token));
+    if (refuses_translation(token.name, attributes)) continue;
+    const std::vector<HtmlValue> values = values_for_people(token, attributes);
+    piece.values.insert(piece.values.end(), values.begin(), values.end());
+    if (!is_title || i + 1 >= end.token || !tokens[i + 1].is_end_tag || tokens[i + 1].name != "title") continue;
+    piece.end = token.end;
+    pieces.push_back(std::exchange(piece, {HtmlKind::border, tokens[i + 1].begin, end.byte}));
+    add_text(html, token.end, tokens[i + 1].begin, pieces);
+  }
+  pieces.push_back(std::move(piece));
+}
+
 }  // namespace
 
 std::vector<HtmlPiece> html_pieces(const std::string& html) {
@@ -252,8 +303,11 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
   size_t text = 0;
   for (size_t i = 0; i < tokens.size();) {
     const HtmlToken& token = tokens[i];
-    const std::string_view tag = std::string_view(html).substr(token.begin, token.end - token.begin);
-    const bool is_kept = holds_tags(token) && (lists(kUntouchedElements, token.name) || refuses_translation(tag));
+    const std::string_view tag = bytes_of(html, token);
+    const std::vector<HtmlAttribute> attributes =
+        is_start_tag(token) ? attributes_of(tag) : std::vector<HtmlAttribute>{};
+    const bool refuses = refuses_translation(token.name, attributes);
+    const bool is_kept = holds_tags(token) && (lists(kUntouchedElements, token.name) || refuses);
     const MaybeEnd end = is_kept ? kept_end(tokens, i + 1, html.size()) : PieceEnd{i + 1, token.end};
     const auto [next, end_byte] = end.value_or(PieceEnd{tokens.size(), html.size()});
     HtmlKind kind = HtmlKind::border;
@@ -264,14 +318,11 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     const bool is_remark = tag.substr(0, 4) == "<!--" || (is_command && is_word_of_template(tag));
     if (!token.in_select && !token.is_rest && is_remark) kind = HtmlKind::kept;  // within a sentence
     add_text(html, text, token.begin, pieces);
-    const auto title = is_kept && end ? title_of(html, tokens, i, next) : std::nullopt;
-    if (title) {
-      const auto [begin, close] = std::pair(tokens[title->first].end, tokens[title->second].begin);
-      pieces.push_back({HtmlKind::border, token.begin, begin});
-      add_text(html, begin, close, pieces);
-      pieces.push_back({HtmlKind::border, close, end_byte});
+    if (token.name == "head" && is_kept && end && !refuses) {
+      add_head(html, tokens, i, *end, pieces);
     } else {
       pieces.push_back({kind, token.begin, end_byte});
+      if (kind != HtmlKind::kept && !is_kept && !refuses) pieces.back().values = values_for_people(token, attributes);
     }
     text = end_byte;
     i = next;

@@ -202,9 +202,9 @@ class ForeignElement {
   bool is_breakout(const HtmlToken& token) const {
     if (lists(kBreakouts, token.name)) return true;
     if (token.name != "font") return false;
-    for (const auto& [name, value] : attributes_of(html_.substr(token.begin, token.end - token.begin)))
-      if (lists("color face size", name)) return true;
-    return false;
+    const std::vector<HtmlAttribute> attributes = attributes_of(html_.substr(token.begin, token.end - token.begin));
+    return std::any_of(attributes.begin(), attributes.end(),
+                       [](const HtmlAttribute& attribute) { return lists("color face size", attribute.name); });
   }
 
   bool is_tidy(const std::string& name) {
@@ -392,18 +392,24 @@ std::string element_name(std::string_view tag) {
   return lower_case(std::string(tag.substr(begin, end - begin)));
 }
 
-std::vector<std::pair<std::string, std::string>> attributes_of(std::string_view tag) {
-  std::vector<std::pair<std::string, std::string>> attributes;
+std::vector<HtmlAttribute> attributes_of(std::string_view tag) {
+  std::vector<HtmlAttribute> attributes;
   TagState state = TagState::name;
   for (size_t at = 1; at < tag.size() && state != TagState::end; ++at) {
     const TagState before = std::exchange(state, next_tag_state(state, tag[at]));
     if (state == TagState::attribute_name) {
       if (before != state) attributes.emplace_back();
-      attributes.back().first += static_cast<char>(std::tolower(static_cast<unsigned char>(tag[at])));
-    } else if (state == TagState::unquoted ||
-               (before == state && (state == TagState::double_quoted || state == TagState::single_quoted))) {
-      attributes.back().second += tag[at];
+      attributes.back().name += static_cast<char>(std::tolower(static_cast<unsigned char>(tag[at])));
+      continue;
     }
+    const bool is_quoted = state == TagState::double_quoted || state == TagState::single_quoted;
+    if (!is_quoted && state != TagState::unquoted) continue;
+    HtmlAttribute& attribute = attributes.back();
+    if (before != state) {
+      attribute.quote = is_quoted ? tag[at] : '\0';
+      attribute.begin = is_quoted ? at + 1 : at;
+    }
+    if (before == state || !is_quoted) attribute.value += tag[at];
   }
   return attributes;
 }

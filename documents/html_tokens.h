@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -34,8 +33,16 @@ size_t command_end(std::string_view text, size_t at);
 /// "div" of "<DIV class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
 std::string element_name(std::string_view tag);
 
-/// The attributes of a start tag, in order: names in lower case, and values as they are written.
-std::vector<std::pair<std::string, std::string>> attributes_of(std::string_view tag);
+/// An attribute of a start tag.
+struct HtmlAttribute {
+  std::string name;   ///< in lower case
+  std::string value;  ///< as it is written, without its quotation marks
+  size_t begin = 0;   ///< place of the value in the tag
+  char quote = 0;     ///< '"', '\'', or 0 for a value without them
+};
+
+/// The attributes of a start tag, in order. The first of a name is the one that counts.
+std::vector<HtmlAttribute> attributes_of(std::string_view tag);
 
 /// The tokens of a page or a part of one, in order, as a browser finds them (sections 13.2.5 and 13.2.6 of the HTML
 /// standard). Code of PHP is a token. Some texts are read differently by different browsers, with and without scripts,

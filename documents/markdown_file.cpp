@@ -174,6 +174,7 @@ class MarkdownReader {
     find_title();
     is_row_ = byte(end_) == '|' && byte(next_line(content_.find('\n', end_))) == '|';
     pair_html();
+    has_images_alone_ = has_images_alone();
     for (i_ = 0; i_ < events_.size(); ++i_)
       if (!read_event()) return {};
     if (!open_.empty()) return {};
@@ -255,6 +256,20 @@ class MarkdownReader {
       if (words.find(sign) != std::string::npos) text_.unlinked_signs += sign[1];
   }
   bool is_empty() const { return end_ == text_.begin; }
+
+  // True if the paragraph has images, and no words beside them but attributes.
+  bool has_images_alone() const {
+    bool has_image = false, has_words = false;
+    size_t open_images = 0;
+    for (const MarkdownEvent& event : events_) {
+      if (event.kind == EventKind::open && event.span == MD_SPAN_IMG) ++open_images, has_image = true;
+      if (event.kind == EventKind::close && event.span == MD_SPAN_IMG) --open_images;
+      if (event.kind != EventKind::words || event.begin == kNoPlace || open_images > 0) continue;
+      const size_t begin = event.begin + attributes_length(content_, event.begin);
+      has_words = has_words || (begin < event.end && has_letters(between(begin, event.end)));
+    }
+    return has_image && !has_words;
+  }
 
   // Tells which tags of HTML end which.
   void pair_html() {
@@ -403,17 +418,18 @@ class MarkdownReader {
   }
 
   bool open_span(MD_SPANTYPE span) {
-    if (span == MD_SPAN_CODE || is_formula(span) || span == MD_SPAN_IMG) return read_kept(span);
-    size_t length = span == MD_SPAN_STRONG ? 2 : 1;
+    const bool is_kept_image = span == MD_SPAN_IMG && !has_images_alone_;  // within a sentence
+    if (span == MD_SPAN_CODE || is_formula(span) || is_kept_image) return read_kept(span);
+    size_t length = span == MD_SPAN_STRONG || span == MD_SPAN_IMG ? 2 : 1;
     if (span == MD_SPAN_DEL) length = run_length(end_);
     if (span == MD_SPAN_A && byte(end_) == '<') return read_to(content_.find('>', end_));
     if (span == MD_SPAN_A && byte(end_) == '[' && byte(end_ + 1) == '^')
       return read_to(closing_bracket(end_, end_ + kMostLabel));
     const std::string marker(between(end_, std::min(end_ + length, content_.size())));
     const std::string_view expected = span == MD_SPAN_A ? "[" : span == MD_SPAN_DEL ? "~=" : "*_";
-    if (marker.size() != length || marker.find_first_not_of(marker[0]) != std::string::npos ||
-        expected.find(marker[0]) == std::string_view::npos)
-      return false;
+    const bool is_run = marker.size() == length && marker.find_first_not_of(marker[0]) == std::string::npos &&
+                        expected.find(marker[0]) != std::string_view::npos;
+    if (span == MD_SPAN_IMG ? marker != kImageMark : !is_run) return false;
     add_words();
     open_.push_back({text_.markup.open(marker), end_, marker});
     end_ += length;
@@ -426,11 +442,11 @@ class MarkdownReader {
     const Open span = open_.back();
     open_.pop_back();
     std::string closing = span.marker;
-    if (span.marker == "[") {
+    if (span.marker == "[" || span.marker == kImageMark) {
       const size_t after = link_end(end_);
       if (after == kNoPlace) return false;
       closing = between(end_, after);
-      const std::string_view label = between(span.begin + 1, end_);
+      const std::string_view label = between(span.begin + span.marker.size(), end_);
       // Code stays, and mkdocs-autorefs finds [`pkg.Class`][] only by the code within it.
       const bool is_own_label = closing == "]" || (closing == "][]" && !is_code(label));
       if (is_own_label) closing = std::string("][") + std::string(label) + ']';
@@ -440,6 +456,7 @@ class MarkdownReader {
       end_ += closing.size();
     }
     text_.markup.close(span.tag, closing);
+    if (has_images_alone_ && open_.empty()) end_text(end_);  // each image's text is one of its own
     return true;
   }
 
@@ -559,6 +576,7 @@ class MarkdownReader {
 
   // Bytes of a label or a title, so that many without an end take linear time. A label has at most 999 characters.
   static constexpr size_t kMostLabel = 4096;
+  static constexpr const char* kImageMark = "![";
 
   std::string_view content_;
   const std::vector<MarkdownEvent>& events_;
@@ -572,9 +590,10 @@ class MarkdownReader {
   size_t placed_ = 0;  // the next event with a known place; kept, so that many links without words take linear time
   bool is_first_ = true;
   bool is_cell_;
-  bool is_row_ = false;    // the line is a row of a table that the parser has not seen
-  bool is_title_ = false;  // the text is one of an admonition, in quotation marks
-  size_t first_word_ = 0;  // place of the first word after the mark of a definition or an admonition
+  bool has_images_alone_ = false;  // see has_images_alone()
+  bool is_row_ = false;            // the line is a row of a table that the parser has not seen
+  bool is_title_ = false;          // the text is one of an admonition, in quotation marks
+  size_t first_word_ = 0;          // place of the first word after the mark of a definition or an admonition
 };
 
 // The settings that site generators put before the Markdown, between lines of "---" or "+++".

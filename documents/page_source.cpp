@@ -32,10 +32,10 @@ std::string_view encoding_of_page(std::string_view page) {
     if (token.name != "meta") continue;
     const std::string_view tag = page.substr(token.begin, token.end - token.begin);
     std::string charset, content, equivalent;
-    for (const auto& [name, value] : attributes_of(tag)) {
-      if (name == "charset") charset = value;
-      if (name == "content") content = value;
-      if (name == "http-equiv") equivalent = lower_case(value);
+    for (const HtmlAttribute& attribute : attributes_of(tag)) {
+      if (attribute.name == "charset") charset = attribute.value;
+      if (attribute.name == "content") content = attribute.value;
+      if (attribute.name == "http-equiv") equivalent = lower_case(attribute.value);
     }
     if (!charset.empty()) return tag.substr(tag.rfind(charset), charset.size());
     constexpr std::string_view kCharset = "charset=";

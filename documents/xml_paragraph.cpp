@@ -329,9 +329,8 @@ class ParagraphReader {
 
   static std::string seen_attributes(std::string_view tag) {
     std::string seen;
-    for (const auto& [name, value] : attributes_of(tag)) {
-      if (!lists(kUnseenAttributes, name)) seen += fmt::format("{}={} ", name, value);
-    }
+    for (const HtmlAttribute& attribute : attributes_of(tag))
+      if (!lists(kUnseenAttributes, attribute.name)) seen += fmt::format("{}={} ", attribute.name, attribute.value);
     return seen;
   }
 

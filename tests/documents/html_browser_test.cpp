@@ -163,15 +163,18 @@ std::string reordered(const std::string& segment, std::mt19937& random) {
   return tagged.restore(translation, words, translated_words, alignment);
 }
 
-// The elements, attributes and values of documents[i][1…] that documents[i][0] does not have.
+// The elements, attributes and values of documents[i][1…] that documents[i][0] does not have. Values for people may be
+// others.
 constexpr const char* kFindNew = R"((documents => {
+  const isForPeople = attribute => attribute === 'title' || attribute === 'alt';
   const parts = root => {
     const found = new Set;
     const walk = node => {
       for (const element of node.children) {
         const name = element.namespaceURI + ' ' + element.localName;
         found.add(name);
-        for (const {name: attribute, value} of element.attributes) found.add(name + ' ' + attribute + '=' + value);
+        for (const {name: attribute, value} of element.attributes)
+          found.add(name + ' ' + attribute + '=' + (isForPeople(attribute) ? '' : value));
         walk(element);
         if (element.content) walk(element.content);
       }

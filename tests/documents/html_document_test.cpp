@@ -132,16 +132,49 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
   EXPECT_EQ(document.with({"A", "<var-x011/> B <var-x010/>"}), "<x00>A</x00> <code>y</code> B <code>x</code>");
 }
 
+TEST(Document, AttributesThatPeopleReadAreTranslated) {
+  const std::string html =
+      "<head><meta name=description content=\"A page. It is old.\"><title>The page</title><meta property=og:title "
+      "content='My page'><meta name=author content='A dog'><link title=plain href=a.css></head><body title=home><p>See "
+      "<a title='the &quot;old&quot; dog&#39;s' href=\"dog's\">him</a><img src=a alt=dog alt=cat> here. Now.</p>"
+      "<input type=Submit value=go><input type=submit name=act value=no><input value=no placeholder=\" a name \">"
+      "<select><optgroup label=all><option value=no>one</select><textarea title=own placeholder='{{ a }}'>no</textarea>"
+      "<img alt='{% x %}'><img alt=12><img alt='' title=\"a < b\"><p translate=no title=no>no</p><code title=no>no"
+      "</code><b aria-label=bold></b>";
+  const Document document(html, TextFormat::html, true);
+  EXPECT_THAT(document.segments(),
+              ElementsAre("A page.", "It is old.", "The page", "My page", "home", "the \"old\" dog's", "dog",
+                          "See <a x0000>him</a><img x0001/> here.", "Now.", "go", "a name", "all", "one", "own",
+                          "{{ a }}", "a < b", "bold"));
+  EXPECT_EQ(document.with(document.segments()).size(), html.size());
+  std::vector<std::string> changed = document.segments();
+  for (std::string& segment : changed)
+    if (segment.find("<a x0000>") == std::string::npos) segment += " \"'";
+  EXPECT_EQ(
+      document.with(changed),
+      "<head><meta name=description content=\"A page. &quot;' It is old. &quot;'\"><title>The page \"'</title><meta "
+      "property=og:title content='My page \"&#39;'><meta name=author content='A dog'><link title=plain href=a.css>"
+      "</head><body title=\"home &quot;'\"><p>See <a title='the \"old\" dog&#39;s \"&#39;' href=\"dog's\">him</a><img "
+      "src=a alt=\"dog &quot;'\" alt=cat> here. Now. \"'</p><input type=Submit value=\"go &quot;'\"><input type=submit "
+      "name=act value=no><input value=no placeholder=\" a name &quot;' \"><select><optgroup label=\"all &quot;'\">"
+      "<option value=no>one \"'</select><textarea title=\"own &quot;'\" placeholder='{{ a }} "
+      "\"&#39;'>no</textarea><img "
+      "alt='{% x %}'><img alt=12><img alt='' title=\"a &lt; b &quot;'\"><p translate=no title=no>no</p><code "
+      "title=no>no</code><b aria-label=\"bold &quot;'\"></b>");
+  EXPECT_EQ(document.beginning(changed, 6).substr(document.beginning(changed, 5).size()), "");
+  EXPECT_EQ(document.beginning(changed, 7).substr(document.beginning(changed, 6).size(), 8), "See <a t");
+}
+
 // The marks for tags are short, whatever the page has.
 TEST(Document, KeepsLongTagsAndThosePartsOfThemThatTextCannotHave) {
-  const std::string image = "<img alt='a > b' src=\"data:image/png;base64," + std::string(20'000, 'A') + "\"/>";
-  const std::string link = "<a href=\"" + std::string(5000, 'x') + "\"\ntitle=y>";
-  const std::string html = "<p>See " + image + " and " + link + "this\nhouse</a>. Bye <b title=<i>now</b>.</p>";
+  const std::string image = "<img x='a > b' src=\"data:image/png;base64," + std::string(20'000, 'A') + "\"/>";
+  const std::string link = "<a href=\"" + std::string(5000, 'x') + "\"\nx=y>";
+  const std::string html = "<p>See " + image + " and " + link + "this\nhouse</a>. Bye <b x=<i>now</b>.</p>";
   const Document document(html, TextFormat::html, true);
   ASSERT_THAT(document.segments(), SizeIs(2));
   EXPECT_EQ(document.segments()[0], "See <img x000000/> and <a x000001>this house</a>.");
   EXPECT_EQ(document.with({"<a x000001>Haus</a>: <img x000000/>.", document.segments()[1]}),
-            "<p>" + link + "Haus</a>: " + image + ". Bye <b title=<i>now</b>.</p>");
+            "<p>" + link + "Haus</a>: " + image + ". Bye <b x=<i>now</b>.</p>");
   std::string hostile = "<" + std::string(50'000, 'x') + " a ";
   for (int i = 0; i < 1000; ++i) hostile += "x" + std::to_string(i * 9) + " ";
   for (int i = 0; i < 3000; ++i) hostile += "<code></code>";
@@ -345,8 +378,8 @@ std::vector<std::string> markup_in(const std::string& text) {
 TEST(Document, BringsNoMarkupThatThePageDidNotHave) {
   std::mt19937 random(2);
   const std::vector<std::string> pieces{
-      "<",      "</",   "<b>",  "</b>", "<a title=\"", "\"",     "'",     "=",     ">", " ",  ". ",
-      "One",    "two",  "&lt;", "&gt;", "&",           "&#115;", "cript", "&#47;", "!", "--", "<img src=x onerror=y>",
+      "<",      "</",   "<b>",  "</b>", "<a x=\"", "\"",     "'",     "=",     ">", " ",  ". ",
+      "One",    "two",  "&lt;", "&gt;", "&",       "&#115;", "cript", "&#47;", "!", "--", "<img src=x onerror=y>",
       "&quot;", "<!--", "-->",  "<br>", "<p>"};
   for (int round = 0; round < 5000; ++round) {
     std::string page;

@@ -77,11 +77,20 @@ TEST(HtmlTokens, AreNotReadWhereTheyAreUncertain) {
 }
 
 TEST(HtmlTokens, HaveAttributesAsABrowserReadsThem) {
-  EXPECT_THAT(attributes_of("<a X=1 y z='2 > 1' =w=\"\" a=b\"c v= \"3\"/>"),
+  const auto read = [](const std::string& tag) {
+    std::vector<std::pair<std::string, std::string>> attributes;
+    for (const HtmlAttribute& attribute : attributes_of(tag)) {
+      attributes.emplace_back(attribute.name, attribute.value);
+      EXPECT_EQ(tag.substr(attribute.begin, attribute.value.size()), attribute.value);
+      EXPECT_TRUE(attribute.quote == 0 || tag[attribute.begin - 1] == attribute.quote);
+    }
+    return attributes;
+  };
+  EXPECT_THAT(read("<a X=1 y z='2 > 1' =w=\"\" a=b\"c v= \"3\"/>"),
               ElementsAre(Pair("x", "1"), Pair("y", ""), Pair("z", "2 > 1"), Pair("=w", ""), Pair("a", "b\"c"),
                           Pair("v", "3")));
-  EXPECT_THAT(attributes_of("<a x==\" y=\"><i>\">"), ElementsAre(Pair("x", "=\""), Pair("y", "><i>")));
-  EXPECT_THAT(attributes_of("<br/>"), ElementsAre());
+  EXPECT_THAT(read("<a x==\" y=\"><i>\">"), ElementsAre(Pair("x", "=\""), Pair("y", "><i>")));
+  EXPECT_THAT(read("<br/>"), ElementsAre());
 }
 
 TEST(HtmlTokens, AreReadInLinearTime) {

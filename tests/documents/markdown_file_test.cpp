@@ -151,6 +151,20 @@ TEST(MarkdownFile, LinksKeepLabelsThatOtherFilesDefine) {
   for (const auto& [page, translated] : pages) EXPECT_EQ(shouted(*opened("a.md", page)), translated);
 }
 
+TEST(MarkdownFile, ImagesWithoutWordsBesideThemHaveTextsOfTheirOwn) {
+  const std::string page =
+      "![a red *house*](a.png \"no\"){width=5}\n[![the build](b.svg)](c) ![][d] ![12](e) ![of it][f]\n\n| ![a cell](g) "
+      "|\n|---|\n\nThe ![icon](h) here\n\n[d]: d.png\n[f]: f.png\n";
+  const auto file = opened("a.md", page);
+  ASSERT_THAT(file->texts(), ElementsAre("<x0>a red <x1>house</x1></x0>", "<x0><x1>the build</x1></x0>",
+                                         "<x0>of it</x0>", "<x0>a cell</x0>", "The <x0/> here"));
+  EXPECT_EQ(file->with(file->texts()), page);
+  EXPECT_EQ(
+      shouted(*file),
+      "![A RED *HOUSE*](a.png \"no\"){width=5}\n[![THE BUILD](b.svg)](c) ![][d] ![12](e) ![OF IT][f]\n\n| ![A CELL]"
+      "(g) |\n|---|\n\nTHE ![icon](h) HERE\n\n[d]: d.png\n[f]: f.png\n");
+}
+
 TEST(MarkdownFile, BracketsHaveABackslashOnlyWhereTheyWouldBecomeALink) {
   const auto file =
       opened("a.md", "See [1] and [all](of that).\n\nThe [*one*] dog [1] of [a](b)\n\nA \\[b\\](c) [d]\n");
