@@ -15,6 +15,7 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -369,6 +370,12 @@ bool has_number(const Letters& letters, const icu::UnicodeString& number) {
   return false;
 }
 
+// A way to spell a number out, in letters alone.
+struct SpelledNumber {
+  icu::UnicodeString letters;
+  bool is_whole;  // false: without its first word, as "hundert" for "einhundert"
+};
+
 // Spells numbers out in a language.
 struct Speller {
   const char* language;
@@ -376,7 +383,8 @@ struct Speller {
   // A text without any of these letters is in another language; empty: may be in this one.
   std::u16string_view letters{};
   std::unique_ptr<icu::RuleBasedNumberFormat> format{};  // made when it is needed, as it takes 0.5 MB
-  std::mutex mutex{};  // guards the format: ICU does not promise that threads may share one
+  std::map<int64_t, std::shared_ptr<const std::vector<SpelledNumber>>> numbers{};  // see spelled_numbers()
+  std::mutex mutex{};  // guards both: ICU does not promise that threads may share a format
 };
 
 std::array<Speller, 44>& spellers() {
@@ -454,22 +462,41 @@ bool has_dual(const Letters& letters) {
   });
 }
 
+// The ways to spell a number out in a language; the last numbers' are kept, because ICU takes long, and the check of
+// each new attempt at a translation asks for the same. Null if ICU lacks the language.
+std::shared_ptr<const std::vector<SpelledNumber>> spelled_numbers(Speller& speller, int64_t value) {
+  constexpr size_t kMostNumbers = 100;
+  const std::lock_guard<std::mutex> lock(speller.mutex);
+  if (const auto found = speller.numbers.find(value); found != speller.numbers.end()) return found->second;
+  const icu::RuleBasedNumberFormat* const format = format_of(speller);
+  if (format == nullptr) return nullptr;
+  std::vector<SpelledNumber> ways;
+  const auto add = [&](const icu::UnicodeString& letters, bool is_whole) {
+    const auto is_same = [&](const SpelledNumber& way) { return way.letters == letters && way.is_whole == is_whole; };
+    if (std::none_of(ways.begin(), ways.end(), is_same)) ways.push_back({letters, is_whole});
+  };
+  for (int32_t set = 0; set < format->getNumberOfRuleSetNames(); ++set) {
+    icu::UnicodeString number = spelled(*format, set, value);
+    if (number.isEmpty()) continue;
+    add(number, true);
+    const icu::UnicodeString one = value < 100 ? icu::UnicodeString() : spelled(*format, set, 1);
+    if (!one.isEmpty() && number.startsWith(one) && number != one) add(number.remove(0, one.length()), false);
+  }
+  if (speller.numbers.size() == kMostNumbers) speller.numbers.clear();
+  return speller.numbers[value] = std::make_shared<const std::vector<SpelledNumber>>(std::move(ways));
+}
+
 bool is_spelled_out(int64_t value, const Letters& letters) {
   if (has_other_word(value, letters) || (value == 2 && has_dual(letters))) return true;
   const std::u16string_view text(letters.text.getBuffer(), static_cast<size_t>(letters.text.length()));
   for (Speller& speller : spellers()) {
     if (!speller.letters.empty() && text.find_first_of(speller.letters) == std::u16string_view::npos) continue;
-    const std::lock_guard<std::mutex> lock(speller.mutex);
-    const icu::RuleBasedNumberFormat* const format = format_of(speller);
-    for (int32_t set = 0; format != nullptr && set < format->getNumberOfRuleSetNames(); ++set) {
-      icu::UnicodeString number = spelled(*format, set, value);
-      if (number.isEmpty()) continue;
-      if (has_number(letters, number) || (speller.inflects && has_inflected(letters, number))) return true;
-      const icu::UnicodeString one = value < 100 ? icu::UnicodeString() : spelled(*format, set, 1);
-      if (one.isEmpty() || !number.startsWith(one) || number == one) continue;
-      number.remove(0, one.length());  // "a hundred" and "hundert" lack it
-      if (has_number(letters, number)) return true;
-    }
+    const auto ways = spelled_numbers(speller, value);
+    const auto is_in_text = [&](const SpelledNumber& way) {
+      return has_number(letters, way.letters) ||
+             (way.is_whole && speller.inflects && has_inflected(letters, way.letters));
+    };
+    if (ways && std::any_of(ways->begin(), ways->end(), is_in_text)) return true;
   }
   return false;
 }
