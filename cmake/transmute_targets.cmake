@@ -107,23 +107,27 @@ endfunction()
 
 # transmute_torch_program(<name> …): the same for one that links LibTorch, which another package has.
 function(transmute_torch_program name)
-  transmute_program(${name} ${ARGN})
+  transmute_program(${name} TORCH ${ARGN})
   get_property(programs GLOBAL PROPERTY TRANSMUTE_PROGRAMS)
   list(REMOVE_ITEM programs ${name})
   set_property(GLOBAL PROPERTY TRANSMUTE_PROGRAMS ${programs})
   set_property(GLOBAL APPEND PROPERTY TRANSMUTE_TORCH_PROGRAMS ${name})
-  transmute_precompile_torch(${name})
 endfunction()
 
-# transmute_executable(<name> SOURCES <file>... LINKS <target>...): a program, or a binary of tests.
+# transmute_executable(<name> [TORCH] SOURCES <file>... LINKS <target>...): a program, or a binary of tests. TORCH: its
+# sources include LibTorch.
 function(transmute_executable name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "TORCH" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   transmute_include_folder(${name} PRIVATE)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   transmute_common_settings(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  transmute_compile_quickly(${name})
+  if(arg_TORCH)
+    transmute_precompile_torch(${name})
+  else()
+    transmute_compile_quickly(${name})
+  endif()
 endfunction()
 
 # What takes time at run time is in the libraries; in programs and tests it is compiling.
@@ -131,15 +135,17 @@ function(transmute_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU,Clang,AppleClang>,$<CONFIG:Release>>:-O1>)
 endfunction()
 
-# Parsing LibTorch's headers costs ten seconds a file: targets that include them share a precompiled copy, libraries one
-# and executables another. A copy has its level of optimization with it: GCC 12 keeps that one, GCC 14 refuses to mix
-# them.
+# Parsing LibTorch's headers costs ten seconds a file: targets that include them share a precompiled copy, which has its
+# level of optimization with it: GCC 12 keeps that one, GCC 14 refuses to mix them. Tests have copies of their own.
 function(transmute_precompile_torch target)
+  transmute_share_precompiled(${target} transmute_libtorch)
+endfunction()
+
+# transmute_share_precompiled(<target> <owner>): the target uses the precompiled header of the owner, a library.
+function(transmute_share_precompiled target owner)
+  target_precompile_headers(${target} REUSE_FROM ${owner})
   get_target_property(type ${target} TYPE)
-  if(NOT type STREQUAL "EXECUTABLE")
-    target_precompile_headers(${target} REUSE_FROM transmute_libtorch)
-  else() # the copy was made with -fPIC, which an executable's -fPIE would not fit
-    target_precompile_headers(${target} REUSE_FROM transmute_libtorch_for_executables)
+  if(type STREQUAL "EXECUTABLE") # the copy was made with -fPIC, which an executable's -fPIE would not fit
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
