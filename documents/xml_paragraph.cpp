@@ -24,10 +24,11 @@ namespace {
 
 using TokenKind = XmlToken::Kind;
 
-constexpr const char* kRunText = "t";                       // holds the text of a run
-constexpr const char* kRunWords = "t noBreakHyphen";        // a run with one of them is text
-constexpr const char* kFieldMark = "fldChar";               // begins a field of Word, ends it, or is before its result
-constexpr const char* kWords = "fldSimple fld oMath ruby";  // stay, but readers see words
+constexpr const char* kRunText = "t";                        // holds the text of a run
+constexpr const char* kRunWords = "t noBreakHyphen";         // a run with one of them is text
+constexpr const char* kFieldMark = "fldChar";                // begins a field of Word, ends it, or is before its result
+constexpr const char* kWords = "fldSimple fld oMath ruby";   // stay, but readers see words
+constexpr const char* kFieldsOfText = "formtext index toc";  // have results that are text like any other
 // Fields that show nothing, or a picture.
 constexpr const char* kFieldsWithoutWords = "advance ask formcheckbox includepicture private rd set shape ta tc xe";
 
@@ -50,7 +51,8 @@ struct RunChild {
 // A field of Word, by its marks.
 struct Field {
   RunChild begin, result, end;
-  std::string name{};  // in lower case
+  std::string name{};      // in lower case
+  bool has_words = false;  // in its result
 };
 
 // Formatting that a reader does not see: languages, and marks of spelling checkers and of revisions.
@@ -181,6 +183,9 @@ class ParagraphReader {
         if (source_.is_one_of(child, "instrText") && !open.empty()) {
           if (open.back().name.empty()) open.back().name = first_word(child);
         }
+        const XmlToken& token = source_.tokens[child];
+        if (token.kind == TokenKind::start && source_.is_one_of(child, kRunText) && !open.empty())
+          open.back().has_words |= has_letters(source_.between(token.end, source_.tokens[token.partner].begin));
         if (!source_.is_one_of(child, kFieldMark)) continue;
         const std::string_view type = xml_attribute(source_.bytes(child), "fldCharType");
         if (type == "begin") open.emplace_back().begin = {run, child};
@@ -188,20 +193,22 @@ class ParagraphReader {
         if (type != "end" || open.empty()) continue;
         open.back().end = {run, child};
         fields_[open.back().begin.token] = open.back();
+        const bool has_words = open.back().has_words;
         open.pop_back();
+        if (!open.empty()) open.back().has_words |= has_words;
       }
     }
   }
 
-  // Reads the field that a mark begins or, if the field is a link, what is before its result. Reads no more than the
-  // mark if that ends a link. Returns the last child that was read.
+  // Reads the field that a mark begins or, if the field's result is text like any other, what is before it. Reads no
+  // more than the mark if that ends such a field. Returns the last child that was read.
   RunChild read_field(const RunChild& first) {
     const XmlMark around = around_content(first.run);
-    if (const auto link = links_.find(first.token); link != links_.end()) {
+    if (const auto field = text_fields_.find(first.token); field != text_fields_.end()) {
       const std::string_view bytes = source_.between(source_.tokens[first.token].begin, element_end(first.token));
       add(Item::Kind::close, {fmt::format("{}{}{}", around.before, bytes, around.after), ""});
-      items_[link->second].partner = items_.size() - 1;
-      items_.back().partner = link->second;
+      items_[field->second].partner = items_.size() - 1;
+      items_.back().partner = field->second;
       return first;
     }
     const auto found = fields_.find(first.token);
@@ -210,12 +217,13 @@ class ParagraphReader {
       return first;
     }
     const Field& field = found->second;
-    const bool is_link = field.name == "hyperlink" && field.result.token > 0;
-    const RunChild last = is_link ? field.result : field.end;
+    const bool is_text =
+        field.result.token > 0 && (field.name == "hyperlink" || (field.has_words && lists(kFieldsOfText, field.name)));
+    const RunChild last = is_text ? field.result : field.end;
     const size_t begin = source_.tokens[first.token].begin, end = element_end(last.token);
     const std::string after_content = around_content(last.run).after;
-    if (is_link) {
-      links_[field.end.token] = items_.size();
+    if (is_text) {
+      text_fields_[field.end.token] = items_.size();
       add(Item::Kind::open, {fmt::format("{}{}{}", around.before, source_.between(begin, end), after_content), ""});
     } else {
       add(Item::Kind::kept, {around.before, after_content, begin, end});
@@ -459,8 +467,8 @@ class ParagraphReader {
   std::vector<Item> items_;
   std::vector<XmlMark> formats_;  // the first is that of text without runs
   std::map<std::string, size_t> format_numbers_;
-  std::map<size_t, Field> fields_;  // by their first marks
-  std::map<size_t, size_t> links_;  // the items that open links that are fields, by the links' last marks
+  std::map<size_t, Field> fields_;        // by their first marks
+  std::map<size_t, size_t> text_fields_;  // the items that open fields of text, by their last marks
 };
 
 // Makes texts of a paragraph's items.

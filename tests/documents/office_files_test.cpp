@@ -83,6 +83,20 @@ TEST(WordFile, FieldsAndFormulasAreWords) {
   EXPECT_EQ(shouted_body("<w:p>" + sum + table + "</w:p>"), "<w:p>" + sum + table + "</w:p>");
 }
 
+TEST(WordFile, ResultsOfFormFieldsAndOfATableOfContentsAreText) {
+  const auto part = [](const std::string& content) { return "<w:r>" + content + "</w:r>"; };
+  const auto field = [&](const std::string& instruction, const std::string& result) {
+    return part("<w:fldChar w:fldCharType=\"begin\"/>") + part("<w:instrText>" + instruction + "</w:instrText>") +
+           part("<w:fldChar w:fldCharType=\"separate\"/>") + result + part("<w:fldChar w:fldCharType=\"end\"/>");
+  };
+  const std::string entry = field("HYPERLINK x", run("Chapter") + part("<w:tab/>") + field("PAGEREF a", run("one")));
+  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("Name: ") + field("FORMTEXT", run("your name")) + run(" or ") +
+                                         field("FORMTEXT", run("&#x2002;")) + run(" of ") + field("REF a", run("it")) +
+                                         "</w:p><w:p>" + field("TOC", entry) + "</w:p>"))
+                  ->texts(),
+              ElementsAre("Name: <b 0>your name</b> or <var-1/> of <var-2/>", "Chapter"));
+}
+
 TEST(WordFile, EntriesOfIndexesAndPicturesAreNoWords) {
   const auto field = [](const std::string& instruction) {
     return "<w:r><w:fldChar w:fldCharType=\"begin\"/></w:r><w:r><w:instrText> </w:instrText></w:r><w:r><w:instrText>" +
