@@ -142,6 +142,11 @@ XmlRules paragraph_rules() {
   return rules;
 }
 
+// A shape of a slide's layout whose text no slide shows: it tells the author what to write there.
+bool is_placeholder(std::string_view name, std::string_view /*tag*/, std::string_view content) {
+  return name == "sp" && content.find("<p:ph") != std::string_view::npos;
+}
+
 XmlRules cell_rules(const char* paragraphs) {
   XmlRules rules;
   rules.paragraphs = paragraphs;
@@ -164,10 +169,18 @@ std::vector<OfficePart> office_parts() {
   std::vector<OfficePart> parts;
   for (const char* part :
        {"word/document", "word/header", "word/footer", "word/footnotes", "word/endnotes", "word/comments.",
-        "word/diagrams/data", "word/diagrams/drawing", "word/charts/chart", "ppt/slides/slide",
+        "word/diagrams/data", "word/diagrams/drawing", "word/drawings/drawing", "ppt/slides/slide",
         "ppt/notesSlides/notesSlide", "ppt/comments/modernComment", "ppt/diagrams/data", "ppt/diagrams/drawing",
-        "ppt/charts/chart", "xl/drawings/drawing", "xl/charts/chart", "xl/diagrams/data", "xl/diagrams/drawing"})
+        "ppt/drawings/drawing", "xl/drawings/drawing", "xl/diagrams/data", "xl/diagrams/drawing"})
     parts.push_back({part, paragraphs});
+  XmlRules masters = paragraphs;
+  masters.skips = is_placeholder;
+  for (const char* part : {"ppt/slideLayouts/slideLayout", "ppt/slideMasters/slideMaster"})
+    parts.push_back({part, masters});
+  XmlRules charts = paragraphs;
+  charts.paragraphs = "p v";  // copies of the cells that name the series and categories
+  charts.skipped = "numCache numLit";
+  for (const char* part : {"word/charts/chart", "ppt/charts/chart", "xl/charts/chart"}) parts.push_back({part, charts});
   XmlRules plain;
   plain.paragraphs = "text";
   plain.keeps_lines = true;
@@ -289,7 +302,7 @@ class NamedTexts {
 };
 
 // A cell whose content is a number, a date or a result keeps what it shows.
-bool is_computed_cell(std::string_view name, std::string_view tag) {
+bool is_computed_cell(std::string_view name, std::string_view tag, std::string_view /*content*/) {
   if (name != "table-cell" && name != "covered-table-cell") return false;
   const std::string_view type = xml_attribute(tag, "value-type");
   return (!type.empty() && type != "string") || !xml_attribute(tag, "formula").empty();
@@ -353,7 +366,7 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
   named.add(file->read("content.xml"));
   const auto rules = std::make_shared<XmlRules>();
   rules->kept_texts = named.texts();
-  rules->paragraphs = "p h";
+  rules->paragraphs = "p h index-title-template header-decl footer-decl";
   rules->wrappers = "span a meta";
   rules->borders = "line-break tab";
   rules->skipped = "tracked-changes scripts number math ruby-text";

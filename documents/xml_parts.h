@@ -23,8 +23,9 @@ struct XmlRules {
   size_t most_characters = 0;   ///< of a paragraph, in units of UTF-16; one that would have more stays; 0: any number
   bool keeps_lines = false;     ///< a line end within text is one to the reader too, and so is _x000D_
   bool has_string_values = false;  ///< cells may have their text in an attribute, too
-  bool (*skips)(std::string_view name, std::string_view tag) = nullptr;  ///< true for further elements to skip
-  std::shared_ptr<const KeptTexts> kept_texts{};                         ///< texts of paragraphs that stay; null: none
+  /// True for further elements to skip.
+  bool (*skips)(std::string_view name, std::string_view tag, std::string_view content) = nullptr;
+  std::shared_ptr<const KeptTexts> kept_texts{};  ///< texts of paragraphs that stay; null: none
 };
 
 /// An inline tag of a text, or an element that is kept: `before`, the bytes from `begin` to before `end`, and

@@ -81,7 +81,8 @@ XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& na
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].kind != XmlToken::Kind::start) continue;
     if (source.is_one_of(i, rules.skipped) ||
-        (rules.skips != nullptr && rules.skips(tokens[i].local_name(), source.bytes(i)))) {
+        (rules.skips != nullptr && rules.skips(tokens[i].local_name(), source.bytes(i),
+                                               source.between(tokens[i].end, tokens[tokens[i].partner].begin)))) {
       i = tokens[i].partner;
     } else if (source.is_one_of(i, rules.paragraphs)) {
       paragraphs_.push_back(read_paragraph(source, i, texts_));

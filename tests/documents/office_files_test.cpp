@@ -328,6 +328,14 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
                         "</text:p>"));
 }
 
+TEST(OpenDocument, TitlesOfIndexesAndFootersOfSlidesAreTexts) {
+  const std::string content =
+      "<office:text><text:index-title-template text:style-name=\"a\">Contents</text:index-title-template>"
+      "<presentation:header-decl>one</presentation:header-decl><presentation:footer-decl>two"
+      "</presentation:footer-decl></office:text>";
+  EXPECT_THAT(opened("a.odp", zip_of({{"content.xml", content}}))->texts(), ElementsAre("Contents", "one", "two"));
+}
+
 TEST(OpenDocument, FieldsAreWords) {
   const std::string page = "<text:bookmark-ref text:ref-name=\"a\">5</text:bookmark-ref>", space = "<text:s/>";
   const std::string content = "<office:text><text:p>See page " + page + " for" + space + "more.</text:p></office:text>";
@@ -405,6 +413,33 @@ TEST(PowerPointFile, CommentsOfBothKindsAreTranslated) {
                         {"ppt/comments/modernComment_1.xml",
                          "<p188:cm><p188:txBody><a:p><a:r><a:t>New</a:t></a:r></a:p></p188:txBody></p188:cm>"}}));
   EXPECT_THAT(file->texts(), ElementsAre("Old", "lines", "New"));
+}
+
+TEST(PowerPointFile, TextThatALayoutShowsIsTranslatedWithoutItsPrompts) {
+  const auto shape = [](const std::string& placeholder, const std::string& text) {
+    return "<p:sp><p:nvPr>" + placeholder + "</p:nvPr><a:p><a:r><a:t>" + text + "</a:t></a:r></a:p></p:sp>";
+  };
+  const std::string layout =
+      "<p:spTree>" + shape("<p:ph type=\"title\"/>", "Click here") + shape("", "Secret") + "</p:spTree>";
+  EXPECT_THAT(opened("a.pptx", zip_of({{"[Content_Types].xml", "<Types/>"},
+                                       {"ppt/slideLayouts/slideLayout1.xml", layout},
+                                       {"ppt/slideMasters/slideMaster1.xml", layout}}))
+                  ->texts(),
+              ElementsAre("Secret", "Secret"));
+}
+
+TEST(OfficeFile, ChartsShowTheirCopiesOfCellsTranslated) {
+  const auto cache = [](const std::string& kind, const std::string& value) {
+    return "<c:" + kind + "><c:pt idx=\"0\"><c:v>" + value + "</c:v></c:pt></c:" + kind + ">";
+  };
+  const std::string chart = "<c:chart><a:p><a:r><a:t>Title</a:t></a:r></a:p><c:f>Sheet1!$A$1</c:f>" +
+                            cache("strCache", "Sales &amp; more") + cache("numCache", "1.2E-3") + "</c:chart>";
+  for (const char* folder : {"word", "ppt", "xl"}) {
+    const std::string member = std::string(folder) + "/charts/chart1.xml";
+    const auto file = opened("a.docx", zip_of({{"[Content_Types].xml", "<Types/>"}, {member, chart}}));
+    EXPECT_THAT(file->texts(), ElementsAre("Title", "Sales &amp; more"));
+    EXPECT_THAT(member_of(shouted(*file), member), HasSubstr(cache("strCache", "SALES &amp; MORE")));
+  }
 }
 
 TEST(Epub, PagesAreHtml) {
