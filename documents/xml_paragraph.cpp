@@ -11,6 +11,8 @@
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/xml_text.h>
 #include <transmute/text/inline_tags.h>
+#include <transmute/text/sentence_characters.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <map>
@@ -24,11 +26,12 @@ namespace {
 
 using TokenKind = XmlToken::Kind;
 
-constexpr const char* kRunText = "t";                        // holds the text of a run
-constexpr const char* kRunWords = "t noBreakHyphen";         // a run with one of them is text
-constexpr const char* kFieldMark = "fldChar";                // begins a field of Word, ends it, or is before its result
-constexpr const char* kWords = "fldSimple fld oMath ruby";   // stay, but readers see words
-constexpr const char* kFieldsOfText = "formtext index toc";  // have results that are text like any other
+constexpr const char* kRunText = "t";                       // holds the text of a run
+constexpr const char* kRunWords = "t noBreakHyphen";        // a run with one of them is text
+constexpr const char* kFieldMark = "fldChar";               // begins a field of Word, ends it, or is before its result
+constexpr const char* kWords = "fldSimple fld oMath ruby";  // stay, but readers see words
+// Fields that have results that are text like any other, if it has words: "Figure 2", and not "(a)".
+constexpr const char* kFieldsOfText = "formtext index ref toc";
 // Fields that show nothing, or a picture.
 constexpr const char* kFieldsWithoutWords = "advance ask formcheckbox includepicture private rd set shape ta tc xe";
 
@@ -51,8 +54,8 @@ struct RunChild {
 // A field of Word, by its marks.
 struct Field {
   RunChild begin, result, end;
-  std::string name{};      // in lower case
-  bool has_words = false;  // in its result
+  std::string name{};  // in lower case
+  size_t letters = 0;  // of its result
 };
 
 // Formatting that a reader does not see: languages, and marks of spelling checkers and of revisions.
@@ -61,6 +64,15 @@ constexpr const char* kUnseenAttributes = "lang altlang dirty err smtclean nopro
 
 bool is_blank_text(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+size_t letters_in(std::string_view text) {
+  size_t letters = 0;
+  sentence_characters::all_characters(with_references_decoded(text), [&](UChar32 c) {
+    if (u_isalpha(c) != 0) ++letters;
+    return true;
+  });
+  return letters;
 }
 
 // Reads the items of a paragraph.
@@ -185,7 +197,7 @@ class ParagraphReader {
         }
         const XmlToken& token = source_.tokens[child];
         if (token.kind == TokenKind::start && source_.is_one_of(child, kRunText) && !open.empty())
-          open.back().has_words |= has_letters(source_.between(token.end, source_.tokens[token.partner].begin));
+          open.back().letters += letters_in(source_.between(token.end, source_.tokens[token.partner].begin));
         if (!source_.is_one_of(child, kFieldMark)) continue;
         const std::string_view type = xml_attribute(source_.bytes(child), "fldCharType");
         if (type == "begin") open.emplace_back().begin = {run, child};
@@ -193,9 +205,9 @@ class ParagraphReader {
         if (type != "end" || open.empty()) continue;
         open.back().end = {run, child};
         fields_[open.back().begin.token] = open.back();
-        const bool has_words = open.back().has_words;
+        const size_t letters = open.back().letters;
         open.pop_back();
-        if (!open.empty()) open.back().has_words |= has_words;
+        if (!open.empty()) open.back().letters += letters;
       }
     }
   }
@@ -217,8 +229,9 @@ class ParagraphReader {
       return first;
     }
     const Field& field = found->second;
-    const bool is_text =
-        field.result.token > 0 && (field.name == "hyperlink" || (field.has_words && lists(kFieldsOfText, field.name)));
+    constexpr size_t kFewestLetters = 3;
+    const bool has_words = field.letters >= kFewestLetters && lists(kFieldsOfText, field.name);
+    const bool is_text = field.result.token > 0 && (has_words || field.name == "hyperlink");
     const RunChild last = is_text ? field.result : field.end;
     const size_t begin = source_.tokens[first.token].begin, end = element_end(last.token);
     const std::string after_content = around_content(last.run).after;
@@ -576,6 +589,23 @@ bool is_code_paragraph(const XmlSource& source, size_t start) {
   return false;
 }
 
+// True for a paragraph of prose: programs give pasted text the style of code, too. A line of code, or one of a text
+// that was cut into lines, is shorter.
+bool is_prose(const std::string& text) {
+  constexpr size_t kFewestBytes = 120;
+  constexpr std::string_view kCode = "{}[]=<>\\_$|#`~^*", kSpace = " \t\r\n\xC2\xA0", kSentenceEnds = ".!?";
+  if (text.size() < kFewestBytes || text.find_first_of(kCode) != std::string::npos) return false;
+  size_t words = 0, small = 0;
+  for (size_t at = text.find_first_not_of(kSpace), end = 0; at < text.size();
+       at = text.find_first_not_of(kSpace, end)) {
+    end = std::min(text.find_first_of(kSpace, at), text.size());
+    ++words;
+    if (sentence_characters::all_characters(text.substr(at, end - at), [](UChar32 c) { return u_islower(c) != 0; }))
+      ++small;
+  }
+  return 2 * small > words && kSentenceEnds.find(text[text.find_last_not_of(" \"')")]) != std::string_view::npos;
+}
+
 }  // namespace
 
 bool XmlSource::is_one_of(size_t token, const char* words) const {
@@ -603,11 +633,12 @@ XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<s
   const size_t begin = source.tokens[start].end, end = source.tokens[source.tokens[start].partner].begin;
   XmlParagraph paragraph{begin, end, {}};
   ParagraphReader reader(source);
-  if (!is_code_paragraph(source, start)) reader.read(start);
+  reader.read(start);
   std::string plain;
   for (const Item& item : reader.items()) plain += item.text;
+  const std::string seen = with_references_decoded(plain);
   const auto& kept = source.rules.kept_texts;
-  if (!has_letters(plain) || (kept && kept->contain(with_references_decoded(plain)))) {
+  if (!has_letters(plain) || (kept && kept->contain(seen)) || (is_code_paragraph(source, start) && !is_prose(seen))) {
     paragraph.parts.emplace_back().kept = {"", "", begin, end};
   } else {
     paragraph.parts = TextMaker(reader.items(), reader.formats(), texts).parts();

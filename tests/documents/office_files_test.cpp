@@ -83,7 +83,7 @@ TEST(WordFile, FieldsAndFormulasAreWords) {
   EXPECT_EQ(shouted_body("<w:p>" + sum + table + "</w:p>"), "<w:p>" + sum + table + "</w:p>");
 }
 
-TEST(WordFile, ResultsOfFormFieldsAndOfATableOfContentsAreText) {
+TEST(WordFile, ResultsOfFormsReferencesAndTablesOfContentsAreText) {
   const auto part = [](const std::string& content) { return "<w:r>" + content + "</w:r>"; };
   const auto field = [&](const std::string& instruction, const std::string& result) {
     return part("<w:fldChar w:fldCharType=\"begin\"/>") + part("<w:instrText>" + instruction + "</w:instrText>") +
@@ -91,10 +91,11 @@ TEST(WordFile, ResultsOfFormFieldsAndOfATableOfContentsAreText) {
   };
   const std::string entry = field("HYPERLINK x", run("Chapter") + part("<w:tab/>") + field("PAGEREF a", run("one")));
   EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("Name: ") + field("FORMTEXT", run("your name")) + run(" or ") +
-                                         field("FORMTEXT", run("&#x2002;")) + run(" of ") + field("REF a", run("it")) +
-                                         "</w:p><w:p>" + field("TOC", entry) + "</w:p>"))
+                                         field("FORMTEXT", run("&#x2002;")) + run(" of ") + field("REF a", run("(a)")) +
+                                         run(" in ") + field(" REF b", run("Figure 2")) + "</w:p><w:p>" +
+                                         field("TOC", entry) + "</w:p>"))
                   ->texts(),
-              ElementsAre("Name: <b 0>your name</b> or <var-1/> of <var-2/>", "Chapter"));
+              ElementsAre("Name: <b 0>your name</b> or <var-1/> of <var-2/> in <b 3>Figure 2</b>", "Chapter"));
 }
 
 TEST(WordFile, EntriesOfIndexesAndPicturesAreNoWords) {
@@ -353,6 +354,22 @@ TEST(OpenDocument, TextsInStylesForCodeStay) {
     EXPECT_THAT(texts_with(style), ElementsAre("Use <var-0/> here.")) << style;
   for (const char* style : {"Text", "_", "Source", "Barcode", ""})
     EXPECT_THAT(texts_with(style), ElementsAre("Use <b 0>red</b> here.")) << style;
+}
+
+TEST(OpenDocument, ALongSentenceInAStyleForCodeIsText) {
+  const auto texts_of = [](const std::string& text) {
+    const std::string content =
+        "<office:text><text:p text:style-name=\"Preformatted_20_Text\">" + text + "</text:p></office:text>";
+    return opened("a.odt", zip_of({{"content.xml", content}}))->texts();
+  };
+  const std::string sentence =
+      "The paper sought to analyze the nature of agrarian enterprise in the years after the green revolution, and how "
+      "it "
+      "became what it is";
+  EXPECT_THAT(texts_of(sentence + " (today)."), ElementsAre(sentence + " (today)."));
+  EXPECT_THAT(texts_of(sentence + "; x = 1."), ElementsAre());
+  EXPECT_THAT(texts_of(sentence), ElementsAre());
+  EXPECT_THAT(texts_of("A comment may end with a period."), ElementsAre());
 }
 
 TEST(OpenDocument, TextsOfCellsAreInNoAttribute) {
