@@ -157,9 +157,9 @@ XmlRules cell_rules(const char* paragraphs) {
   return rules;
 }
 
-// A folder and the beginning of a file's name, and how these files are read.
+// A folder and the beginning of a file's name, in which capitals make no difference, and how these files are read.
 struct OfficePart {
-  const char* beginning;
+  const char* beginning;  // in lower case
   XmlRules rules;
   const char* mark = "";  // is in every such file that has texts
 };
@@ -170,12 +170,12 @@ std::vector<OfficePart> office_parts() {
   for (const char* part :
        {"word/document", "word/header", "word/footer", "word/footnotes", "word/endnotes", "word/comments.",
         "word/diagrams/data", "word/diagrams/drawing", "word/drawings/drawing", "ppt/slides/slide",
-        "ppt/notesSlides/notesSlide", "ppt/comments/modernComment", "ppt/diagrams/data", "ppt/diagrams/drawing",
+        "ppt/notesslides/notesslide", "ppt/comments/moderncomment", "ppt/diagrams/data", "ppt/diagrams/drawing",
         "ppt/drawings/drawing", "xl/drawings/drawing", "xl/diagrams/data", "xl/diagrams/drawing"})
     parts.push_back({part, paragraphs});
   XmlRules masters = paragraphs;
   masters.skips = is_placeholder;
-  for (const char* part : {"ppt/slideLayouts/slideLayout", "ppt/slideMasters/slideMaster"})
+  for (const char* part : {"ppt/slidelayouts/slidelayout", "ppt/slidemasters/slidemaster"})
     parts.push_back({part, masters});
   XmlRules charts = paragraphs;
   charts.paragraphs = "p v";  // copies of the cells that name the series and categories
@@ -185,8 +185,8 @@ std::vector<OfficePart> office_parts() {
   plain.paragraphs = "text";
   plain.keeps_lines = true;
   parts.push_back({"ppt/comments/comment", plain});
-  parts.push_back({"xl/threadedComments/", plain});
-  parts.push_back({"xl/sharedStrings", cell_rules("si")});
+  parts.push_back({"xl/threadedcomments/", plain});
+  parts.push_back({"xl/sharedstrings", cell_rules("si")});
   parts.push_back({"xl/worksheets/sheet", cell_rules("is"), "inlineStr"});
   parts.push_back({"xl/comments", cell_rules("text")});
   return parts;
@@ -338,8 +338,8 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
   NamedTexts named;
   for (size_t member = 0; member < file->members().size(); ++member)
     for (const char* beginning :
-         {"xl/worksheets/sheet", "xl/tables/", "xl/pivotCache/pivotCacheDef", "xl/workbook.xml"})
-      if (begins_with(file->members()[member].name, beginning)) named.add(file->read(member));
+         {"xl/worksheets/sheet", "xl/tables/", "xl/pivotcache/pivotcachedef", "xl/workbook.xml"})
+      if (begins_with(lower_case(file->members()[member].name), beginning)) named.add(file->read(member));
   const auto kept_texts = named.texts();
   std::vector<OfficePart> parts = office_parts();
   std::map<const OfficePart*, std::shared_ptr<const XmlRules>> rules;
@@ -348,7 +348,7 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
     rules[&part] = std::make_shared<XmlRules>(std::move(part.rules));
   }
   for (size_t member = 0; member < file->members().size(); ++member) {
-    const std::string& path = file->members()[member].name;
+    const std::string path = lower_case(file->members()[member].name);
     const auto part = std::find_if(parts.begin(), parts.end(),
                                    [&](const OfficePart& candidate) { return begins_with(path, candidate.beginning); });
     if (part != parts.end() && has_ending(path, ".xml")) file->add(member, rules[&*part], part->mark);

@@ -218,7 +218,7 @@ std::string workbook(const std::string& sheet, const std::vector<std::string>& c
   std::string strings;
   for (const std::string& cell : cells) strings += "<si><t>" + cell + "</t></si>";
   return zip_of({{"[Content_Types].xml", "<Types/>"},
-                 {"xl/worksheets/sheet1.xml", "<worksheet>" + sheet + "</worksheet>"},
+                 {"xl/worksheets/Sheet1.xml", "<worksheet>" + sheet + "</worksheet>"},
                  {"xl/sharedStrings.xml", "<sst>" + strings + "</sst>"}});
 }
 
