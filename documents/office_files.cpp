@@ -139,6 +139,7 @@ XmlRules paragraph_rules() {
   rules.borders = "br cr tab ptab";
   rules.dropped = "proofErr lastRenderedPageBreak softHyphen";
   rules.skipped = "oMath oMathPara";
+  rules.attributes = {{"docPr", "descr"}, {"cNvPr", "descr"}, {"textpath", "string"}};  // textpath: a watermark
   return rules;
 }
 
@@ -301,8 +302,9 @@ class NamedTexts {
   KeptTexts texts_;
 };
 
-// A cell whose content is a number, a date or a result keeps what it shows.
-bool is_computed_cell(std::string_view name, std::string_view tag, std::string_view /*content*/) {
+// Cells whose content is a number, a date or a result keep what they show; so do descriptions that programs make.
+bool is_made_by_program(std::string_view name, std::string_view tag, std::string_view content) {
+  if (name == "desc") return is_made_description(content);
   if (name != "table-cell" && name != "covered-table-cell") return false;
   const std::string_view type = xml_attribute(tag, "value-type");
   return (!type.empty() && type != "string") || !xml_attribute(tag, "formula").empty();
@@ -366,11 +368,11 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
   named.add(file->read("content.xml"));
   const auto rules = std::make_shared<XmlRules>();
   rules->kept_texts = named.texts();
-  rules->paragraphs = "p h index-title-template header-decl footer-decl";
+  rules->paragraphs = "p h desc index-title-template header-decl footer-decl";
   rules->wrappers = "span a meta";
   rules->borders = "line-break tab";
   rules->skipped = "tracked-changes scripts number math ruby-text";
-  rules->skips = is_computed_cell;
+  rules->skips = is_made_by_program;
   rules->has_string_values = true;
   for (size_t member = 0; member < file->members().size(); ++member) {
     const std::string& path = file->members()[member].name;

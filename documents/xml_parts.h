@@ -12,6 +12,11 @@
 namespace transmute {
 inline namespace v0 {
 
+/// An attribute whose value people read, by the names of its element and its own, without prefixes.
+struct XmlAttribute {
+  std::string_view element, name;
+};
+
 /// The meaning of an XML format's elements for a translation: names without prefixes, separated by single spaces.
 struct XmlRules {
   const char* paragraphs = "";  ///< hold text that is translated together
@@ -20,8 +25,9 @@ struct XmlRules {
   const char* borders = "";     ///< end the text before them: tabs, line breaks
   const char* dropped = "";     ///< tell nothing to a reader: marks of a spelling checker
   const char* skipped = "";     ///< nothing that they hold is translated
-  size_t most_characters = 0;   ///< of a paragraph, in units of UTF-16; one that would have more stays; 0: any number
-  bool keeps_lines = false;     ///< a line end within text is one to the reader too, and so is _x000D_
+  std::vector<XmlAttribute> attributes{};  ///< have texts, too
+  size_t most_characters = 0;  ///< of a paragraph, in units of UTF-16; one that would have more stays; 0: any number
+  bool keeps_lines = false;    ///< a line end within text is one to the reader too, and so is _x000D_
   bool has_string_values = false;  ///< cells may have their text in an attribute, too
   /// True for further elements to skip.
   bool (*skips)(std::string_view name, std::string_view tag, std::string_view content) = nullptr;
@@ -44,7 +50,7 @@ struct XmlPart {
   XmlMark format;                   ///< format of the text outside of marks that are formats
 };
 
-/// The content of a paragraph, between its tags.
+/// The content of a paragraph, between its tags, or the value of an attribute, between its quotation marks.
 struct XmlParagraph {
   size_t begin = 0, end = 0;
   std::vector<XmlPart> parts;

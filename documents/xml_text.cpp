@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/xml_text.h>
 
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/html_references.h>
@@ -105,6 +106,15 @@ bool KeptTexts::contain(const std::string& text) const {
   return texts_.count(key) > 0 || (characters_in(key) <= kMostCharacters &&
                                    std::any_of(patterns_.begin(), patterns_.end(),
                                                [&](const std::string& pattern) { return matches(pattern, key); }));
+}
+
+bool is_made_description(std::string_view text) {
+  constexpr size_t kLongestEnding = 7;  // ".jpeg", ".$AB$123"
+  const std::string_view ending = text.substr(std::min(text.rfind('.'), text.size() - 1) + 1);
+  const bool has_ending =
+      !ending.empty() && ending.size() <= kLongestEnding &&
+      std::all_of(ending.begin(), ending.end(), [](char c) { return is_ascii_alphanumeric(c) || c == '$'; });
+  return has_ending || text.find('\\') != std::string_view::npos || text.find("://") != std::string_view::npos;
 }
 
 std::string xml_escaped(std::string_view text) {

@@ -45,6 +45,9 @@ class KeptTexts {
   std::set<std::string> texts_, patterns_;
 };
 
+/// True for the description of a picture or a chart that programs make: the name of a file, or the address of cells.
+bool is_made_description(std::string_view text);
+
 /// The text as XML writes it between tags.
 std::string xml_escaped(std::string_view text);
 

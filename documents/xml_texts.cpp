@@ -58,6 +58,13 @@ std::string text_of_cell(std::string_view xml) {
   return with_excel_escapes_decoded(with_references_decoded(text));
 }
 
+// The value of an attribute with references for the quotation marks that it is between.
+std::string quotable(const std::string& value, char mark) {
+  std::string result;
+  for (const char c : value) c == mark ? result += mark == '"' ? "&quot;" : "&apos;" : result += c;
+  return result;
+}
+
 // The number of UTF-16's units, which Excel counts as characters.
 size_t utf16_length(std::string_view text) {
   constexpr unsigned char kFirstOfFour = 0xF0;  // bytes of UTF-8, which are two units
@@ -79,6 +86,7 @@ XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& na
   const std::set<std::string> code_styles = derived_code_styles(xml_, tokens);
   const XmlSource source{xml_, tokens, rules, code_styles};
   for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].kind != XmlToken::Kind::end) add_attributes(source, i);
     if (tokens[i].kind != XmlToken::Kind::start) continue;
     if (source.is_one_of(i, rules.skipped) ||
         (rules.skips != nullptr && rules.skips(tokens[i].local_name(), source.bytes(i),
@@ -87,6 +95,19 @@ XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& na
     } else if (source.is_one_of(i, rules.paragraphs)) {
       paragraphs_.push_back(read_paragraph(source, i, texts_));
     }
+  }
+}
+
+void XmlTexts::add_attributes(const XmlSource& source, size_t tag) {
+  for (const auto& [element, name] : source.rules.attributes) {
+    if (source.tokens[tag].local_name() != element) continue;
+    const std::string_view value = xml_attribute(source.bytes(tag), name);
+    if (!has_letters(value) || is_made_description(value)) continue;
+    const auto begin = static_cast<size_t>(value.data() - xml_.data());
+    XmlPart part;
+    part.text = texts_.size();
+    texts_.emplace_back(value);
+    paragraphs_.push_back({begin, begin + value.size(), {std::move(part)}});
   }
 }
 
@@ -115,6 +136,7 @@ std::string XmlTexts::rendered(const std::vector<std::string>& translations, con
   std::string result;
   for (const XmlPart& part : paragraph.parts)
     result += part.text == std::string::npos ? rendered(translations, part.kept) : text_of(translations, part);
+  if (const char mark = xml_[paragraph.begin - 1]; mark != '>') result = quotable(result, mark);
   return is_too_long(result, paragraph) ? rendered(translations, all) : result;
 }
 

@@ -12,6 +12,8 @@
 namespace transmute {
 inline namespace v0 {
 
+struct XmlSource;
+
 /// An XML document whose text is translated. Everything else keeps its bytes: paragraphs that do not change, all
 /// markup between them, and all elements within them, which move with the words around them. Formatting, as runs and
 /// wrappers have it, becomes inline tags.
@@ -27,6 +29,7 @@ class XmlTexts : public DocumentFile {
   std::string with(const std::vector<std::string>& translations) const override;
 
  private:
+  void add_attributes(const XmlSource& source, size_t tag);
   std::string rendered(const std::vector<std::string>& translations, size_t begin, size_t end) const;
   std::string rendered(const std::vector<std::string>& translations, const XmlParagraph& paragraph) const;
   std::string rendered(const std::vector<std::string>& translations, const XmlMark& mark) const;

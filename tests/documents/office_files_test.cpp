@@ -337,6 +337,13 @@ TEST(OpenDocument, TitlesOfIndexesAndFootersOfSlidesAreTexts) {
   EXPECT_THAT(opened("a.odp", zip_of({{"content.xml", content}}))->texts(), ElementsAre("Contents", "one", "two"));
 }
 
+TEST(OpenDocument, DescriptionsOfPicturesAreTextsAndAddressesOfCellsStay) {
+  const std::string content =
+      "<office:text><text:p>A<draw:frame><svg:desc>A dog</svg:desc></draw:frame></text:p><draw:g><svg:desc>Table1.$B$1"
+      "</svg:desc></draw:g></office:text>";
+  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", content}}))->texts(), ElementsAre("A", "A dog"));
+}
+
 TEST(OpenDocument, FieldsAreWords) {
   const std::string page = "<text:bookmark-ref text:ref-name=\"a\">5</text:bookmark-ref>", space = "<text:s/>";
   const std::string content = "<office:text><text:p>See page " + page + " for" + space + "more.</text:p></office:text>";
@@ -443,6 +450,19 @@ TEST(PowerPointFile, TextThatALayoutShowsIsTranslatedWithoutItsPrompts) {
                                        {"ppt/slideMasters/slideMaster1.xml", layout}}))
                   ->texts(),
               ElementsAre("Secret", "Secret"));
+}
+
+TEST(OfficeFile, AlternativeTextsAndWatermarksAreTranslated) {
+  const std::string body = "<w:p>" + run("See ") + "<w:r><w:drawing><wp:docPr id=\"1\" name=\"Picture 1\" descr=\"a " +
+                           "&quot;red&quot; dog\"/></w:drawing></w:r>" + run("here") +
+                           "<w:r><w:pict><v:textpath string='the draft'/></w:pict></w:r><wp:docPr descr=\"A "
+                           "dog.jpeg\"/><wp:docPr descr=\"C:\\dog\"/></w:p>";
+  const auto file = opened("a.docx", word_file(body));
+  ASSERT_THAT(file->texts(), ElementsAre("See <img 0>here", "a &quot;red&quot; dog", "the draft"));
+  const std::string result =
+      member_of(file->with({"Voir <img 0>ici", "un chien \"rouge\"", "l'essai"}), "word/document.xml");
+  EXPECT_THAT(result, HasSubstr("name=\"Picture 1\" descr=\"un chien &quot;rouge&quot;\"/>"));
+  EXPECT_THAT(result, HasSubstr("<v:textpath string='l&apos;essai'/>"));
 }
 
 TEST(OfficeFile, ChartsShowTheirCopiesOfCellsTranslated) {
