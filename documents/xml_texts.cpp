@@ -58,6 +58,15 @@ std::string text_of_cell(std::string_view xml) {
   return with_excel_escapes_decoded(with_references_decoded(text));
 }
 
+// The place of the reference to a line end that follows in the value of an attribute; its size if there is none.
+size_t end_of_line(std::string_view value, size_t at) {
+  for (at = value.find('&', at); at < value.size(); at = value.find('&', at + 1)) {
+    const CharacterReference reference = reference_at(value, at);
+    if (reference.length > 0 && (reference.characters.front() == '\n' || reference.characters.front() == '\r')) break;
+  }
+  return std::min(at, value.size());
+}
+
 // The value of an attribute with references for the quotation marks that it is between.
 std::string quotable(const std::string& value, char mark) {
   std::string result;
@@ -104,10 +113,20 @@ void XmlTexts::add_attributes(const XmlSource& source, size_t tag) {
     const std::string_view value = xml_attribute(source.bytes(tag), name);
     if (!has_letters(value) || is_made_description(value)) continue;
     const auto begin = static_cast<size_t>(value.data() - xml_.data());
-    XmlPart part;
-    part.text = texts_.size();
-    texts_.emplace_back(value);
-    paragraphs_.push_back({begin, begin + value.size(), {std::move(part)}});
+    XmlParagraph paragraph{begin, begin + value.size(), {}};
+    for (size_t at = 0, next = 0; at < value.size(); at = next) {
+      next = end_of_line(value, at);
+      if (next == at) next += reference_at(value, at).length;
+      const std::string_view line = value.substr(at, next - at);
+      XmlPart part;
+      part.kept = {"", "", begin + at, begin + next};
+      if (has_letters(line)) {
+        part.text = texts_.size();
+        texts_.emplace_back(line);
+      }
+      paragraph.parts.push_back(std::move(part));
+    }
+    paragraphs_.push_back(std::move(paragraph));
   }
 }
 

@@ -453,16 +453,17 @@ TEST(PowerPointFile, TextThatALayoutShowsIsTranslatedWithoutItsPrompts) {
 }
 
 TEST(OfficeFile, AlternativeTextsAndWatermarksAreTranslated) {
-  const std::string body = "<w:p>" + run("See ") + "<w:r><w:drawing><wp:docPr id=\"1\" name=\"Picture 1\" descr=\"a " +
-                           "&quot;red&quot; dog\"/></w:drawing></w:r>" + run("here") +
-                           "<w:r><w:pict><v:textpath string='the draft'/></w:pict></w:r><wp:docPr descr=\"A "
-                           "dog.jpeg\"/><wp:docPr descr=\"C:\\dog\"/></w:p>";
+  const std::string body =
+      "<w:p>" + run("See ") + "<w:r><w:drawing><wp:docPr id=\"1\" name=\"Picture 1\" descr=\"a " +
+      "&quot;red&quot; dog\"/></w:drawing></w:r>" + run("here") +
+      "<w:r><w:pict><v:textpath string='&#xA;the draft&#10;&#xA;of&#xA;'/></w:pict></w:r><wp:docPr descr=\"A "
+      "dog.jpeg\"/><wp:docPr descr=\"C:\\dog\"/></w:p>";
   const auto file = opened("a.docx", word_file(body));
-  ASSERT_THAT(file->texts(), ElementsAre("See <img 0>here", "a &quot;red&quot; dog", "the draft"));
+  ASSERT_THAT(file->texts(), ElementsAre("See <img 0>here", "a &quot;red&quot; dog", "the draft", "of"));
   const std::string result =
-      member_of(file->with({"Voir <img 0>ici", "un chien \"rouge\"", "l'essai"}), "word/document.xml");
+      member_of(file->with({"Voir <img 0>ici", "un chien \"rouge\"", "l'essai", "de"}), "word/document.xml");
   EXPECT_THAT(result, HasSubstr("name=\"Picture 1\" descr=\"un chien &quot;rouge&quot;\"/>"));
-  EXPECT_THAT(result, HasSubstr("<v:textpath string='l&apos;essai'/>"));
+  EXPECT_THAT(result, HasSubstr("<v:textpath string='&#xA;l&apos;essai&#10;&#xA;de&#xA;'/>"));
 }
 
 TEST(OfficeFile, ChartsShowTheirCopiesOfCellsTranslated) {
