@@ -45,12 +45,30 @@ bool is_key(UChar32 c) {
 }
 
 // True if the parts of a word before and after a sign are long enough for a name of two words, such as file_name.
-bool joins_words(std::string_view text, size_t sign) {
+bool joins_words(std::string_view message, size_t sign) {
   constexpr size_t kFewestLetters = 3;
   size_t before = 0, after = 0;
-  while (before < kFewestLetters && before < sign && is_word_at(text, sign - before - 1)) ++before;
-  while (after < kFewestLetters && is_word_at(text, sign + 1 + after)) ++after;
+  while (before < kFewestLetters && before < sign && is_word_at(message, sign - before - 1)) ++before;
+  while (after < kFewestLetters && is_word_at(message, sign + 1 + after)) ++after;
   return before == kFewestLetters && after == kFewestLetters;
+}
+
+// True if the sign is in a name such as file_name, MAX_SIZE or zh_CN, unlike that of "Fil_ename:" and "Na_me".
+bool is_in_name(std::string_view message, size_t sign) {
+  size_t begin = sign, end = sign + 1;
+  while (is_word_before(message, begin)) --begin;
+  while (is_word_at(message, end)) ++end;
+  size_t small = 0, capitals = 0;
+  for (size_t at = begin; at < end; ++at) {
+    if (U8_IS_TRAIL(message[at])) continue;
+    if (u_islower(character_with(message, at)) != 0) ++small;
+    if (u_isupper(character_with(message, at)) != 0) ++capitals;
+  }
+  const auto is_capital = [&](size_t at) { return u_isupper(character_with(message, at)) != 0; };
+  if (message.find(' ') == std::string_view::npos) return !is_capital(0) || (joins_words(message, sign) && small == 0);
+  const bool is_capitalized = is_capital(begin) && small > 0 && capitals == 1;
+  const bool is_locale = u_islower(character_with(message, sign - 1)) != 0 && is_capital(sign + 1);
+  return is_locale || (joins_words(message, sign) && !is_capitalized);
 }
 
 // The place of the only sign that is not doubled.
@@ -79,16 +97,16 @@ std::optional<Accelerator> find_accelerator(std::string_view message, char sign)
   const std::optional<size_t> found = sign == 0 ? std::nullopt : single_sign(message, sign);
   if (!found || !is_word_at(message, *found + 1)) return std::nullopt;
   const size_t at = *found;
+  if (at > 0 && message[at - 1] == '$') return std::nullopt;  // $_NAME
   const size_t end = message.find_first_of(" \t\n;", at);
   if (sign == '&' && end != std::string_view::npos && message[end] == ';') return std::nullopt;  // &nbsp;
   if (at > 0 && at + 2 < message.size() && message[at - 1] == '(' && message[at + 2] == ')')
     return Accelerator{at, at - 1, at + 3};
   if (is_word_before(message, at)) {
-    const bool has_spaces = message.find(' ') != std::string_view::npos;
-    const bool is_name = has_spaces ? joins_words(message, at) : u_isupper(character_with(message, 0)) == 0;
     const bool is_abbreviation =
         u_isupper(character_with(message, at + 1)) != 0 && !is_word_at(message, at + 2);  // R&D
-    if (message.size() > kLongestEntry || (sign == '_' && is_name) || is_abbreviation) return std::nullopt;
+    if (message.size() > kLongestEntry || (sign == '_' && is_in_name(message, at)) || is_abbreviation)
+      return std::nullopt;
   }
   return Accelerator{at, at, at + 1};
 }

@@ -145,10 +145,12 @@ TEST(PoFile, AcceleratorsComeBackOnceAtAWord) {
     EXPECT_THAT(copied, HasSubstr("msgid \"" + id + "\"\nmsgstr \"" + id + "\"\n"));
   }
   EXPECT_THAT(opened("gtk.po", entry("_File") + entry("Cu_t") + entry("_Open") + entry("file_name") + entry("A & B") +
-                                   entry("Invalid file_name given") + entry("Sort A_scending"))
+                                   entry("Invalid file_name given") + entry("Sort A_scending") + entry("Ena_ble it") +
+                                   entry("Chinese (zh_TW)") + entry("VAR_POP") + entry("$_CLICK here"))
                   ->texts(),
               ElementsAre("<accelerator/>File", "<accelerator/>Cut", "<accelerator/>Open", "file_name", "A & B",
-                          "Invalid file_name given", "Sort <accelerator/>Ascending"));
+                          "Invalid file_name given", "Sort <accelerator/>Ascending", "<accelerator/>Enable it",
+                          "Chinese (zh_TW)", "VAR_POP", "$_CLICK here"));
   EXPECT_THAT(opened("office.po", entry("~File") + entry("Save ~As"))->texts(),
               ElementsAre("<accelerator/>File", "Save <accelerator/>As"));
   EXPECT_THAT(opened("none.po", entry("AT&T") + entry("file_name") + entry("~5 lines"))->texts(),
