@@ -2,8 +2,11 @@
 #include <transmute/documents/document.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/documents/html_markup.h>
 #include <transmute/documents/html_references.h>
+#include <transmute/documents/html_tokens.h>
+#include <transmute/documents/message.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
@@ -186,6 +189,36 @@ bool divides_message(const std::string& text, size_t begin, size_t at) {
   return word.front() != '-' && word.find('=') == std::string_view::npos;
 }
 
+// True for a list without spaces after its semicolons, such as the keywords of a program: "folder;file manager;".
+bool is_list(const std::string& text) {
+  constexpr size_t kFewest = 2, kLongestItem = 40;
+  size_t semicolons = 0, begin = 0;
+  for (size_t at = text.find(';'); at != std::string::npos; at = text.find(';', begin)) {
+    const bool has_next = at + 1 < text.size();
+    if (at - begin > kLongestItem || (has_next && std::isalnum(static_cast<unsigned char>(text[at + 1])) == 0))
+      return false;
+    ++semicolons;
+    begin = at + 1;
+  }
+  return semicolons >= kFewest && text.size() - begin <= kLongestItem &&
+         text.find_first_of(":={}<>[]&|\"\\\n") == std::string::npos && text.find("()") == std::string::npos;
+}
+
+// True for a text in angle brackets that is no tag, such as "<none>" and "<All files>".
+bool is_in_angle_brackets(const std::string& text) {
+  constexpr size_t kFewest = 3;  // of a word, unlike <b> and <td>
+  if (text.size() < kFewest + 2 || text.front() != '<' || text.back() != '>') return false;
+  const std::string words = text.substr(1, text.size() - 2), element = lower_case(words.substr(0, words.find(' ')));
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  if (!is_letter(words.front()) || words.find_first_of("<>=") != std::string::npos || words.back() == '/') return false;
+  const bool is_word = std::all_of(words.begin(), words.end(), is_letter);
+  return (is_word || element.size() < words.size()) && !is_no_language(words) && !is_void_element(element) &&
+         !lists(
+             "abbr big blockquote body center code del div font form head html ins nav pre script small span strong "
+             "style sub sup svg table tbody thead",
+             element);
+}
+
 // The bytes of "  -o FILE    write to FILE" before what the option does: names of options, and spaces that make
 // columns.
 size_t option_column(const std::string& line) {
@@ -293,13 +326,20 @@ void Document::add_segment(const std::string& text) {
   }
 }
 
-// A line ends at a line end outside of tags, at <br>, and at a bar that divides a message.
+// A line ends at a line end outside of tags, at <br>, and at a bar or a semicolon that divides a message.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const auto has_bar = [&](const ProtectedSpan& span) {
     return text.substr(span.begin, span.length).find('|') != std::string::npos;
   };
   const std::vector<InlineTag> tags =
       format_ == TextFormat::tags ? tags_and_spans(text, true, has_bar, {}) : std::vector<InlineTag>{};
+  if (tags.size() == 1 && is_in_angle_brackets(text)) {
+    between_.back().html += '<';
+    add_line(text.substr(1, text.size() - 2), sentences_of);
+    between_.back().html += '>';
+    return;
+  }
+  const bool has_items = format_ == TextFormat::tags && is_list(text);
   auto tag = tags.begin();
   size_t begin = 0, brackets = 0;  // brackets: of those that are open
   for (size_t at = 0; at < text.size();) {
@@ -308,7 +348,8 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
     if (!is_tag && format_ == TextFormat::tags) {
       if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++brackets;
       if (std::string_view(")]}").find(text[at]) != std::string_view::npos && brackets > 0) --brackets;
-      if (brackets == 0 && divides_message(text, begin, at)) line_end = 1;
+      const bool ends_item = has_items && text[at] == ';';
+      if (brackets == 0 && (ends_item || divides_message(text, begin, at))) line_end = 1;
     }
     if (line_end > 0) {
       add_line(text.substr(begin, at - begin), sentences_of);

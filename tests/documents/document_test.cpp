@@ -46,6 +46,19 @@ TEST(Document, BarsDivideTheTextsOfAMessage) {
     EXPECT_THAT(Document(text, TextFormat::tags, false).segments(), ElementsAre(text));
 }
 
+TEST(Document, ItemsOfAListAndWordsInAngleBracketsAreTextsOfTheirOwn) {
+  for (const std::string text : {"folder;file manager;search;", "<file manager>", "None;<none>"}) {
+    const Document document(text, TextFormat::tags, false);
+    EXPECT_EQ(document.with(document.segments()), text);
+  }
+  EXPECT_THAT(Document("folder;file manager;disk;", TextFormat::tags, false).segments(),
+              ElementsAre("folder", "file manager", "disk"));
+  EXPECT_THAT(Document("<file manager>", TextFormat::tags, false).segments(), ElementsAre("file manager"));
+  for (const std::string text : {"<strong>", "<td>", "<hr>", "<h3>", "<fileName>", "<a href=\"b\">", "One; two; three",
+                                 "a:b;c:d;", "if (a;b;c) x", "I came;I saw"})
+    EXPECT_THAT(Document(text, TextFormat::tags, false).segments(), ElementsAre(text));
+}
+
 TEST(Document, ColumnsOfAProgramsHelpStay) {
   const std::string help = "  -o, --output FILE    write to FILE\n      --all   list all\n--old is bad.  Use --new.";
   const Document document(help, TextFormat::tags, false);
