@@ -90,7 +90,7 @@ class JsonReader {
     } while (take(','));
     if (!take('}')) refuse("an object has neither ',' nor '}' here");
     if (!is_entry || message == std::string::npos || strings_.size() == first + 1) return;
-    strings_[first] = std::move(strings_[message]);
+    std::swap(strings_[first], strings_[message]);  // which may be the same
     strings_.resize(first + 1);
   }
 

@@ -229,6 +229,8 @@ TEST(JsonFile, CatalogsOfBrowserExtensionsAndFlutterKeepTheirRemarks) {
                                        "placeholders": {"name": {"content": "$1", "example": "Bob"}}}})")
                   ->texts(),
               ElementsAre("Hi <var-x0/>"));
+  EXPECT_THAT(opened("messages.json", R"({"a": {"message": "A cat", "description": "who"}})")->texts(),
+              ElementsAre("A cat"));
   EXPECT_THAT(opened("app_en.arb", R"({"@@locale": "en", "hi": "Hi", "@hi": {"description": "a greeting"}})")->texts(),
               ElementsAre("Hi"));
 }
