@@ -12,17 +12,17 @@
 namespace transmute {
 inline namespace v0 {
 
-// A plural or a selection of ICU within a message.
+// A plural or a selection within a message, of ICU or of MediaWiki.
 struct Message::Selection {
   size_t begin = 0, end = 0;                               // places of its braces
-  std::string head;                                        // "{n, plural, offset:1 "
-  std::vector<std::pair<std::string, std::string>> cases;  // "one " and what is in its braces
-  bool is_plural = false;
+  std::vector<std::pair<std::string, std::string>> cases;  // the bytes before the words of a case, and these
+  std::string tail;                                        // the bytes after the words of the last
+  bool is_plural = false;                                  // true for a plural of ICU
 
   // Its bytes without the words of its cases and without white space.
   std::string syntax() const {
-    std::string bytes = head;
-    for (const auto& [key, words] : cases) bytes += key + '{';
+    std::string bytes = tail;
+    for (const auto& [before, words] : cases) bytes += before;
     const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
     bytes.erase(std::remove_if(bytes.begin(), bytes.end(), is_space), bytes.end());
     return bytes;
@@ -124,13 +124,76 @@ size_t quoted_braces_length(std::string_view text, size_t at) {
   return text.compare(end, kBrace, "'}'") == 0 ? end + kBrace - at : kBrace;
 }
 
+constexpr size_t kMostReference = 1000;  // bytes, so that many without an end take linear time
+
+// The length of {{PLURAL:$1|file|files}} and other functions of MediaWiki, which have a name and a colon; 0 without
+// one.
+size_t wiki_function_length(std::string_view text) {
+  if (text.compare(0, 2, "{{") != 0) return 0;
+  const size_t name_end = text.find_first_of(":{}|<> ", 2);
+  const bool has_name = name_end != std::string_view::npos && name_end > 2 && text[name_end] == ':';
+  const size_t end = has_name ? closing_brace(text, 0) : std::string_view::npos;
+  return end == std::string_view::npos ? 0 : end;
+}
+
+// The place of the first function of MediaWiki that has cases; npos without one.
+size_t find_wiki_cases(std::string_view message) {
+  size_t first = std::string_view::npos;
+  for (const std::string_view name : {"{{PLURAL:", "{{plural:", "{{GENDER:", "{{gender:"})
+    first = std::min(first, message.find(name));
+  return first;
+}
+
+// The length of an argument such as $1; 0 for amounts and cells such as $1.50, US$1 and $A$1.
+size_t numbered_argument_length(std::string_view text, size_t at) {
+  const auto is = [&](int (*kind)(int), size_t byte) {
+    return byte < text.size() && kind(static_cast<unsigned char>(text[byte])) != 0;
+  };
+  if (text[at] != '$' || !is(std::isdigit, at + 1) || text[at + 1] == '0' || is(std::isalnum, at - 1)) return 0;
+  const size_t end = is(std::isdigit, at + 2) ? at + 3 : at + 2;
+  if (end == text.size()) return end - at;
+  const bool has_fraction = (text[end] == '.' || text[end] == ',') && is(std::isdigit, end + 1);
+  return has_fraction || text[end] == '$' || is(std::isalnum, end) ? 0 : end - at;
+}
+
+// True for a message whose arguments are $1, $2 and so on.
+bool has_numbered_arguments(std::string_view message) {
+  for (size_t at = message.find("$1"); at != std::string_view::npos; at = message.find("$1", at + 2))
+    if (numbered_argument_length(message, at) == 2) return true;
+  return false;
+}
+
+// A link of a wiki: [[page|words]], [$1 words] or [[page]], whose words are none.
+struct WikiLink {
+  size_t words = 0, words_end = 0, end = 0;
+};
+
+std::optional<WikiLink> wiki_link(std::string_view text, size_t at) {
+  const std::string_view here = text.substr(at, kMostReference);
+  if (here.front() != '[') return std::nullopt;
+  const bool is_page = here.compare(0, 2, "[[") == 0;
+  const bool is_address = (here.size() > 1 && numbered_argument_length(here, 1) > 0) || here.compare(1, 2, "//") == 0 ||
+                          here.compare(1, 4, "http") == 0;
+  const std::string_view closing = is_page ? "]]" : "]";
+  const size_t end = here.find_first_of("[]", closing.size()), target_end = here.find(is_page ? '|' : ' ');
+  if ((!is_page && !is_address) || end == std::string_view::npos || here.compare(end, closing.size(), closing) != 0)
+    return std::nullopt;
+  WikiLink link{at + end, at + end, at + end + closing.size()};
+  if (target_end >= end) return is_page ? std::optional(link) : std::nullopt;
+  const std::string_view words = here.substr(target_end + 1, end - target_end - 1);
+  const size_t reference =
+      words.empty() ? 0 : std::max(numbered_argument_length(words, 0), wiki_function_length(words));
+  if (reference != words.size()) link.words = at + target_end + 1;
+  return link;
+}
+
 // The bytes of what refers to another message or argument and is not protected anyway: $t(key) and __name__ of i18next,
 // @:key and @:(key) of Vue, $NAME$ of browser extensions, and of braces in apostrophes. 0 where there is none.
 size_t reference_length(std::string_view text, size_t at) {
   if (const size_t length = quoted_braces_length(text, at); length > 0) return length;
   if (const size_t length = underlined_name_length(text, at); length > 0) return length;
-  constexpr size_t kMostReference = 1000;  // bytes, so that many without an end take linear time
   const std::string_view here = text.substr(at, kMostReference);
+  if (const size_t length = wiki_function_length(here); length > 0) return length;
   const auto end_of_name = [&](size_t from) {
     return static_cast<size_t>(
         std::find_if_not(here.begin() + static_cast<int64_t>(from), here.end(), is_message_name_byte) - here.begin());
@@ -248,7 +311,10 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
   const bool is_sound = !has_quotes(message);
   doubles_apostrophes_ = (has_arguments && is_sound) || doubles_apostrophes(message);
   const bool may_expand = is_sound && message.size() <= kMostBytes;
-  if (!may_expand && !next_head(message, 0)) {
+  has_numbered_arguments_ = has_numbered_arguments(message);
+  if (find_wiki_cases(message) != std::string::npos) {
+    add_wiki_lines(message);
+  } else if (!may_expand && !next_head(message, 0)) {
     add_leaf(message);
   } else if (!may_expand || !expand(message, {})) {
     has_cases_ = true;
@@ -257,31 +323,62 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
   }
 }
 
+// The first plural or selection of ICU.
+std::optional<Message::Selection> Message::find_icu(const std::string& message) {
+  for (auto head = next_head(message, 0); head; head = next_head(message, head->begin + 1)) {
+    Selection found;
+    found.begin = head->begin;
+    found.is_plural = head->is_plural;
+    found.end = closing_brace(message, head->begin);
+    if (found.end == std::string::npos) continue;
+    for (size_t at = head->end, begin = head->begin; true;) {
+      const size_t open = message.find_first_of("{}", at);
+      if (open + 1 == found.end && !found.cases.empty()) {
+        found.tail = message.substr(begin, found.end - begin);
+        return found;
+      }
+      const size_t close = message[open] == '{' ? closing_brace(message, open) : std::string::npos;
+      if (close == std::string::npos || close >= found.end) break;
+      found.cases.emplace_back(message.substr(begin, open + 1 - begin), message.substr(open + 1, close - open - 2));
+      at = close;
+      begin = close - 1;
+    }
+  }
+  return std::nullopt;
+}
+
+// The first {{PLURAL:$1|file|files}} or {{GENDER:$1|…}} of MediaWiki. A bar outside of it would begin another case.
+std::optional<Message::Selection> Message::find_wiki(const std::string& message) {
+  Selection found;
+  found.begin = find_wiki_cases(message);
+  found.end = found.begin == std::string::npos ? found.begin : closing_brace(message, found.begin);
+  if (found.end == std::string::npos) return std::nullopt;
+  size_t begin = found.begin, words = 0, depth = 0;
+  for (size_t at = 0; at < message.size(); ++at) {
+    const bool is_inside = at >= found.begin && at < found.end;
+    if (at == found.begin) at += 2;
+    const char c = message[at];
+    if (c == '{' || c == '[') ++depth;
+    const bool is_last = at + 2 == found.end && depth == 0;
+    if ((c == '}' || c == ']') && depth > 0) --depth;
+    if (depth > 0 || (c != '|' && !is_last)) continue;
+    if (!is_inside) return std::nullopt;
+    if (words > 0) {
+      found.cases.emplace_back(message.substr(begin, words - begin), message.substr(words, at - words));
+      begin = at;
+    }
+    words = at + 1;
+    const size_t number_end = message.find_first_not_of("0123456789", words);
+    if (number_end != std::string::npos && number_end > words && message[number_end] == '=') words = number_end + 1;
+    if (is_last) at = found.end - 1;
+  }
+  found.tail = message.substr(begin, found.end - begin);
+  return found.cases.empty() ? std::nullopt : std::optional(found);
+}
+
 // False where the message has too many cases, or where '#' would get another meaning.
 bool Message::expand(const std::string& message, const std::vector<Choice>& choices, size_t repeated) {
-  const auto find_selection = [&]() -> std::optional<Selection> {
-    for (auto head = next_head(message, 0); head; head = next_head(message, head->begin + 1)) {
-      Selection found;
-      found.begin = head->begin;
-      found.is_plural = head->is_plural;
-      found.end = closing_brace(message, head->begin);
-      if (found.end == std::string::npos) continue;
-      found.head = message.substr(head->begin, head->end - head->begin);
-      for (size_t at = head->end; true;) {
-        const size_t open = message.find_first_of("{}", at);
-        if (open + 1 == found.end && !found.cases.empty()) {
-          found.cases.emplace_back(message.substr(at, open - at), "");  // white space before the last brace
-          return found;
-        }
-        const size_t close = message[open] == '{' ? closing_brace(message, open) : std::string::npos;
-        if (close == std::string::npos || close >= found.end) break;
-        found.cases.emplace_back(message.substr(at, open - at), message.substr(open + 1, close - open - 2));
-        at = close;
-      }
-    }
-    return std::nullopt;
-  };
-  const std::optional<Selection> found = find_selection();
+  const std::optional<Selection> found = is_wiki_ ? find_wiki(message) : find_icu(message);
   if (!found) {
     add_leaf(message);
     return ++leaves_ <= kMostCases;
@@ -295,32 +392,66 @@ bool Message::expand(const std::string& message, const std::vector<Choice>& choi
     if (choice->is_plural && message.find('#', found->begin) < found->end) break;  // the number would be another one
   }
   if (found->is_plural && (has_number_sign(before) || has_number_sign(after))) return false;
-  has_cases_ = true;
-  between_.back() += found->head;
-  for (size_t i = 0; i + 1 < found->cases.size(); ++i) {
-    between_.back() += found->cases[i].first + '{';
+  has_cases_ = !is_wiki_;
+  for (size_t i = 0; i < found->cases.size(); ++i) {
+    between_.back() += found->cases[i].first;
     std::vector<Choice> with_this = choices;
     with_this.push_back({syntax, i, found->is_plural});
     if (!expand(with_case(i), with_this, repeated)) return false;
-    between_.back() += '}';
   }
-  between_.back() += found->cases.back().first + '}';
+  between_.back() += found->tail;
   return true;
+}
+
+// Each line of a message of MediaWiki has cases of its own.
+void Message::add_wiki_lines(const std::string& message) {
+  is_wiki_ = true;
+  for (size_t at = 0; at <= message.size();) {
+    const size_t end = std::min(message.find('\n', at), message.size());
+    const std::string line = message.substr(at, end - at);
+    const size_t texts = texts_.size(), bytes = between_.back().size();
+    leaves_ = 0;
+    if (line.size() > kMostBytes || !expand(line, {})) {
+      texts_.resize(texts);
+      between_.resize(texts + 1);
+      between_.back().resize(bytes);
+      add_leaf(line);
+    }
+    if (end < message.size()) between_.back() += '\n';
+    at = end + 1;
+  }
 }
 
 void Message::add_leaf(std::string_view text) {
   TextMarkup markup;
   const std::string words = has_cases_ || doubles_apostrophes_ ? undoubled(text, '\'') : std::string(text);
-  size_t begin = 0;
+  const auto bytes = [&](size_t from, size_t to) { return std::string_view(words).substr(from, to - from); };
+  size_t begin = 0, open_tag = 0;
+  std::optional<WikiLink> open_link;
   for (size_t at = 0; at < words.size();) {
-    const bool is_number = has_cases_ && words[at] == '#';
-    const size_t length = is_number ? 1 : reference_length(words, at);
-    if (length > 0) {
-      markup.add_text(std::string_view(words).substr(begin, at - begin));
-      markup.keep_word(std::string_view(words).substr(at, length));
-      begin = at + length;
+    const std::string_view here = std::string_view(words).substr(at);
+    const bool is_number = has_cases_ && here.front() == '#';
+    const auto link = open_link ? std::nullopt : wiki_link(words, at);
+    size_t length = is_number ? 1 : has_numbered_arguments_ ? numbered_argument_length(words, at) : 0;
+    if (length == 0) length = reference_length(words, at);
+    size_t end = at + length;
+    if (open_link && at == open_link->words_end) end = open_link->end;
+    if (link) end = link->words < link->words_end ? link->words : link->end;
+    if (end == at) {
+      ++at;
+      continue;
     }
-    at += std::max<size_t>(length, 1);
+    markup.add_text(bytes(begin, at));
+    if (open_link && at == open_link->words_end) {
+      markup.close(open_tag, bytes(at, end));
+      open_link.reset();
+    } else if (link && link->words < link->words_end) {
+      open_tag = markup.open(bytes(at, end));
+      open_link = link;
+    } else {
+      markup.keep_word(bytes(at, end));
+    }
+    begin = at = end;
   }
   markup.add_text(std::string_view(words).substr(begin));
   if (!markup.has_letters()) {

@@ -4,6 +4,7 @@
 #include <transmute/documents/text_markup.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +27,14 @@ bool is_no_language(const std::string& text);
 bool doubles_apostrophes(std::string_view message);
 
 /// A message of a program, as catalogs have them. A plural or a selection of ICU, such as
-/// "{n, plural, one {# file} other {# files}} left", has a text of its own for each case: "# file left".
+/// "{n, plural, one {# file} other {# files}} left", has a text of its own for each case: "# file left". So
+/// have {{PLURAL:$1|file|files}} and {{GENDER:$1|…}} of MediaWiki, within their line.
 class Message {
  public:
   explicit Message(const std::string& message, MessageSyntax syntax = MessageSyntax::any);
 
-  /// True if the message has a plural or a selection. One that is too large or not understood has no texts and stays.
+  /// True if the message has a plural or a selection of ICU. One that is too large or not understood has no texts and
+  /// stays.
   bool has_cases() const { return has_cases_; }
   /// The texts to translate; none where there is nothing, and in a value that is no language.
   std::vector<std::string> texts() const;
@@ -41,13 +44,17 @@ class Message {
  private:
   struct Selection;
   struct Choice;
+  static std::optional<Selection> find_icu(const std::string& message);
+  static std::optional<Selection> find_wiki(const std::string& message);
   bool expand(const std::string& message, const std::vector<Choice>& choices, size_t repeated = 0);
+  void add_wiki_lines(const std::string& message);
   void add_leaf(std::string_view text);
 
   std::vector<std::string> between_{""};  // bytes before each text, and after the last
   std::vector<TextMarkup> texts_;
   size_t leaves_ = 0;
-  bool has_cases_ = false, doubles_apostrophes_ = false;
+  bool has_cases_ = false, doubles_apostrophes_ = false, is_wiki_ = false;
+  bool has_numbered_arguments_ = false;  // true for one with $1
 };
 
 }  // namespace v0

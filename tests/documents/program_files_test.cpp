@@ -41,6 +41,25 @@ TEST(Message, SelectionsWithinOthersAreExpanded) {
             "{g, select, f {{n, plural, one {Her dog} other {Her dogs}}} other {Their dogs}}");
 }
 
+TEST(Message, EachCaseOfAPluralOfMediaWikiIsATextOfItsOwn) {
+  const Message message(
+      "$1 of {{PLURAL:$1|0=no|the}} {{PLURAL:$2|[[a|page]]|$2 pages}} {{PLURAL:$2|is|are}} ''new'' #\nBy "
+      "{{gender:$3|him of $1|her}}");
+  ASSERT_THAT(message.texts(),
+              ElementsAre("<var-x0/> of no <x1>page</x1> is ''new'' #", "<var-x0/> of no <var-x1/> pages are ''new'' #",
+                          "<var-x0/> of the <x1>page</x1> is ''new'' #",
+                          "<var-x0/> of the <var-x1/> pages are ''new'' #", "By him of <var-x0/>", "By her"));
+  EXPECT_EQ(message.with(message.texts()),
+            "{{PLURAL:$1|0={{PLURAL:$2|$1 of no [[a|page]] is ''new'' #|$1 of no $2 pages are ''new'' #}}|"
+            "{{PLURAL:$2|$1 of the [[a|page]] is ''new'' #|$1 of the $2 pages are ''new'' #}}}}\n"
+            "{{gender:$3|By him of $1|By her}}");
+  for (const char* text : {"a | b {{PLURAL:$1|dog|dogs}}", "{{PLURAL:$1}} a dog", "a dog {{PLURAL:$1|dog"}) {
+    const Message other(text);
+    EXPECT_EQ(other.texts().size(), 1U) << text;
+    EXPECT_EQ(other.with(other.texts()), text);
+  }
+}
+
 TEST(Message, SelectionsThatAreRepeatedTakeTheSameCase) {
   const Message message(
       "{n, plural, one {# item} other {# items}} of {g, select, f {hers} other {theirs}} "
@@ -233,6 +252,18 @@ TEST(JsonFile, CatalogsOfBrowserExtensionsAndFlutterKeepTheirRemarks) {
               ElementsAre("A cat"));
   EXPECT_THAT(opened("app_en.arb", R"({"@@locale": "en", "hi": "Hi", "@hi": {"description": "a greeting"}})")->texts(),
               ElementsAre("Hi"));
+}
+
+TEST(JsonFile, ArgumentsAndLinksOfWikisStay) {
+  const std::string catalog =
+      "[\"$1 by $2 for $1.50, US$1\", \"A prize of $2\", \"[[$1]] and [[User:$2|$2]] moved to [[Help:A|the "
+      "help]]\", "
+      "\"See [$1 a page] (1)\", \"{{int:ago|<b>$1</b>}} ago\", \"[a] and [[1, 2], [3]]\"]";
+  const auto file = opened("en.json", catalog);
+  EXPECT_THAT(file->texts(), ElementsAre("<var-x0/> by <var-x1/> for $1.50, US$1", "A prize of $2",
+                                         "<var-x0/> and <var-x1/> moved to <x2>the help</x2>",
+                                         "See <x0>a page</x0> (1)", "<var-x0/> ago", "[a] and [[1, 2], [3]]"));
+  EXPECT_EQ(file->with(file->texts()), catalog);
 }
 
 TEST(JsonFile, DamageIsNamedWithItsLineAndDepthIsBounded) {
