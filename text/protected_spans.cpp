@@ -81,13 +81,14 @@ size_t conversion_end(std::string_view text, size_t at) {
   return is_one_of(text, end, "diouxXeEfFgGaAcCsSpn@") ? end + 1 : at;
 }
 
-// %(name)s of Python, %<name>s of Ruby.
+// %(name)s and %(name)r of Python, %<name>s and %<name>b of Ruby.
 size_t named_conversion_end(std::string_view text, size_t at) {
   const char closing = text[at] == '(' ? ')' : '>';
   const size_t end = end_of(text, at + 1, kNameBytes);
   if (end == at + 1 || end >= text.size() || text[end] != closing) return at;
   const size_t conversion = conversion_end(text, end + 1);
-  return conversion == end + 1 ? at : conversion;
+  if (conversion > end + 1) return conversion;
+  return is_one_of(text, end + 1, "rbB") && !is_letter_or_digit(text, end + 2) ? end + 2 : at;
 }
 
 // %s of printf, %1 of Qt, %B of strftime, %NAME and %name% of others; no percentage: 100%ig.
