@@ -2,6 +2,7 @@
 #include <transmute/documents/po_entries.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +45,7 @@ class PoReader {
   PoReader(const std::string& name, const std::string& content) : name_(name), content_(content) {}
 
   std::vector<PoEntry> read() {
-    for (size_t at = 0; at < content_.size();) {
+    for (size_t at = byte_order_mark_length(content_); at < content_.size();) {
       const size_t found = std::min(content_.find('\n', at), content_.size());
       const size_t end = found > at && content_[found - 1] == '\r' ? found - 1 : found;
       ++line_;

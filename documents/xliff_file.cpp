@@ -204,7 +204,11 @@ class XliffFile : public SpanFile {
     const auto root = std::find_if(tokens_.begin(), tokens_.end(), [](const XmlToken& token) {
       return token.kind == XmlToken::Kind::start || token.kind == XmlToken::Kind::empty;
     });
-    const std::string_view version = xml_attribute(root->in(content_), "version");
+    std::string_view version = xml_attribute(root->in(content_), "version");
+    if (version.empty()) {  // "urn:oasis:names:tc:xliff:document:1.1"
+      const std::string_view names = xml_attribute(root->in(content_), "xmlns");
+      version = names.substr(names.rfind(':') + 1);
+    }
     is_version_2_ = version.substr(0, 2) == "2.";
     if (root->local_name() != "xliff" || (!is_version_2_ && version.substr(0, 2) != "1."))
       throw std::runtime_error(fmt::format("{}: is no XLIFF 1.2, 2.0 or 2.1", name));

@@ -12,8 +12,10 @@
 namespace transmute::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr const char* kHeader =
     "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n"
@@ -159,9 +161,9 @@ TEST(PoFile, AcceleratorsComeBackOnceAtAWord) {
 
 TEST(PoFile, ATemplateBecomesUtf8) {
   const auto file = opened("a.pot",
-                           "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=CHARSET\\n\"\n\n"
+                           "\uFEFFmsgid \"\"\nmsgstr \"Content-Type: text/plain; charset=CHARSET\\n\"\n\n"
                            "msgid \"Open\"\nmsgstr \"\"\n");
-  EXPECT_THAT(file->with({"Öffnen"}), HasSubstr("charset=UTF-8\\n\""));
+  EXPECT_THAT(file->with({"Öffnen"}), AllOf(StartsWith("\uFEFFmsgid"), HasSubstr("charset=UTF-8\\n\"")));
   EXPECT_THROW(opened("a.po", "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n"),
                std::runtime_error);
 }

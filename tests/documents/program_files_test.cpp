@@ -431,6 +431,14 @@ TEST(Xliff, Version1GetsTargetsWithAState) {
                 "</trans-unit></body></file></xliff>");
 }
 
+TEST(Xliff, TheNamespaceTellsTheVersionWhereNothingElseDoes) {
+  EXPECT_THAT(opened("a.xlf",
+                     "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:1.1\"><file><body><trans-unit>"
+                     "<source>A dog</source></trans-unit></body></file></xliff>")
+                  ->texts(),
+              ElementsAre("A dog"));
+}
+
 TEST(Xliff, Version2GetsTargetsAndItsSegmentsTheState) {
   const std::string unit =
       "<xliff version=\"2.1\" srcLang=\"en\"><file id=\"f\"><unit id=\"u\">\n<segment>\n <source>Press <pc "
