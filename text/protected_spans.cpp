@@ -122,6 +122,20 @@ size_t percent_length(std::string_view text, size_t at, size_t free) {
   return end > number && end - number <= 2 && text[number] != '0' ? end - at : 0;
 }
 
+// ~a, ~s, ~d and ~% of Lisp and Scheme, ~p, ~w and ~ts of Erlang; no "about": ~%d, ~5.
+size_t tilde_length(std::string_view text, size_t at) {
+  if (is_one_of(text, at + 1, "%")) {
+    const bool ends_line = at + 2 == text.size() || is_one_of(text, at + 2, " \n~\"") ||
+                           (is_one_of(text, at + 2, kUpper) && is_one_of(text, at + 3, kLower));
+    return ends_line ? 2 : 0;
+  }
+  const size_t letter = is_one_of(text, at + 1, "t") ? at + 2 : at + 1;
+  return is_one_of(text, letter, "aAsSdDpw") && !is_letter_or_digit(text, letter + 1) &&
+                 !characters::is_letter_or_digit(characters::before(text, at))
+             ? letter + 1 - at
+             : 0;
+}
+
 // {count, plural, one {# file} other {# files}}
 size_t icu_message_length(std::string_view text, size_t at) {
   constexpr std::array<std::string_view, 9> kTypes{"plural", "select", "selectordinal", "number", "date",
@@ -169,9 +183,10 @@ size_t braces_length(std::string_view text, size_t at) {
   return end != std::string_view::npos && starts_with(text, end, kClosing.substr(0, braces)) ? end + braces - at : 0;
 }
 
-// %s, %-5.2f, %*d, {}, {:.2f}: without a name or a number.
+// %s, %-5.2f, %*d, ~a, {}, {:.2f}: without a name or a number.
 bool is_argument(std::string_view placeholder) {
   if (placeholder.size() < 2) return false;
+  if (placeholder[0] == '~') return placeholder[1] != '%' && placeholder[1] != '/';
   if (placeholder[0] == '{') return placeholder[1] == '}' || placeholder[1] == ':';
   return placeholder[0] == '%' && conversion_end(placeholder, 1) == placeholder.size();
 }
@@ -624,6 +639,8 @@ class SpanFinder {
         return found(sigil_length(text_, at), ProtectedKind::placeholder);
       case '{':
         return found(braces_length(text_, at), ProtectedKind::placeholder);
+      case '~':
+        return found(tilde_length(text_, at), ProtectedKind::placeholder);
       case '[':
         return found(weblate_length(text_, at), ProtectedKind::placeholder);
       case '<':

@@ -32,6 +32,8 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
       {"I, ______, of .......... (a... b__c)", {"______", ".........."}},
       {"%(name)s has %(count)03d files, %<rate>.1f, %(value)r", {"%(name)s", "%(count)03d", "%<rate>.1f", "%(value)r"}},
       {"50%(about) and 50 %(best)", {}},
+      {"Balance at ~a: ~ts.~%File ~s~%", {"~a", "~ts", "~%", "~s", "~%"}},
+      {"about ~5, Save ~As, Reference~s, ~%d", {"%d"}},
       {"%1 of %2: %L3%4", {"%1", "%2", "%L3", "%4"}},
       {"%1 to %10", {"%1", "%10"}},
       {"Fiyatlar %50 arttı, yani %50’si, %100.", {}},
