@@ -296,7 +296,8 @@ class Subtitles : public DocumentFile {
     const std::string text = content_.substr(cue.begin, cue.end - cue.begin);
     std::vector<Cue> parts;
     std::string beginning, before;  // words of the first line of the part, and of the last line
-    bool has_dashes = false;        // the part's first line does
+    std::string color, color_before;
+    bool has_dashes = false;  // the part's first line does
     size_t lines = 0;
     for (size_t at = 0, end = 0; at < text.size(); at = end + line_break.size(), ++lines) {
       end = std::min(text.find(line_break, at), text.size());
@@ -308,7 +309,9 @@ class Subtitles : public DocumentFile {
       const size_t begin = has_voice || has_dash ? words : 0;
       const std::string plain = read_cue_text(line.substr(begin), syntax_).words;
       const bool follows_dash = has_dash && (has_dashes || ends_sentence(before));
-      if (parts.empty() || has_voice || follows_dash || begins_part(beginning, before, plain)) {
+      color_before = std::exchange(color, color_of(line));
+      const bool has_other_color = !color.empty() && !color_before.empty() && color != color_before;
+      if (parts.empty() || has_voice || follows_dash || has_other_color || begins_part(beginning, before, plain)) {
         parts.push_back({cue.begin + at + begin, 0, cue.start_ms, cue.end_ms, cue.voice});
         beginning = plain;
         has_dashes = has_dash;
@@ -319,12 +322,22 @@ class Subtitles : public DocumentFile {
     return parts.size() == 1 && lines > 1 ? std::vector<Cue>{cue} : parts;
   }
 
+  // The tag for the color of a whole line, which tells who speaks; empty without one.
+  static std::string color_of(const std::string& line) {
+    for (const auto& [opening, closing] : {std::pair("<font color", "</font>"), std::pair("<c.", "</c>")})
+      if (stands_first(line, opening) && stands_last(line, closing)) return line.substr(0, line.find('>'));
+    return "";
+  }
+
   // True if a line begins another part of a cue than the lines before it: the part's first, and the last.
   static bool begins_part(std::string_view beginning, std::string_view before, std::string_view line) {
     if (begins_with_note(line) || ends_with_note(before) || begins_with_speaker(line)) return true;
     if (is_in_brackets(line, line) || is_in_brackets(beginning, before)) return true;
-    const size_t name = speaker_length(before);
-    if (name > 0 && name + 1 == before.size()) return true;  // it has the line for itself
+    const auto is_name = [](std::string_view text) {
+      const size_t name = speaker_length(text);
+      return name > 0 && name + 1 == text.size();
+    };
+    if (is_name(before) || (is_name(line) && has_small_letters(before) && !has_small_letters(line))) return true;
     const bool has_capitals = u_isupper(first_letter(std::string(before))) != 0;
     if (has_capitals && !has_small_letters(before) && differ_in_case(before, line)) return true;  // a sign or a title
     return ends_sentence(before) && (speaker_length(line) > 0 || begins_with_bracket(line));

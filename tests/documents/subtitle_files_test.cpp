@@ -179,6 +179,8 @@ TEST(SubRip, LyricsSoundsAndSpeakersAreTextsOfTheirOwn) {
       {"JOHN: I am tired\nDR. LEE (V.O.): So am I", {"JOHN: I am tired", "DR. LEE (V.O.): So am I"}},
       {"John: I am tired.\nMary: So am I.", {"John: I am tired.", "Mary: So am I."}},
       {"MARY:\nI am here.", {"MARY:", "I am here."}},
+      {"It was\nmade by\nMARY ANN:\nI am", {"It was made by", "MARY ANN:", "I am"}},
+      {"<font color=a>I will</font>\n<font color=b>No</font>\n<font color=b>you</font>", {"I will", "No you"}},
       {"I am going\n(sighs)\nhome.", {"I am going", "(sighs)", "home."}},
       {"I am home.\n(the door opens\nand closes)\nhello", {"I am home.", "(the door opens and closes)", "hello"}},
       {"（ドア）\n太郎です", {"（ドア）", "太郎です"}},
@@ -188,6 +190,7 @@ TEST(SubRip, LyricsSoundsAndSpeakersAreTextsOfTheirOwn) {
       // These are one sentence.
       {"He went to Paris\n(France) to see her.", {"He went to Paris (France) to see her."}},
       {"He went to Paris (France)\nto see her.", {"He went to Paris (France) to see her."}},
+      {"<c.red>I will</c>\n<c.blue>not go</c> now", {"<b 0>I will</b> <b 1>not go</b> now"}},
       {"THERE IS ONE THING\nTO DO: NOTHING", {"THERE IS ONE THING TO DO: NOTHING"}},
       {"The train of\n12:30 is late\n#1 of all", {"The train of 12:30 is late #1 of all"}},
       {"a red dog\n- and a cat -\nran", {"a red dog - and a cat - ran"}}};
