@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -80,13 +81,42 @@ size_t label_length(std::string_view text) {
   return end == kNone || text[end] != ']' ? 0 : end + 1;
 }
 
+// The bytes before the title of a container: ":::tip[Title]" of Docusaurus, "::: tip Title" of VitePress, and
+// ":::{card} Title" of MyST, which also writes "```{note} Title". All of the line where it has no title for people. 0
+// for code.
+size_t bytes_before_container_title(std::string_view line) {
+  constexpr const char* kTitled =
+      "admonition attention card caution danger deprecated details dropdown error example hint important info "
+      "list-table note question quote seealso success tab-item table tip todo versionadded versionchanged warning";
+  const bool is_fence = line.front() != ':';
+  const size_t begin = std::min(line.find_first_not_of(line.front()), line.size());
+  const size_t kind = std::min(line.find_first_not_of(' ', begin), line.size());
+  const size_t end = std::min(line.find_first_of(" [", kind), line.size());
+  std::string name = lower_case(std::string(line.substr(kind, end - kind)));
+  const bool is_directive = name.size() > 2 && name.front() == '{' && name.back() == '}';
+  if (is_directive) name = name.substr(1, name.size() - 2);
+  const bool is_titled = lists(kTitled, name);
+  if (is_fence && (!is_directive || (!is_titled && name != "figure"))) return 0;
+  return is_titled ? end + (line.substr(end, 1) == "[" ? 1 : 0) : line.size();
+}
+
+// True for a line such as "(name)=", which other pages of MyST refer to, and for one between the parts of a card.
+bool is_mark_of_myst(std::string_view line) {
+  constexpr std::string_view kEnd = ")=";
+  const size_t size = std::max(line.size(), kEnd.size()) - kEnd.size();
+  const bool is_target = begins(line, "(") && line.substr(size) == kEnd && line.find_first_of("()", 1) == size;
+  return is_target || line == "+++" || line == "^^^";
+}
+
 // The bytes at the beginning of a line that are no text, where the line has no other markup and stands alone: all but
-// the title of a block of Python-Markdown ("/// note | Title"), all but the meaning of an abbreviation ("*[HTML]:
-// Meaning"), and the marks of tabs in books of d2l (":begin_tab:`toc`", ":end_tab:"). 0 for other lines.
+// the title of a container, or of a block of Python-Markdown ("/// note | Title"), all but the meaning of an
+// abbreviation ("*[HTML]: Meaning"), marks of MyST, and those of tabs in books of d2l (":begin_tab:`toc`",
+// ":end_tab:"). 0 for other lines.
 size_t bytes_before_own_text(std::string_view line) {
   constexpr size_t kFewestSlashes = 3;
   line = without_space_after(line);
-  if (begins(line, ":begin_tab:`") || line == ":end_tab:") return line.size();
+  if (begins(line, ":::")) return bytes_before_container_title(line);
+  if (begins(line, ":begin_tab:`") || line == ":end_tab:" || is_mark_of_myst(line)) return line.size();
   if (begins(line, "*[")) {
     const size_t label = label_length(line.substr(1));
     const bool is_abbreviation = line.substr(1 + label, 2) == ": ";
@@ -122,29 +152,67 @@ class Fence {
     marks_ = marks;
     return true;
   }
+  bool is_open() const { return marks_ > 0; }
 
  private:
   char mark_ = ' ';
   size_t marks_ = 0;  // of the one that is open
 };
 
+// Tells which lines begin and end the text that MyST writes as if it were code: "```{note}" to "```".
+class FencedTexts {
+ public:
+  // The bytes at the beginning of a line that are no text; 0 for a line that is none of such.
+  size_t bytes_before_title(std::string_view line) {
+    constexpr size_t kFewestMarks = 3;
+    line = without_space_after(line);
+    const char mark = line.empty() ? ' ' : line.front();
+    const size_t marks = mark == '`' || mark == '~' ? std::min(line.find_first_not_of(mark), line.size()) : 0;
+    if (marks < kFewestMarks) return 0;
+    if (marks == line.size() && !fences_.empty() && mark == fences_.back().first && marks >= fences_.back().second) {
+      fences_.pop_back();
+      return line.size();
+    }
+    const size_t length = bytes_before_container_title(line);
+    if (length > 0) fences_.emplace_back(mark, marks);
+    return length;
+  }
+
+ private:
+  std::vector<std::pair<char, size_t>> fences_;  // those that are open: their mark, and how many of it
+};
+
+// True for an option of a directive of MyST: ":name: value".
+bool is_option_of_myst(std::string_view line) {
+  const size_t end = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz-_", 1);
+  return begins(line, ":") && end > 1 && end < line.size() && line[end] == ':';
+}
+
 // Writes blanks, items of lists and marks of headings in place of what only other programs understand.
 void replace_blocks(std::string& content) {
   Fence fence;
+  FencedTexts texts;
+  bool has_options = false;  // the lines before are a directive of MyST
   for (size_t begin = 0, next = 0; begin < content.size(); begin = next) {
     next = std::min(content.find('\n', begin), content.size() - 1) + 1;
     const size_t at = std::min(content.find_first_not_of(" \t>", begin), next);
     const std::string_view rest = std::string_view(content).substr(at), line = rest.substr(0, next - at);
+    const size_t before_text = fence.is_open() ? 0 : texts.bytes_before_title(line);
+    const bool is_option = has_options && is_option_of_myst(line);
+    has_options = is_option || begins(line, ":::") || before_text > 0;
     // Code may be in an item of a list.
-    if (fence.takes(line.substr(std::min(line.find_first_not_of(" *+-.)0123456789"), line.size())))) continue;
-    if (const size_t length = verbatim_length(rest); length > 0) {
+    if (before_text == 0 && fence.takes(line.substr(std::min(line.find_first_not_of(" *+-.)0123456789"), line.size()))))
+      continue;
+    if (const size_t length = is_option ? line.size() : verbatim_length(rest); length > 0) {
       next = at + length;
       for (size_t i = at; i < next; ++i)
         if (content[i] != '\n' && content[i] != '\r') content[i] = ' ';
     } else if (bytes_before_title(line) > 0) {
       const std::string_view item = begins(line, "???+") ? "-   %" : "-   ";
       content.replace(at, item.size(), item);
-    } else if (const size_t length = bytes_before_own_text(line); length > 0) {
+    } else if (const size_t length = std::max(before_text, bytes_before_own_text(line)); length > 0) {
+      const size_t bracket = line[length - 1] == '[' ? line.rfind(']') : kNone;  // after a title
+      if (bracket != kNone) std::fill(content.begin() + at + bracket, content.begin() + at + line.size() - 1, ' ');
       content.replace(at, length, length, ' ');
       content[at] = '#';
     }

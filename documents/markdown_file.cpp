@@ -142,10 +142,9 @@ size_t role_length(std::string_view words) {
   return has_name && has_marks ? role.size() : 0;
 }
 
-// True for a line whose end other programs see: the kind of a note, the fence of one, a tag of a site generator, and
-// attributes.
+// True for a line whose end other programs see: the kind of a note, a tag of a site generator, and attributes.
 bool stands_alone(std::string_view line) {
-  const bool is_note = line.substr(0, 3) == ":::" || (line.substr(0, 2) == "[!" && line.substr(2, 1) != "[");
+  const bool is_note = line.substr(0, 2) == "[!" && line.substr(2, 1) != "[";
   return is_note ||
          (line.substr(0, 1) == "{" && extension_length(line, 0, false) == line.find_last_not_of(" \t\r") + 1);
 }
@@ -243,8 +242,7 @@ class MarkdownReader {
     text_.end = end_;
     if (is_cell_ || is_row_) text_.escaped_signs += '|';
     note_unlinked_signs();
-    const bool is_fence = content_.substr(text_.begin, 3) == ":::";
-    if (text_.markup.has_letters() && !is_fence) texts_.push_back(std::move(text_));
+    if (text_.markup.has_letters()) texts_.push_back(std::move(text_));
     text_ = {next, next};
     is_first_ = true;
     end_ = next;

@@ -239,7 +239,6 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
       {"Term\n: What\nit is\n: *Or* that\n", "TERM\n: WHAT IT IS\n: *OR* THAT\n"},
       {"| a | b |\n| c | d |\n", "| A | B |\n| C | D |\n"},
       {"**a  \nb** \\<br x1/> c\n", "**A  \nB** \\<br x1/> C\n"},
-      {":::note\nA word.\n:::\n", ":::note\nA WORD.\n:::\n"},
       {"Words\n| a | *b* \\| c |\n|---|:-:|\n| `d` ||\n|e\n", "WORDS\n| A | *B* \\| C |\n|---|:-:|\n| `d` ||\n|E\n"},
       {"[![a](b.png)](c)\n[![d](e.png)](f) two\nlines\n", "[![a](b.png)](c) [![d](e.png)](f) TWO LINES\n"}};
   for (const auto& [page, translated] : pages) {
@@ -292,6 +291,30 @@ TEST(MarkdownFile, AdmonitionsAndTabsKeepTheirKindAndTheirLines) {
       {"> !!! note \"A\"\n>     b\n", "> !!! note \"A\"\n>     B\n"},
       {"!!! What a great day it is\nhere\n", "!!! WHAT A GREAT DAY IT IS HERE\n"},
       {"??? Really?\nYes\n\nTitle\n===\n", "??? REALLY? YES\n\nTITLE\n===\n"}};
+  for (const auto& [page, translated] : pages) {
+    const auto file = opened("a.md", page);
+    EXPECT_EQ(shouted(*file), translated);
+    EXPECT_EQ(file->with(file->texts()), page);
+  }
+}
+
+TEST(MarkdownFile, ContainersHaveTheirTitlesAndTextsTranslated) {
+  const std::vector<std::pair<std::string, std::string>> pages{
+      {"A word\n:::note\nA word.\n:::\n", "A WORD\n:::note\nA WORD.\n:::\n"},
+      {"::: details Click *me*\nA word.\n:::\n", "::: details CLICK *ME*\nA WORD.\n:::\n"},
+      {"1. a\n\n   :::tip[The *dog* [one]]{#id}  \n   b\n   :::\n",
+       "1. A\n\n   :::tip[THE *DOG* [ONE]]{#id}  \n   B\n   :::\n"},
+      {"::: code-group a\n::: {.note title=\"a b\"}\nA\n::::: Warning ::::::\n",
+       "::: code-group a\n::: {.note title=\"a b\"}\nA\n::::: Warning ::::::\n"},
+      {"::: a_package.a\n    options:\n      show: true\n\nA word\n",
+       "::: a_package.a\n    options:\n      show: true\n\nA WORD\n"},
+      {":::{card} Title\n:link: a-page\n:link-type: ref\nText\n+++\n[more](a-page)\n:::\n:note: b\n",
+       ":::{card} TITLE\n:link: a-page\n:link-type: ref\nTEXT\n+++\n[MORE](a-page)\n:::\n:note: b\n"},
+      {"(a-page)=\nA\n\n:::{figure} a/b\nA word\n:::\n", "(a-page)=\nA\n\n:::{figure} a/b\nA WORD\n:::\n"},
+      {"````{admonition} A title\n:class: tip\nA word\n```{note}\nb\n```\n```py\nc\n```\nd\n````\n```\ne\n```\n",
+       "````{admonition} A TITLE\n:class: tip\nA WORD\n```{note}\nB\n```\n```py\nc\n```\nD\n````\n```\ne\n```\n"},
+      {"```{r}\n```{note}\n```\n\n~~~{figure} a.png\n:alt: b\n\nA word\n~~~\nb\n",
+       "```{r}\n```{note}\n```\n\n~~~{figure} a.png\n:alt: b\n\nA WORD\n~~~\nB\n"}};
   for (const auto& [page, translated] : pages) {
     const auto file = opened("a.md", page);
     EXPECT_EQ(shouted(*file), translated);
