@@ -7,6 +7,7 @@
 #include <exception>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -58,12 +59,22 @@ class MarkdownGatherer {
       event.begin = static_cast<size_t>(text - content_.data());
       event.end = event.begin + size;
     }
+    if (type == MD_TEXT_HTML && continues_tag(event)) {
+      if (event.begin != std::string::npos) paragraph_.events.back().end = event.end;
+      return;
+    }
     paragraph_.events.push_back(event);
   }
 
   std::exception_ptr error;
 
  private:
+  // The parser tells the lines of a tag one by one, and the line ends between them.
+  bool continues_tag(const MarkdownEvent& event) {
+    const bool follows_line_end = std::exchange(is_line_end_, event.begin == std::string::npos);
+    const bool begins_tag = !is_line_end_ && !follows_line_end && content_[event.begin] == '<';
+    return !begins_tag && !paragraph_.events.empty() && paragraph_.events.back().kind == Kind::html;
+  }
   void flush() {
     if (!paragraph_.events.empty()) use_(paragraph_);
     paragraph_.events.clear();
@@ -73,6 +84,7 @@ class MarkdownGatherer {
   const std::function<void(const MarkdownParagraph& paragraph)>& use_;
   MarkdownParagraph paragraph_;
   bool is_verbatim_ = false;
+  bool is_line_end_ = false;  // the last event of HTML was a line end
 };
 
 // The parser is written in C, which exceptions cannot pass.

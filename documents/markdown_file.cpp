@@ -161,6 +161,11 @@ bool is_line_of_extension(std::string_view line) {
          (line.substr(0, 2) == "[^" && length > 0 && line[length - 1] == ':');
 }
 
+// True for the line below the headings of a table: "-|:-:". MD4C before 0.5 wants three signs in each cell.
+bool is_table_underline(std::string_view line) {
+  return line.find_first_not_of("-:| \t\r") == kNoPlace && line.find('|') != kNoPlace && line.find('-') != kNoPlace;
+}
+
 // Reads the markup of a paragraph. What does not have the expected bytes makes it unreadable: it then stays.
 class MarkdownReader {
  public:
@@ -171,7 +176,9 @@ class MarkdownReader {
   std::vector<MarkdownText> read() {
     if (!find_begin()) return {};
     find_title();
-    is_row_ = byte(end_) == '|' && byte(next_line(content_.find('\n', end_))) == '|';
+    const size_t second = next_line(content_.find('\n', end_));
+    is_table_ = is_table_underline(line_at(second));
+    is_row_ = is_table_ || (byte(end_) == '|' && byte(second) == '|');
     pair_html();
     has_images_alone_ = has_images_alone();
     for (i_ = 0; i_ < events_.size(); ++i_)
@@ -191,6 +198,10 @@ class MarkdownReader {
   size_t next_line(size_t line_end) const {
     return line_end == kNoPlace ? kNoPlace
                                 : std::min(content_.find_first_not_of(" \t>", line_end + 1), content_.size());
+  }
+  std::string_view line_at(size_t begin) const {
+    const std::string_view rest = content_.substr(std::min(begin, content_.size()));
+    return rest.substr(0, rest.find('\n'));
   }
   char byte(size_t at) const { return at < content_.size() ? content_[at] : '\0'; }
   std::string_view between(size_t from, size_t to) const { return content_.substr(from, to - from); }
@@ -393,11 +404,10 @@ class MarkdownReader {
     if (line_end == kNoPlace || content_.find_first_not_of(" \t\r\\", end_) != line_end) return false;
     const size_t next = next_line(line_end);
     const bool has_own_line =
-        is_row_ || is_title_ || stands_alone(between(text_.begin, end_)) ||
-        is_line_of_extension(content_.substr(next, std::min(content_.find('\n', next), content_.size()) - next));
+        is_row_ || is_title_ || stands_alone(between(text_.begin, end_)) || is_line_of_extension(line_at(next));
     if (is_hard || is_empty() || (has_own_line && open_.empty())) {
       end_line(next);
-      is_row_ = byte(next) == '|';
+      is_row_ = byte(next) == '|' || (is_table_ && line_at(next).find('|') != kNoPlace);
       if (begins_definition(content_.substr(next, 2))) first_word_ = next + 1;
       return true;
     }
@@ -589,7 +599,8 @@ class MarkdownReader {
   bool is_first_ = true;
   bool is_cell_;
   bool has_images_alone_ = false;  // see has_images_alone()
-  bool is_row_ = false;            // the line is a row of a table that the parser has not seen
+  bool is_table_ = false;          // the lines are rows of a table that the parser has not seen
+  bool is_row_ = false;            // the line is such a row
   bool is_title_ = false;          // the text is one of an admonition, in quotation marks
   size_t first_word_ = 0;          // place of the first word after the mark of a definition or an admonition
 };
@@ -598,10 +609,10 @@ class MarkdownReader {
 size_t front_matter_end(const std::string& content) {
   const size_t begin = byte_order_mark_length(content), after = begin + 3;
   const std::string fence = content.substr(begin, 3);
-  if ((fence != "---" && fence != "+++") ||
-      (content.compare(after, 1, "\n") != 0 && content.compare(after, 2, "\r\n") != 0))
-    return begin;
-  const size_t end = content.find('\n' + fence, after);
+  const size_t rest = content.find_first_not_of(" \t\r", after);
+  if ((fence != "---" && fence != "+++") || rest == std::string::npos || content[rest] != '\n') return begin;
+  const size_t end =
+      std::min(content.find('\n' + fence, after), fence == "---" ? content.find("\n...\n", after) : kNoPlace);
   if (end == std::string::npos) return begin;
   const size_t line_end = content.find('\n', end + 1);
   return line_end == std::string::npos ? content.size() : line_end + 1;

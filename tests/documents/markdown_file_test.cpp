@@ -43,10 +43,11 @@ TEST(MarkdownFile, TabsAreSpaces) {
 }
 
 TEST(MarkdownFile, MarkupNextToMarkupIsTold) {
-  for (const char* text : {"***both** one*\n", "**a**[b](c)*d*\n", "[![image](a(b)c)](d) text\n",
-                           "[a](<b c> 'd')[e][]\n\n[e]: f\n", "~~a~~ **`b`** c\n", "<http://a.b> is a\\*b &amp; c\n",
-                           "a<b>b</b><br>\nc  \nd\\\ne\n", "`` a ` b `` c $x_1$ d\n", "> - a *b\n>   c* d\n",
-                           "A footnote[^1].\n\n[^1]: The note.\n", "# A {#id}\n", "a\r\nb *c*\r\n"}) {
+  for (const char* text :
+       {"a <b\n  c='d>\ne'> f</b>\n", "> d <!-- a\n> <b> --> c\n", "***both** one*\n", "**a**[b](c)*d*\n",
+        "[![image](a(b)c)](d) text\n", "[a](<b c> 'd')[e][]\n\n[e]: f\n", "~~a~~ **`b`** c\n",
+        "<http://a.b> is a\\*b &amp; c\n", "a<b>b</b><br>\nc  \nd\\\ne\n", "`` a ` b `` c $x_1$ d\n",
+        "> - a *b\n>   c* d\n", "A footnote[^1].\n\n[^1]: The note.\n", "# A {#id}\n", "a\r\nb *c*\r\n"}) {
     const auto file = opened("a.md", text);
     EXPECT_FALSE(file->texts().empty()) << text;
     std::vector<std::string> texts = file->texts();
@@ -110,6 +111,11 @@ TEST(MarkdownFile, DollarSignsOfPricesBeginNoFormula) {
   const auto escaped = opened("a.md", "From \\$5 to $6\n");
   ASSERT_THAT(escaped->texts(), ElementsAre("From $5 to $6"));
   EXPECT_EQ(escaped->with({"Von $5 bis $6"}), "Von \\$5 bis \\$6\n");
+}
+
+TEST(MarkdownFile, FrontMatterStays) {
+  for (const std::string matter : {"---\ntitle: a\n---\n", "--- \ntitle: a\n...\n", "+++\r\ntitle = 'a'\r\n+++ \r\n"})
+    EXPECT_EQ(shouted(*opened("a.md", matter + "b\n\n---\n")), matter + "B\n\n---\n");
 }
 
 TEST(MarkdownFile, WhatOtherProgramsReadStays) {
@@ -239,6 +245,7 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
       {"Term\n: What\nit is\n: *Or* that\n", "TERM\n: WHAT IT IS\n: *OR* THAT\n"},
       {"| a | b |\n| c | d |\n", "| A | B |\n| C | D |\n"},
       {"**a  \nb** \\<br x1/> c\n", "**A  \nB** \\<br x1/> C\n"},
+      {"a | b\n-|:-\nc |  *d*\n| e\nf\n", "A | B\n-|:-\nC |  *D*\n| E\nF\n"},
       {"Words\n| a | *b* \\| c |\n|---|:-:|\n| `d` ||\n|e\n", "WORDS\n| A | *B* \\| C |\n|---|:-:|\n| `d` ||\n|E\n"},
       {"[![a](b.png)](c)\n[![d](e.png)](f) two\nlines\n", "[![a](b.png)](c) [![d](e.png)](f) TWO LINES\n"}};
   for (const auto& [page, translated] : pages) {
