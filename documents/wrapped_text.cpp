@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/wrapped_text.h>
 
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/files.h>
 #include <transmute/documents/ascii_text.h>
+#include <transmute/documents/html_tokens.h>
 #include <transmute/documents/text_columns.h>
 #include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
@@ -24,6 +27,7 @@ using sentence_characters::is_wide;
 namespace {
 
 constexpr size_t kLeastColumns = 40, kMostColumns = 120;
+constexpr size_t kLeastRaggedColumns = 60;  // poems have shorter lines
 
 struct Line {
   std::string_view indentation;  // white space, and the marks of a quotation
@@ -77,6 +81,13 @@ size_t mark_length(std::string_view text) {
   return end == 0 ? 0 : std::min(text.find_first_not_of(' ', end), text.size());
 }
 
+// Likewise, and for the number of a clause, such as "1.1 ", with which a line of a paragraph may begin, too.
+size_t hanging_length(std::string_view text) {
+  const size_t number = std::min(text.find_first_not_of("0123456789."), text.size());
+  const bool is_clause = number > 0 && text.substr(number, 1) == " ";
+  return is_clause ? std::min(text.find_first_not_of(' ', number), text.size()) : mark_length(text);
+}
+
 // True for a row of a table, whose cells a tab, several spaces, dots or bars divide, and for a line to fill in. Some
 // people write two spaces after a sentence.
 bool has_cells(std::string_view text) {
@@ -107,13 +118,14 @@ bool is_one_word(std::string_view text) {
 
 // True if the line may be of the same paragraph as the one before it, of which `first` is the first line.
 bool may_continue(const Line& first, const Line& before, const Line& line) {
-  if (line.text.empty() || mark_length(line.text) > 0 || has_cells(before.text) || has_cells(line.text) ||
+  const std::string_view words = before.text.substr(&before == &first ? hanging_length(first.text) : 0);
+  if (line.text.empty() || mark_length(line.text) > 0 || has_cells(words) || has_cells(line.text) ||
       !has_letter_or_digit(before.text) || begins_with_sign(line.text) || begins_with_label(line.text) ||
       (is_one_word(before.text) && is_one_word(line.text)) ||
       is_one_of(characters::before(before.text, before.text.size()), U".:!?。：！？\r"))
     return false;
   if (&before != &first) return line.indentation == before.indentation;
-  const size_t mark = mark_length(first.text);
+  const size_t mark = hanging_length(first.text);
   if (mark > 0 && line.indentation.size() == first.indentation.size() + mark) return true;
   return first.indentation.substr(0, line.indentation.size()) == line.indentation;
 }
@@ -122,6 +134,37 @@ bool may_continue(const Line& first, const Line& before, const Line& line) {
 bool begins_within_sentence(const Line& line) {
   const UChar32 c = characters::at(line.text, 0);
   return u_isupper(c) == 0 && u_isdigit(c) == 0;
+}
+
+// True if most words have nothing but letters, as those of code, logs and tables do not.
+bool has_prose(std::string_view text) {
+  size_t words = 0, others = 0;
+  for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    const size_t last = word.find_last_not_of(".,;:!?)\"'") + 1;
+    const auto is_of_word = [](char c) { return c == '-' || c == '\'' || is_ascii_letter(c) || !is_ascii({&c, 1}); };
+    const std::string_view letters = word.substr(0, last).substr(std::min(word.find_first_not_of("(\"'"), last));
+    ++words;
+    if (!std::all_of(letters.begin(), letters.end(), is_of_word)) ++others;
+  }
+  return 4 * others <= words;
+}
+
+// True if lines[i] continues the sentence of the long line before it, and no neighbor of that is much longer: lines of
+// copies from PDF files end where their letters, which are not equally wide, have filled them, and follow headings and
+// other paragraphs without an empty line.
+bool continues_sentence(const std::vector<Line>& lines, size_t i) {
+  constexpr size_t kNeighbors = 3;
+  const std::string_view before = lines[i - 1].text, word = first_word(lines[i].text);
+  size_t longest = 0;
+  for (size_t near = i - std::min(i, kNeighbors); near < std::min(lines.size(), i + kNeighbors); ++near)
+    longest = std::max(longest, lines[near].columns);
+  const UChar32 last = characters::before(before, before.size());
+  const bool is_open = u_isalpha(last) != 0 || is_one_of(last, U",-‐");
+  const bool is_full = lines[i - 1].columns >= kLeastRaggedColumns && 5 * lines[i - 1].columns >= 4 * longest;
+  return is_open && is_full && u_islower(characters::at(word, 0)) != 0 && word.back() != ':' && has_prose(word) &&
+         has_prose(before) && has_prose(lines[i].text);
 }
 
 // The end of the next word, which may have spaces before it. In Chinese and Japanese, most characters may begin a line.
@@ -136,9 +179,31 @@ size_t end_of_word(std::string_view line, size_t at) {
   return at;
 }
 
+// Joins a word that the end of a line has divided: "dis- tribution". Its hyphen goes where the text has the word
+// without it. The space stays in "two- and threefold".
+void join_word(std::string& joined, std::string_view next, std::string_view all) {
+  constexpr size_t kShortest = 4, kNear = 1 << 15;  // bytes on each side, so that many take linear time
+  constexpr const char* kConjunctions = "eller oder sowie";
+  const std::string hyphen = ends_in(joined, "‐ ") ? "‐" : "-";
+  if (!ends_in(joined, hyphen + ' ')) return;
+  const size_t end = joined.size() - hyphen.size() - 1, begin = joined.find_last_of(" (\"", end) + 1;
+  const std::string_view word = first_word(next);
+  const std::string before = joined.substr(begin, end - begin);
+  const std::string after(word.substr(0, word.find_last_not_of(".,;:!?)\"'") + 1));
+  if (u_isalpha(characters::before(before, before.size())) == 0 || u_islower(characters::at(after, 0)) == 0) return;
+  const size_t at = static_cast<size_t>(next.data() - all.data());
+  const std::string_view near = all.substr(at - std::min(at, kNear), 2 * kNear);
+  if (hyphen != "-" || near.find(before + after) != std::string_view::npos) {
+    joined.resize(end);
+  } else if (after.size() >= kShortest && !lists(kConjunctions, after)) {
+    joined.pop_back();
+  }
+}
+
 // Adds the lines of a text between two empty ones. Poems and addresses have long lines that are shorter than their
 // neighbors, or begin with capitals; a wrapped text has few.
-void unwrap(const std::vector<Line>& lines, WrappedText kind, std::vector<UnwrappedLine>& result) {
+void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view all,
+            std::vector<UnwrappedLine>& result) {
   size_t longest = 0, full = 0, others = 0, within_sentence = 0;
   for (const Line& line : lines) longest = std::max(longest, line.columns);
   std::vector<bool> joins(lines.size());
@@ -157,19 +222,25 @@ void unwrap(const std::vector<Line>& lines, WrappedText kind, std::vector<Unwrap
                             ? others <= full
                             : longest <= kMostColumns && 9 * others <= full && 2 * within_sentence >= full;
   const bool is_wrapped = longest >= kLeastColumns && is_prose;
+  for (size_t i = 1, first = 0; i < lines.size() && !is_wrapped; ++i) {
+    if (!joins[i - 1]) first = i - 1;
+    joins[i] = kind == WrappedText::plain && may_continue(lines[first], lines[i - 1], lines[i]) &&
+               continues_sentence(lines, i);
+  }
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto& [indentation, text, columns] = lines[i];
-    if (!joins[i] || !is_wrapped) {
+    if (!joins[i]) {
       const std::string_view whole(indentation.data(), indentation.size() + text.size());
       result.push_back({std::string(whole), whole, indentation});
       continue;
     }
     UnwrappedLine& joined = result.back();
     if (joined.text.back() != ' ') joined.text += space_between(joined.text, std::string(text));
+    join_word(joined.text, text, all);
     joined.text += text;
     joined.written = {joined.written.data(), static_cast<size_t>(text.data() + text.size() - joined.written.data())};
     joined.indentation = indentation;
-    joined.columns = longest;
+    joined.columns = is_wrapped ? longest : std::max({joined.columns, columns, lines[i - 1].columns});
   }
 }
 
@@ -179,12 +250,12 @@ std::vector<UnwrappedLine> unwrapped_lines(const std::string& text, WrappedText 
   for (const std::string_view line : lines_of(text)) {
     const Line next = line_of(line);
     if (!block.empty() && (block.back().text.empty() || quotations(next) != quotations(block.back()))) {
-      unwrap(block, kind, result);
+      unwrap(block, kind, text, result);
       block.clear();
     }
     block.push_back(next);
   }
-  unwrap(block, kind, result);
+  unwrap(block, kind, text, result);
   return result;
 }
 

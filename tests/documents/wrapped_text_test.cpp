@@ -28,6 +28,43 @@ TEST(WrappedText, LinesOfParagraphsQuotationsAndItemsAreJoined) {
                    "> the committee has decided to postpone this to the end of the year.\n> > as in the last year");
   expect_unwrapped("  (a) the first item is too long for one line,\n      and goes on here\n  (b) short",
                    "  (a) the first item is too long for one line, and goes on here\n  (b) short");
+  expect_unwrapped(
+      "1.1    In this Agreement, \"Customer\" means\n       the person who buys the goods.\n1.2    The price",
+      "1.1    In this Agreement, \"Customer\" means the person who buys the goods.\n1.2    The price");
+  expect_unwrapped("       the sides of a page that the printer of the of‐\n       fice has",
+                   "       the sides of a page that the printer of the office has");
+}
+
+TEST(WrappedText, LinesOfCopiesFromPdfFilesAreJoined) {
+  expect_unwrapped(
+      "1.1 The structure\n"
+      "This manual describes the policy requirements for the distribution, which includes the struc-\n"
+      "ture of the archive, with the issues of the well-known operating system and those of the well-\n"
+      "known programs.\n"
+      "• The terms must and must not denote strong requirements, those which are required for two- or\n"
+      "three-fold checks, for free packages and for others, and also for what is needed for the vor-\n"
+      "oder nachher of the\n"
+      "packages\n"
+      "Another Title that is Here\n"
+      "The packages that conform to these requirements have what the manual calls the Policy\n"
+      "Advice in this manual\n"
+      "the man who has lost his dog in the wood is here, and it is said\n"
+      "that he is very old and that his dog ran: the dog, and not any of the other dogs that are in the wood\n"
+      "the program ran with --prefix=/usr --mode=0644 to /var/log, a_b.h and other files in 12\n"
+      "the program ran with --prefix=/usr --mode=0644 to /var/lib, a_b.h and other files in 12 min",
+      "1.1 The structure\n"
+      "This manual describes the policy requirements for the distribution, which includes the structure of the "
+      "archive, with the issues of the well-known operating system and those of the well-known programs.\n"
+      "• The terms must and must not denote strong requirements, those which are required for two- or three-fold "
+      "checks, for free packages and for others, and also for what is needed for the vor- oder nachher of the\n"
+      "packages\n"
+      "Another Title that is Here\n"
+      "The packages that conform to these requirements have what the manual calls the Policy\n"
+      "Advice in this manual\n"
+      "the man who has lost his dog in the wood is here, and it is said\n"
+      "that he is very old and that his dog ran: the dog, and not any of the other dogs that are in the wood\n"
+      "the program ran with --prefix=/usr --mode=0644 to /var/log, a_b.h and other files in 12\n"
+      "the program ran with --prefix=/usr --mode=0644 to /var/lib, a_b.h and other files in 12 min");
 }
 
 TEST(WrappedText, TranslationsAreWrappedWithTheSameIndentation) {
