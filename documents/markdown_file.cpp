@@ -427,7 +427,7 @@ class MarkdownReader {
 
   bool open_span(MD_SPANTYPE span) {
     const bool is_kept_image = span == MD_SPAN_IMG && !has_images_alone_;  // within a sentence
-    if (span == MD_SPAN_CODE || is_formula(span) || is_kept_image) return read_kept(span);
+    if (span == MD_SPAN_CODE || is_formula(span) || is_kept_image || is_link_of_code(span)) return read_kept(span);
     size_t length = span == MD_SPAN_STRONG || span == MD_SPAN_IMG ? 2 : 1;
     if (span == MD_SPAN_DEL) length = run_length(end_);
     if (span == MD_SPAN_A && byte(end_) == '<') return read_to(content_.find('>', end_));
@@ -444,6 +444,14 @@ class MarkdownReader {
     return true;
   }
 
+  // True for [`pkg.Class`][], which has its address by the code alone.
+  bool is_link_of_code(MD_SPANTYPE span) const {
+    if (span != MD_SPAN_A || byte(end_) != '[') return false;
+    const size_t closing = closing_bracket(end_, end_ + kMostLabel);
+    return closing != kNoPlace && content_.substr(closing, kEmptyLabel.size()) == kEmptyLabel &&
+           is_code(between(end_ + 1, closing));
+  }
+
   bool close_span() {
     if (open_.empty()) return false;
     add_words();
@@ -455,8 +463,7 @@ class MarkdownReader {
       if (after == kNoPlace) return false;
       closing = between(end_, after);
       const std::string_view label = between(span.begin + span.marker.size(), end_);
-      // Code stays, and mkdocs-autorefs finds [`pkg.Class`][] only by the code within it.
-      const bool is_own_label = closing == "]" || (closing == "][]" && !is_code(label));
+      const bool is_own_label = closing == "]" || closing == kEmptyLabel;
       if (is_own_label) closing = std::string("][") + std::string(label) + ']';
       end_ = after;
     } else {
@@ -478,7 +485,7 @@ class MarkdownReader {
     return true;
   }
 
-  // Code, a formula, or an image with the text that stands for it.
+  // Code, with or without a link, a formula, or an image with the text that stands for it.
   bool read_kept(MD_SPANTYPE span) {
     const size_t from = end_;
     size_t depth = 0, last = end_;
@@ -492,6 +499,8 @@ class MarkdownReader {
       const size_t closing = closing_bracket(from + 1, last + kMostLabel);
       if (content_.substr(from, 2) != "![" || closing == kNoPlace || closing < last) return false;
       end_ = link_end(closing);
+    } else if (span == MD_SPAN_A) {
+      end_ = closing_bracket(from, from + kMostLabel) + kEmptyLabel.size();
     } else {
       const char mark = byte(from);
       const size_t length = run_length(from);
@@ -585,6 +594,7 @@ class MarkdownReader {
   // Bytes of a label or a title, so that many without an end take linear time. A label has at most 999 characters.
   static constexpr size_t kMostLabel = 4096;
   static constexpr const char* kImageMark = "![";
+  static constexpr std::string_view kEmptyLabel = "][]";
 
   std::string_view content_;
   const std::vector<MarkdownEvent>& events_;

@@ -155,6 +155,9 @@ TEST(MarkdownFile, LinksKeepLabelsThatOtherFilesDefine) {
       {"| a[0][1] | \\[b][c\n", "| A[0][1] | [B][C\n"},
       {"A `b][c` [f][g `h`] is\n", "A `b][c` [F][G `h`] IS\n"}};
   for (const auto& [page, translated] : pages) EXPECT_EQ(shouted(*opened("a.md", page)), translated);
+  const auto file = opened("a.md", "[`a`][] *is [`b[0]`][]*\n");
+  ASSERT_THAT(file->texts(), ElementsAre("<var-x0/> <x1>is <var-x2/></x1>"));
+  EXPECT_EQ(file->with({"O <var-x0/> <x1>é o <var-x2/></x1>"}), "O [`a`][] *é o [`b[0]`][]*\n");
 }
 
 TEST(MarkdownFile, ImagesWithoutWordsBesideThemHaveTextsOfTheirOwn) {
