@@ -2,6 +2,8 @@
 #include <transmute/documents/html_markup.h>
 
 #include <transmute/common/ascii_case.h>
+#include <transmute/documents/html_references.h>
+#include <transmute/documents/message.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/tag_end.h>
 
@@ -180,6 +182,8 @@ bool is_for_people(const std::string& element, const std::string& attribute,
   if (attribute == "alt") return lists("area img input", element);
   if (attribute == "placeholder") return lists("input textarea", element);
   if (attribute == "label") return lists("optgroup option track", element);
+  if (attribute == "summary") return element == "table";
+  if (attribute == "abbr") return element == "th";
   if (attribute == "value") {
     const std::string type = lower_case(value_of(attributes, "type"));
     return element == "input" && lists("button reset submit", type) && value_of(attributes, "name").empty();
@@ -191,19 +195,43 @@ bool is_for_people(const std::string& element, const std::string& attribute,
     };
     return element == "meta" && (describes_page("name") || describes_page("property"));
   }
-  return attribute == "aria-description" || attribute == "aria-label";
+  return lists("aria-description aria-label aria-placeholder aria-roledescription aria-valuetext", attribute);
 }
 
-// The values of a start tag that are to be translated; of a template's commands it would be code.
+// True for a value that is code: commands of templates, markup, a value in braces as a whole, such as JSON, or a name.
+bool is_code_value(std::string_view written) {
+  const std::string value = with_references_decoded(written);
+  for (const char* mark : {"{%", "{#", "{/", "[%", "[[", "<%", "<?", "<!", "<&", "</", "/>", "<br>"})
+    if (value.find(mark) != std::string::npos) return true;
+  size_t depth = 0, end = 0;  // end: of the brace that begins the value
+  while (end < value.size() && (depth > 0 || end == 0)) {
+    if (value[end] == '{') ++depth;
+    if (value[end] == '}' && depth > 0) --depth;
+    ++end;
+  }
+  return (value.compare(0, 1, "{") == 0 && end == value.size() && depth == 0) || is_no_language(value);
+}
+
+// Adds the lines of a value at `begin`, which references to line breaks divide in tooltips.
+void add_lines(const HtmlAttribute& attribute, size_t begin, std::vector<HtmlValue>& values) {
+  const std::string_view text = attribute.value;
+  size_t line = 0;
+  for (size_t at = text.find('&'); attribute.quote != 0 && at != std::string_view::npos; at = text.find('&', at + 1)) {
+    const CharacterReference reference = reference_at(text, at);
+    if (reference.characters != U"\n" && reference.characters != U"\r") continue;
+    values.push_back({begin + line, begin + at, attribute.quote});
+    line = at + reference.length;
+  }
+  values.push_back({begin + line, begin + text.size(), attribute.quote});
+}
+
+// The values of a start tag that are to be translated.
 std::vector<HtmlValue> values_for_people(const HtmlToken& token, const std::vector<HtmlAttribute>& attributes) {
   std::vector<HtmlValue> values;
   std::set<std::string> seen;
   for (const HtmlAttribute& attribute : attributes) {
     if (!seen.insert(attribute.name).second || !is_for_people(token.name, attribute.name, attributes)) continue;
-    const auto has = [&](const char* mark) { return attribute.value.find(mark) != std::string::npos; };
-    if (has("{%") || has("{#") || has("<%") || has("<?")) continue;
-    const size_t begin = token.begin + attribute.begin;
-    values.push_back({begin, begin + attribute.value.size(), attribute.quote});
+    if (!is_code_value(attribute.value)) add_lines(attribute, token.begin + attribute.begin, values);
   }
   return values;
 }

@@ -140,12 +140,12 @@ TEST(Document, AttributesThatPeopleReadAreTranslated) {
       "<input type=Submit value=go><input type=submit name=act value=no><input value=no placeholder=\" a name \">"
       "<select><optgroup label=all><option value=no>one</select><textarea title=own placeholder='{{ a }}'>no</textarea>"
       "<img alt='{% x %}'><img alt=12><img alt='' title=\"a < b\"><p translate=no title=no>no</p><code title=no>no"
-      "</code><b aria-label=bold></b>";
+      "</code><b aria-label=bold></b><table summary=tools><th abbr=name>";
   const Document document(html, TextFormat::html, true);
   EXPECT_THAT(document.segments(),
               ElementsAre("A page.", "It is old.", "The page", "My page", "home", "the \"old\" dog's", "dog",
                           "See <a x0000>him</a><img x0001/> here.", "Now.", "go", "a name", "all", "one", "own",
-                          "{{ a }}", "a < b", "bold"));
+                          "a < b", "bold", "tools", "name"));
   EXPECT_EQ(document.with(document.segments()).size(), html.size());
   std::vector<std::string> changed = document.segments();
   for (std::string& segment : changed)
@@ -157,12 +157,29 @@ TEST(Document, AttributesThatPeopleReadAreTranslated) {
       "</head><body title=\"home &quot;'\"><p>See <a title='the \"old\" dog&#39;s \"&#39;' href=\"dog's\">him</a><img "
       "src=a alt=\"dog &quot;'\" alt=cat> here. Now. \"'</p><input type=Submit value=\"go &quot;'\"><input type=submit "
       "name=act value=no><input value=no placeholder=\" a name &quot;' \"><select><optgroup label=\"all &quot;'\">"
-      "<option value=no>one \"'</select><textarea title=\"own &quot;'\" placeholder='{{ a }} "
-      "\"&#39;'>no</textarea><img "
+      "<option value=no>one \"'</select><textarea title=\"own &quot;'\" placeholder='{{ a }}'>no</textarea><img "
       "alt='{% x %}'><img alt=12><img alt='' title=\"a &lt; b &quot;'\"><p translate=no title=no>no</p><code "
-      "title=no>no</code><b aria-label=\"bold &quot;'\"></b>");
+      "title=no>no</code><b aria-label=\"bold &quot;'\"></b><table summary=\"tools &quot;'\"><th abbr=\"name "
+      "&quot;'\">");
   EXPECT_EQ(document.beginning(changed, 6).substr(document.beginning(changed, 5).size()), "");
   EXPECT_EQ(document.beginning(changed, 7).substr(document.beginning(changed, 6).size(), 8), "See <a t");
+}
+
+TEST(Document, AttributesThatAreCodeStay) {
+  for (const char* value : {"a_b.png", "org.example.Main", "{\"a\": \"dog\"}", "{{ t(\"a dog\") }}", "{t}a dog{/t}",
+                            "[% IF a %]a dog[% END %]", "[[ a dog ]]", "{{#a}}a dog{{/a}}", "<%= dog %> a",
+                            "<? dog ?> a", "&lt;i>a&lt;/i> dog", "a<br>dog"})
+    EXPECT_THAT(Document("<a title='" + std::string(value) + "'>", TextFormat::html, true).segments(), IsEmpty())
+        << value;
+  for (const char* value : {"a dog", "{a} dog {b}", "[a dog]", "a.b dog"})
+    EXPECT_THAT(Document("<a title='" + std::string(value) + "'>", TextFormat::html, true).segments(),
+                ElementsAre(value));
+}
+
+TEST(Document, TooltipsKeepTheirLines) {
+  const Document document("<a title='a dog&#10; &#xD;\nthe&#32;cat&#10;'>", TextFormat::html, true);
+  EXPECT_THAT(document.segments(), ElementsAre("a dog", "the cat"));
+  EXPECT_EQ(document.with({"A", "B"}), "<a title='A&#10; &#xD;\nB&#10;'>");
 }
 
 // The marks for tags are short, whatever the page has.
