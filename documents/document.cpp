@@ -92,6 +92,16 @@ std::string quoted(const std::string& text, char quote) {
   return quote == 0 ? '"' + result + '"' : result;
 }
 
+bool is_of_ruby(const std::string& html) {
+  return lists("rp rt rtc", element_name(html));
+}
+
+// True for the reading of a word in kana or bopomofo, which another word does not have, and for a bracket around it.
+bool is_reading(const std::string& html) {
+  constexpr std::string_view kFirstByte = "\xE3";
+  return is_of_ruby(html) && (element_name(html) == "rp" || html.compare(html.find('>') + 1, 1, kFirstByte) == 0);
+}
+
 // A short string that is nowhere in the text, not even where a digit follows it.
 std::string unused_name(const std::string& text) {
   size_t digits = 1, numbers = 10;  // more than the text has room for
@@ -133,9 +143,10 @@ std::string shortened(const std::string& tag, const std::string& attribute) {
 
 // The bytes between the white space at both ends of some pieces of a text, of whatever width; {0, 0} where there is
 // nothing else. HTML's references to white space count, but for those without a semicolon: "&#160" before "3" would
-// become another.
+// become another. So do invisible characters beside it, with which newsletters fill their previews.
 ByteSpan within_space(const std::string& text, const std::vector<HtmlPiece>& pieces, TextFormat format) {
   size_t first = std::string::npos, last = 0;
+  bool is_after_space = true;
   for (const HtmlPiece& piece : pieces) {
     const auto size = static_cast<int32_t>(piece.end);
     for (auto at = static_cast<int32_t>(piece.begin); at < size;) {
@@ -150,7 +161,10 @@ ByteSpan within_space(const std::string& text, const std::vector<HtmlPiece>& pie
       } else {
         U8_NEXT(text.data(), at, size, c);  // invalid bytes come as c < 0
       }
-      if (piece.kind == HtmlKind::text && c >= 0 && u_isUWhiteSpace(c) != 0) continue;
+      is_after_space = piece.kind == HtmlKind::text && c >= 0 &&
+                       (u_isUWhiteSpace(c) != 0 ||
+                        (is_after_space && u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0));
+      if (is_after_space) continue;
       first = std::min(first, place);
       last = static_cast<size_t>(at);
     }
@@ -460,7 +474,8 @@ std::string Document::for_model(const std::string& html, const std::vector<HtmlP
       const auto begins_with = [&](std::string_view beginning) {
         return part.compare(0, beginning.size(), beginning) == 0;
       };
-      const bool is_word = piece.kind == HtmlKind::kept && !begins_with("<!--") && !begins_with("<svg");
+      const bool is_word =
+          piece.kind == HtmlKind::kept && !begins_with("<!--") && !begins_with("<svg") && !is_of_ruby(part);
       const std::string tag = is_word                        ? std::string(kWordTag) + name + "/>"
                               : piece.kind == HtmlKind::kept ? '<' + name + "/>"
                                                              : shortened(part, name);
@@ -499,7 +514,9 @@ std::string Document::without_tags(const std::string& translation) const {
 std::string Document::written(const std::vector<std::string>& translations, size_t segment) const {
   if (format_ != TextFormat::html) return translations[segment];
   std::map<std::string, std::string> tags;
-  for (const auto& [tag, markup] : tags_[segment]) tags.emplace(tag, written(translations, markup));
+  const bool is_changed = translations[segment] != segments_[segment];
+  for (const auto& [tag, markup] : tags_[segment])
+    tags.emplace(tag, is_changed && is_reading(markup.html) ? "" : written(translations, markup));
   return encoded(translations[segment], tags);
 }
 

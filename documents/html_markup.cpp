@@ -21,9 +21,9 @@ inline namespace v0 {
 namespace {
 
 constexpr const char* kInlineElements =
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img input ins kbd label mark q s samp small span "
-    "strike strong sub sup time u wbr";
-constexpr const char* kUntouchedElements = "pre code head";  // besides those that are one token
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i img input ins kbd label mark nobr q rb rp rt rtc "
+    "ruby s samp small span strike strong sub sup time tt u var wbr";
+constexpr const char* kUntouchedElements = "pre code head rp rt rtc";  // besides those that are one token
 // An element whose end tag may be left out: it then ends before a start tag of ended_by, and before the end tag of an
 // element around it. What an element of `shields` holds ends neither.
 struct OptionalEnd {

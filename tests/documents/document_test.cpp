@@ -126,6 +126,9 @@ TEST(Document, LeavesTextWithoutVisibleCharactersAsItIs) {
     ASSERT_THAT(document.segments(), IsEmpty()) << html;
     EXPECT_EQ(document.with({}), html);
   }
+  const Document preview("<p>\u200BNews \u2764\uFE0F &#847;&zwnj;&nbsp;&shy;</p>", TextFormat::html, true);
+  EXPECT_THAT(preview.segments(), ElementsAre("News \u2764\uFE0F"));
+  EXPECT_EQ(preview.with({"A"}), "<p>\u200BA &#847;&zwnj;&nbsp;&shy;</p>");
 }
 
 TEST(Document, KeepsWhiteSpaceOfAnyWidthAroundText) {
