@@ -117,10 +117,10 @@ std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const
                                              const DocumentFileOptions& options) {
   const bool is_text = format.open != open_whole<open_properties> && content.compare(0, 2, "PK") != 0 &&
                        content.compare(0, 2, "\xD0\xCF") != 0;
-  if (is_text) check_text(name, content);
   const std::string media_type = format.media_type;
   if (is_text && (begins_with(media_type, "text/html") || ends_in(media_type, "xml")))
-    content = with_utf8_declared(std::move(content));
+    content = in_utf8(std::move(content));
+  if (is_text) check_text(name, content);
   return format.open(name, std::move(content), options);
 }
 

@@ -62,7 +62,7 @@ class PackedDocument : public DocumentParts {
 
   std::shared_ptr<const DocumentFile> open(size_t part) const override {
     const auto& [member, rules, mark] = parts_[part];
-    std::string content = with_utf8_declared(file_.read(member));
+    std::string content = in_utf8(file_.read(member));
     if (rules && rules->has_string_values) content = without_string_values(content);
     if (!rules) return open_xhtml(std::move(content));
     if (content.find(mark) == std::string::npos) return nullptr;

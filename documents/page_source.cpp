@@ -7,10 +7,15 @@
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/xml_text.h>
 #include <transmute/text/inline_tags.h>
+#include <unicode/ucnv.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -47,17 +52,45 @@ std::string_view encoding_of_page(std::string_view page) {
   return {};
 }
 
+// Text of an encoding in UTF-8; none where it is not text of that encoding, or it is not known.
+std::optional<std::string> converted(const std::string& text, std::string encoding) {
+  // Encodings that browsers read as larger ones (section 4.2 of the Encoding standard).
+  constexpr std::array<std::array<const char*, 2>, 4> kLarger{
+      {{"iso-8859-1", "windows-1252"}, {"us-ascii", "windows-1252"}, {"gb2312", "gb18030"}, {"euc-kr", "windows-949"}}};
+  constexpr size_t kMostBytesEach = 4;  // of UTF-8, for a byte of the text
+  UErrorCode error = U_ZERO_ERROR;
+  if (ucnv_countAliases(encoding.c_str(), &error) == 0 || text.size() > INT32_MAX / kMostBytesEach) return std::nullopt;
+  if (const char* const name = ucnv_getStandardName(encoding.c_str(), "MIME", &error)) encoding = lower_case(name);
+  for (const auto& [name, larger] : kLarger)
+    if (encoding == name) encoding = larger;
+  const icu::LocalUConverterPointer converter(ucnv_open(encoding.c_str(), &error));
+  if (U_FAILURE(error)) return std::nullopt;
+  // The others, such as UTF-16 and UTF-7, are not what a declaration in ASCII can mean.
+  const UConverterType type = ucnv_getType(converter.getAlias());
+  if (type != UCNV_SBCS && type != UCNV_MBCS) return std::nullopt;
+  ucnv_setToUCallBack(converter.getAlias(), UCNV_TO_U_CALLBACK_STOP, nullptr, nullptr, nullptr, &error);
+  std::string utf8(kMostBytesEach * text.size(), '\0');
+  utf8.resize(static_cast<size_t>(
+      std::max(0, ucnv_toAlgorithmic(UCNV_UTF8, converter.getAlias(), utf8.data(), static_cast<int32_t>(utf8.size()),
+                                     text.data(), static_cast<int32_t>(text.size()), &error))));
+  return U_SUCCESS(error) && !utf8.empty() ? std::optional(std::move(utf8)) : std::nullopt;
+}
+
 }  // namespace
 
-std::string with_utf8_declared(std::string content) {
+std::string in_utf8(std::string content) {
+  const bool is_utf8 = find_invalid_utf8(content) == std::string::npos;
+  std::string declared;
   const auto declare = [&](std::string_view encoding) {
-    if (!encoding.empty() && lower_case(std::string(encoding)) != "utf-8")
-      content.replace(static_cast<size_t>(encoding.data() - content.data()), encoding.size(), "utf-8");
+    const std::string name = lower_case(std::string(encoding));
+    if (name.empty() || name == "utf-8") return;
+    if (declared.empty()) declared = name;
+    content.replace(static_cast<size_t>(encoding.data() - content.data()), encoding.size(), "utf-8");
   };
   if (has_declaration(content))
     declare(xml_attribute(std::string_view(content).substr(0, content.find("?>")), "encoding"));
   declare(encoding_of_page(content));
-  return content;
+  return is_utf8 || declared.empty() ? content : converted(content, declared).value_or(content);
 }
 
 bool is_xhtml(std::string_view page) {

@@ -7,9 +7,9 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The content of a page or of a file of XML, which is in UTF-8, with utf-8 in the place of another encoding that it
-/// declares.
-std::string with_utf8_declared(std::string content);
+/// The content of a page or of a file of XML with utf-8 in the place of another encoding that it declares. What is not
+/// UTF-8 is converted from that encoding, and stays as it is where this fails.
+std::string in_utf8(std::string content);
 
 /// True for a page that is XML.
 bool is_xhtml(std::string_view page);

@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const auto again = open_document(*find_document_format(format), "x", written);
       fuzz::require(with_translations(*again, texts_of(*again)) == written);
       const bool is_xml = format == "resx" || format == "android";
-      if (bytes == content && format != "html") fuzz::require(written == (is_xml ? with_utf8_declared(bytes) : bytes));
+      if (bytes == content && format != "html") fuzz::require(written == (is_xml ? in_utf8(bytes) : bytes));
     }
     std::vector<std::string> texts;
     for (const std::string& text : sources) {

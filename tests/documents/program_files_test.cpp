@@ -7,6 +7,7 @@
 #include <transmute/tests/support/cpu_clock.h>
 #include <transmute/tests/support/errors.h>
 
+#include <array>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -529,6 +530,23 @@ TEST(HtmlFile, AnotherEncodingThanUtf8BecomesIt) {
     old.replace(encoding, 5, "ISO-8859-1"), page.replace(encoding, 5, "utf-8");
     EXPECT_EQ(opened("a.html", old)->texts().front(), page);
   }
+  const auto page_in = [](const std::string& encoding, const std::string& text) {
+    return "<meta charset=" + encoding + ">" + text;
+  };
+  for (const auto& [encoding, text, utf8] :
+       std::vector<std::array<std::string, 3>>{{"ISO-8859-1", "D\xE9j\xE0 \x93x\x94", "Déjà “x”"},
+                                               {"koi8-r", "\xC4\xC1", "да"},
+                                               {"gb2312", "\xC4\xE3\xE9\x46", "你镕"},
+                                               {"Shift_JIS", "\x82\xA0\\", "あ\\"},
+                                               {"euc-kr", "\xB0\xA1", "가"}})
+    EXPECT_EQ(opened("a.html", page_in(encoding, text))->texts().front(), page_in("utf-8", utf8)) << encoding;
+  EXPECT_EQ(opened("strings.xml",
+                   "<?xml version='1.0' encoding='latin1'?><resources><string name='a'>\xE9 a</string>"
+                   "</resources>")
+                ->with({"B"}),
+            "<?xml version='1.0' encoding='utf-8'?><resources><string name='a'>B</string></resources>");
+  for (const char* encoding : {"utf-7", "utf-8", "utf-16", "nosuch", "shift_jis"})
+    EXPECT_THAT(refusal("a.html", page_in(encoding, "\xFC")), HasSubstr("not valid UTF-8")) << encoding;
 }
 
 TEST(TextFile, TakesLinearTime) {
