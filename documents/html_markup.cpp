@@ -55,6 +55,11 @@ constexpr std::array<OptionalEnd, 11> kOptionalEnds{
 // A page's head ends before any other tag, and those that have content are passed over with it.
 constexpr const char* kElementsOfHead = "base link meta title script style noscript template";
 
+// Classes that Doxygen, Qt, Javadoc and Sphinx give to declarations of code.
+constexpr std::array<const char*, 9> kCodeClasses{"memitemleft",      "memitemright",      "memproto",
+                                                  "memtemplitemleft", "memtemplitemright", "memtemplparams",
+                                                  "member-signature", "type-signature",    "sig-object"};
+
 // The elements that are open within another.
 class OpenElements {
  public:
@@ -166,12 +171,14 @@ std::string value_of(const std::vector<HtmlAttribute>& attributes, std::string_v
   return found == attributes.end() ? "" : found->value;
 }
 
-// True if a start tag's attributes say that its element is not to be translated, or that it is a link to the account or
-// topic that it names, as Mastodon and Discourse write these.
+// True if a start tag's attributes say that its element is not to be translated, or is code, or that it is a link to
+// the account or topic that it names, as Mastodon and Discourse write these.
 bool refuses_translation(const std::string& element, const std::vector<HtmlAttribute>& attributes) {
   const std::string classes = lower_case(value_of(attributes, "class"));
   return lower_case(value_of(attributes, "translate")) == "no" || has_word(classes, "notranslate") ||
-         (element == "a" && has_word(classes, "mention"));
+         (element == "a" && has_word(classes, "mention")) ||
+         std::any_of(kCodeClasses.begin(), kCodeClasses.end(),
+                     [&](const char* code) { return has_word(classes, code); });
 }
 
 // True if people read or hear the value of an attribute. A button's value with a name goes to the server, and the title
@@ -301,6 +308,15 @@ bool is_start_tag(const HtmlToken& token) {
   return !token.name.empty() && !token.is_end_tag;
 }
 
+// True for a listing of Doxygen: <div class="fragment"><div class="line">. Slides of reveal.js have fragments of text.
+bool is_listing(const std::string& html, const Tokens& tokens, size_t token) {
+  const auto is_div = [&](size_t i, const char* name) {
+    return i < tokens.size() && is_start_tag(tokens[i]) && tokens[i].name == "div" &&
+           has_word(value_of(attributes_of(bytes_of(html, tokens[i])), "class"), name);
+  };
+  return is_div(token, "fragment") && is_div(token + 1, "line") && tokens[token].end == tokens[token + 1].begin;
+}
+
 // Adds a page's head, of which its first title and the descriptions of the page are to be translated.
 void add_head(const std::string& html, const Tokens& tokens, size_t head, const PieceEnd& end,
               std::vector<HtmlPiece>& pieces) {
@@ -334,7 +350,7 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     const std::string_view tag = bytes_of(html, token);
     const std::vector<HtmlAttribute> attributes =
         is_start_tag(token) ? attributes_of(tag) : std::vector<HtmlAttribute>{};
-    const bool refuses = refuses_translation(token.name, attributes);
+    const bool refuses = refuses_translation(token.name, attributes) || is_listing(html, tokens, i);
     const bool is_kept = holds_tags(token) && (lists(kUntouchedElements, token.name) || refuses);
     const MaybeEnd end = is_kept ? kept_end(tokens, i + 1, html.size()) : PieceEnd{i + 1, token.end};
     const auto [next, end_byte] = end.value_or(PieceEnd{tokens.size(), html.size()});

@@ -172,6 +172,20 @@ TEST(Document, VariablesAndFixedWidthTextAreInASentence) {
       ElementsAre("If <var>x</var> is set, <tt>sed</tt> reads <nobr>the line</nobr>."));
 }
 
+TEST(Document, CodeInDocumentationStays) {
+  for (const char* code :
+       {"<dl><dt class=\"sig sig-object py\"><em>class</em> <span>Dog</span>(<em>name</em>)</dt>",
+        "<div class=member-signature><span>public static</span> void add(int count)</div>",
+        "<table><tr><td class='memItemLeft'>void <td class='memItemRight'>add(int count)</table>",
+        "<div class=memproto><table><tr><td class=memname>void add</td><td>(int count)</td></table></div>",
+        "<div class=\"fragment\"><div class=\"line\">int dog = 1;</div><div class=\"line\">dog++;</div></div>"})
+    EXPECT_THAT(Document(code + std::string("<p>A dog."), TextFormat::html, true).segments(), ElementsAre("A dog."))
+        << code;
+  for (const char* text : {"<div class=fragment><div>A dog.", "<div class=line-block><div class=line>A dog.",
+                           "<div class=fragment>A dog."})
+    EXPECT_THAT(Document(text, TextFormat::html, true).segments(), ElementsAre("A dog.")) << text;
+}
+
 TEST(Document, ReadingsOfWordsGoWhenTheWordsChange) {
   const std::string html =
       "I <ruby>go<rp>(<rt>いく<rp>)</ruby> to <RUBY>school<rt>がっこう</RT></RUBY> <ruby>漢字<rt>kanji</ruby>.";
