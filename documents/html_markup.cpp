@@ -55,10 +55,10 @@ constexpr std::array<OptionalEnd, 11> kOptionalEnds{
 // A page's head ends before any other tag, and those that have content are passed over with it.
 constexpr const char* kElementsOfHead = "base link meta title script style noscript template";
 
-// Classes that Doxygen, Qt, Javadoc and Sphinx give to declarations of code.
-constexpr std::array<const char*, 9> kCodeClasses{"memitemleft",      "memitemright",      "memproto",
-                                                  "memtemplitemleft", "memtemplitemright", "memtemplparams",
-                                                  "member-signature", "type-signature",    "sig-object"};
+// Classes that Doxygen, Qt, Javadoc, rustdoc and Sphinx give to declarations of code.
+constexpr std::array<const char*, 10> kCodeClasses{
+    "code-header",       "memitemleft",    "memitemright",     "memproto",   "memtemplitemleft",
+    "memtemplitemright", "memtemplparams", "member-signature", "sig-object", "type-signature"};
 
 // The elements that are open within another.
 class OpenElements {
@@ -197,8 +197,9 @@ bool is_for_people(const std::string& element, const std::string& attribute,
   }
   if (attribute == "content") {
     const auto describes_page = [&](const char* key) {
-      return lists("description og:description og:title twitter:description twitter:title",
-                   lower_case(value_of(attributes, key)));
+      return lists(
+          "description og:description og:image:alt og:title twitter:description twitter:image:alt twitter:title",
+          lower_case(value_of(attributes, key)));
     };
     return element == "meta" && (describes_page("name") || describes_page("property"));
   }
@@ -322,8 +323,14 @@ void add_head(const std::string& html, const Tokens& tokens, size_t head, const 
               std::vector<HtmlPiece>& pieces) {
   HtmlPiece piece{HtmlKind::border, tokens[head].begin, end.byte};
   bool has_title = false;
-  for (size_t i = head + 1; i < end.token && !lists("noscript template", tokens[i].name); ++i) {
+  for (size_t i = head + 1; i < end.token; ++i) {
     const HtmlToken& token = tokens[i];
+    if (is_start_tag(token) && lists("noscript template", token.name)) {
+      const MaybeEnd next = element_end(tokens, i + 1, token.name);
+      if (!next) break;
+      i = next->token - 1;
+      continue;
+    }
     const bool is_title = token.name == "title" && !token.is_element && !has_title;
     if (!is_start_tag(token) || (!is_title && token.name != "meta")) continue;
     has_title = has_title || is_title;

@@ -135,7 +135,8 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
 
 TEST(Document, AttributesThatPeopleReadAreTranslated) {
   const std::string html =
-      "<head><meta name=description content=\"A page. It is old.\"><title>The page</title><meta property=og:title "
+      "<head><noscript><meta name=description content=no></noscript><meta name=description content=\"A page. It is "
+      "old.\"><title>The page</title><meta property=og:title "
       "content='My page'><meta name=author content='A dog'><link title=plain href=a.css></head><body title=home><p>See "
       "<a title='the &quot;old&quot; dog&#39;s' href=\"dog's\">him</a><img src=a alt=dog alt=cat> here. Now.</p>"
       "<input type=Submit value=go><input type=submit name=act value=no><input value=no placeholder=\" a name \">"
@@ -153,7 +154,8 @@ TEST(Document, AttributesThatPeopleReadAreTranslated) {
     if (segment.find("<a x0000>") == std::string::npos) segment += " \"'";
   EXPECT_EQ(
       document.with(changed),
-      "<head><meta name=description content=\"A page. &quot;' It is old. &quot;'\"><title>The page \"'</title><meta "
+      "<head><noscript><meta name=description content=no></noscript><meta name=description content=\"A page. &quot;' "
+      "It is old. &quot;'\"><title>The page \"'</title><meta "
       "property=og:title content='My page \"&#39;'><meta name=author content='A dog'><link title=plain href=a.css>"
       "</head><body title=\"home &quot;'\"><p>See <a title='the \"old\" dog&#39;s \"&#39;' href=\"dog's\">him</a><img "
       "src=a alt=\"dog &quot;'\" alt=cat> here. Now. \"'</p><input type=Submit value=\"go &quot;'\"><input type=submit "
@@ -176,6 +178,7 @@ TEST(Document, CodeInDocumentationStays) {
   for (const char* code :
        {"<dl><dt class=\"sig sig-object py\"><em>class</em> <span>Dog</span>(<em>name</em>)</dt>",
         "<div class=member-signature><span>public static</span> void add(int count)</div>",
+        "<h4 class='code-header'>pub fn <a>dog</a>()</h4>",
         "<table><tr><td class='memItemLeft'>void <td class='memItemRight'>add(int count)</table>",
         "<div class=memproto><table><tr><td class=memname>void add</td><td>(int count)</td></table></div>",
         "<div class=\"fragment\"><div class=\"line\">int dog = 1;</div><div class=\"line\">dog++;</div></div>"})
