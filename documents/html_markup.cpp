@@ -275,9 +275,31 @@ bool is_word_of_template(std::string_view command) {
   return statement.substr(0, 1) == "=" || statement.substr(0, 5) == "echo " || statement.substr(0, 6) == "print ";
 }
 
-// The command of a template at `at`, where there is one. {{ values }} without signs of HTML are placeholders for the
-// model.
+// After the formula of TeX at `at`, which MathJax and KaTeX show: \(a\), \[a\], \begin{align}a\end{align}. `at` itself
+// where there is none.
+size_t formula_end(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  constexpr std::string_view kBegin = "\\begin", kEnd = "\\end";
+  if (text[at] != '\\') return at;
+  text = text.substr(0, at + kMostBytes);
+  std::string opening(text.substr(at, 2)), closing;
+  if (opening == "\\(") closing = "\\)";
+  if (opening == "\\[") closing = "\\]";
+  if (text.compare(at, kBegin.size() + 1, "\\begin{") == 0) {
+    const size_t name = at + kBegin.size(), name_end = std::min(text.find('}', name), text.size() - 1) + 1;
+    opening = std::string(kBegin).append(text.substr(name, name_end - name));
+    closing = std::string(kEnd).append(text.substr(name, name_end - name));
+  }
+  if (closing.empty()) return at;
+  text = text.substr(0, text.find(opening, at + 2));  // none is within another
+  const size_t end = text.find(closing, at + 2);
+  return end == std::string_view::npos ? at : end + closing.size();
+}
+
+// The command of a template or the formula at `at`, where there is one. {{ values }} without signs of HTML are
+// placeholders for the model.
 HtmlPiece template_command(std::string_view text, size_t at) {
+  if (const size_t end = formula_end(text, at); end > at) return {HtmlKind::kept, at, end};
   const size_t end = command_end(text, at);
   const std::string_view command = text.substr(at, end - at);
   if (command.empty() || (command.substr(0, 2) == "{{" && command.find_first_of("<>&") == std::string_view::npos))
@@ -285,10 +307,10 @@ HtmlPiece template_command(std::string_view text, size_t at) {
   return {is_word_of_template(command) ? HtmlKind::kept : HtmlKind::border, at, end};
 }
 
-// Adds text, and the commands of templates within it.
+// Adds text, and the commands of templates and the formulas within it.
 void add_text(const std::string& html, size_t begin, size_t end, std::vector<HtmlPiece>& pieces) {
   const std::string_view text = std::string_view(html).substr(0, end);
-  for (size_t at = text.find_first_of("{<", begin); at < end; at = text.find_first_of("{<", at)) {
+  for (size_t at = text.find_first_of("{<\\", begin); at < end; at = text.find_first_of("{<\\", at)) {
     const HtmlPiece command = template_command(text, at);
     if (command.kind == HtmlKind::text) {
       ++at;

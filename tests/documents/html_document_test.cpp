@@ -18,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 // Every segment in capitals.
 std::string shouted(const Document& document) {
@@ -187,6 +188,17 @@ TEST(Document, CodeInDocumentationStays) {
   for (const char* text : {"<div class=fragment><div>A dog.", "<div class=line-block><div class=line>A dog.",
                            "<div class=fragment>A dog."})
     EXPECT_THAT(Document(text, TextFormat::html, true).segments(), ElementsAre("A dog.")) << text;
+}
+
+TEST(Document, FormulasStay) {
+  const std::string html =
+      "<p>The sum \\(\\sum a &lt; b\\) is.</p><p>\\[\n\\frac{a}{b}\n\\]</p>\\begin{a}x\\begin{b}y\\end{b}\\end{a}<p>A "
+      "\\(b, c\\d</p>";
+  const Document document(html, TextFormat::html, true);
+  ASSERT_EQ(document.segments().size(), 2U);
+  EXPECT_THAT(document.segments().front(), StartsWith("The sum <var-"));
+  EXPECT_EQ(document.segments().back(), "A \\(b, c\\d");
+  EXPECT_EQ(document.with(document.segments()), html);
 }
 
 TEST(Document, ReadingsOfWordsGoWhenTheWordsChange) {
