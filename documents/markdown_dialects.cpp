@@ -168,7 +168,7 @@ class FencedTexts {
     line = without_space_after(line);
     const char mark = line.empty() ? ' ' : line.front();
     const size_t marks = mark == '`' || mark == '~' ? std::min(line.find_first_not_of(mark), line.size()) : 0;
-    if (marks < kFewestMarks) return 0;
+    if (marks < kFewestMarks || (mark == '`' && line.find('`', marks) != kNone)) return 0;
     if (marks == line.size() && !fences_.empty() && mark == fences_.back().first && marks >= fences_.back().second) {
       fences_.pop_back();
       return line.size();
@@ -182,6 +182,12 @@ class FencedTexts {
   std::vector<std::pair<char, size_t>> fences_;  // those that are open: their mark, and how many of it
 };
 
+// True for the first line of a directive of MyST, which options may follow: ":::{card} Title".
+bool begins_directive(std::string_view line) {
+  const size_t name = std::min(line.find_first_not_of(":`~ "), line.size());
+  return line.substr(name, 1) == "{" && name + 1 < line.size() && is_ascii_letter(line[name + 1]);
+}
+
 // True for an option of a directive of MyST: ":name: value".
 bool is_option_of_myst(std::string_view line) {
   const size_t end = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz-_", 1);
@@ -192,14 +198,19 @@ bool is_option_of_myst(std::string_view line) {
 void replace_blocks(std::string& content) {
   Fence fence;
   FencedTexts texts;
-  bool has_options = false;  // the lines before are a directive of MyST
+  bool has_options = false;   // the lines before are a directive of MyST
+  bool has_settings = false;  // they began its options in YAML, between lines of "---"
   for (size_t begin = 0, next = 0; begin < content.size(); begin = next) {
     next = std::min(content.find('\n', begin), content.size() - 1) + 1;
     const size_t at = std::min(content.find_first_not_of(" \t>", begin), next);
     const std::string_view rest = std::string_view(content).substr(at), line = rest.substr(0, next - at);
     const size_t before_text = fence.is_open() ? 0 : texts.bytes_before_title(line);
-    const bool is_option = has_options && is_option_of_myst(line);
-    has_options = is_option || begins(line, ":::") || before_text > 0;
+    const bool is_container = before_text > 0 || (!fence.is_open() && begins(line, ":::"));
+    has_settings = has_settings && !is_container;
+    const bool is_rule = (has_options || has_settings) && without_space_after(line) == "---";
+    const bool is_option = is_rule || has_settings || (has_options && is_option_of_myst(line));
+    if (is_rule) has_settings = !has_settings;
+    has_options = (is_option && !is_rule) || (is_container && begins_directive(line));
     // Code may be in an item of a list.
     if (before_text == 0 && fence.takes(line.substr(std::min(line.find_first_not_of(" *+-.)0123456789"), line.size()))))
       continue;

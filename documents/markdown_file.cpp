@@ -8,6 +8,7 @@
 #include <transmute/documents/markdown_events.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/span_file.h>
+#include <transmute/documents/xml_text.h>
 #include <transmute/text/protected_spans.h>
 #include <transmute/text/sentences.h>
 #include <unicode/utf8.h>
@@ -56,6 +57,16 @@ std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view s
 bool is_code(std::string_view text) {
   const std::string_view marks = text.substr(0, text.find_first_not_of('`'));
   return !marks.empty() && marks.size() < text.size() && text.find(marks, marks.size()) == text.size() - marks.size();
+}
+
+// True for the name of a file, and for what programs for slides read: "bg left:40%", "w:400 center", "fit".
+bool is_of_program(std::string_view text) {
+  const std::string_view first = text.substr(0, text.find(' '));
+  const size_t colon = std::min(first.find(':'), first.size());
+  const bool is_setting = colon > 0 && first.find_first_of(".0123456789", colon) == colon + 1 &&
+                          first.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == colon;
+  return is_setting || first == "bg" ||
+         (first == text && (lists("center fit inline left right", std::string(text)) || is_made_description(text)));
 }
 
 // A text to translate: a paragraph, a line of it that ends with a break, or a cell.
@@ -144,7 +155,7 @@ size_t role_length(std::string_view words) {
 
 // True for a line whose end other programs see: the kind of a note, a tag of a site generator, and attributes.
 bool stands_alone(std::string_view line) {
-  const bool is_note = line.substr(0, 2) == "[!" && line.substr(2, 1) != "[";
+  const bool is_note = line.substr(0, 3) == ":::" || (line.substr(0, 2) == "[!" && line.substr(2, 1) != "[");
   return is_note ||
          (line.substr(0, 1) == "{" && extension_length(line, 0, false) == line.find_last_not_of(" \t\r") + 1);
 }
@@ -253,9 +264,11 @@ class MarkdownReader {
     text_.end = end_;
     if (is_cell_ || is_row_) text_.escaped_signs += '|';
     note_unlinked_signs();
-    if (text_.markup.has_letters()) texts_.push_back(std::move(text_));
+    const bool is_container = content_.substr(text_.begin, 3) == ":::";  // in an item of a list or a cell
+    if (text_.markup.has_letters() && !is_container && !is_of_program_) texts_.push_back(std::move(text_));
     text_ = {next, next};
     is_first_ = true;
+    is_of_program_ = false;
     end_ = next;
   }
   void note_unlinked_signs() {
@@ -464,6 +477,7 @@ class MarkdownReader {
       closing = between(end_, after);
       const std::string_view label = between(span.begin + span.marker.size(), end_);
       const bool is_own_label = closing == "]" || closing == kEmptyLabel;
+      is_of_program_ = is_of_program_ || (span.marker == kImageMark && is_of_program(label));
       if (is_own_label) closing = std::string("][") + std::string(label) + ']';
       end_ = after;
     } else {
@@ -608,6 +622,7 @@ class MarkdownReader {
   size_t placed_ = 0;  // the next event with a known place; kept, so that many links without words take linear time
   bool is_first_ = true;
   bool is_cell_;
+  bool is_of_program_ = false;     // see is_of_program()
   bool has_images_alone_ = false;  // see has_images_alone()
   bool is_table_ = false;          // the lines are rows of a table that the parser has not seen
   bool is_row_ = false;            // the line is such a row
@@ -621,8 +636,9 @@ size_t front_matter_end(const std::string& content) {
   const std::string fence = content.substr(begin, 3);
   const size_t rest = content.find_first_not_of(" \t\r", after);
   if ((fence != "---" && fence != "+++") || rest == std::string::npos || content[rest] != '\n') return begin;
-  const size_t end =
-      std::min(content.find('\n' + fence, after), fence == "---" ? content.find("\n...\n", after) : kNoPlace);
+  size_t end = content.find('\n' + fence, after);
+  for (const char* dots : {"\n...\n", "\n...\r\n"})
+    if (fence == "---") end = std::min(end, content.find(dots, after));
   if (end == std::string::npos) return begin;
   const size_t line_end = content.find('\n', end + 1);
   return line_end == std::string::npos ? content.size() : line_end + 1;

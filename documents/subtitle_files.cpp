@@ -325,7 +325,9 @@ class Subtitles : public DocumentFile {
   // The tag for the color of a whole line, which tells who speaks; empty without one.
   static std::string color_of(const std::string& line) {
     for (const auto& [opening, closing] : {std::pair("<font color", "</font>"), std::pair("<c.", "</c>")})
-      if (stands_first(line, opening) && stands_last(line, closing)) return line.substr(0, line.find('>'));
+      if (stands_first(line, opening) && stands_last(line, closing) &&
+          line.find(closing) + std::string_view(closing).size() == line.size())
+        return lower_case(line.substr(0, line.find('>')));
     return "";
   }
 

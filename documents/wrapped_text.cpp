@@ -182,8 +182,8 @@ size_t end_of_word(std::string_view line, size_t at) {
 // Joins a word that the end of a line has divided: "dis- tribution". Its hyphen goes where the text has the word
 // without it. The space stays in "two- and threefold".
 void join_word(std::string& joined, std::string_view next, std::string_view all) {
-  constexpr size_t kShortest = 4, kNear = 1 << 15;  // bytes on each side, so that many take linear time
-  constexpr const char* kConjunctions = "eller oder sowie";
+  constexpr size_t kShortest = 4, kNear = 1 << 13;  // bytes on each side, so that many take linear time
+  constexpr const char* kConjunctions = "beziehungsweise eller ning oder samt sekä sowie through versus";
   const std::string hyphen = ends_in(joined, "‐ ") ? "‐" : "-";
   if (!ends_in(joined, hyphen + ' ')) return;
   const size_t end = joined.size() - hyphen.size() - 1, begin = joined.find_last_of(" (\"", end) + 1;
@@ -222,7 +222,11 @@ void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view a
                             ? others <= full
                             : longest <= kMostColumns && 9 * others <= full && 2 * within_sentence >= full;
   const bool is_wrapped = longest >= kLeastColumns && is_prose;
-  for (size_t i = 1, first = 0; i < lines.size() && !is_wrapped; ++i) {
+  const bool is_list = std::all_of(lines.begin(), lines.end(), [](const Line& line) {
+    return line.text.empty() || u_islower(characters::at(line.text, 0)) != 0;
+  });
+  if (is_list && !is_wrapped) joins.assign(lines.size(), false);
+  for (size_t i = 1, first = 0; i < lines.size() && !is_wrapped && !is_list; ++i) {
     if (!joins[i - 1]) first = i - 1;
     joins[i] = kind == WrappedText::plain && may_continue(lines[first], lines[i - 1], lines[i]) &&
                continues_sentence(lines, i);

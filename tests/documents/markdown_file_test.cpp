@@ -174,6 +174,14 @@ TEST(MarkdownFile, ImagesWithoutWordsBesideThemHaveTextsOfTheirOwn) {
       "(g) |\n|---|\n\nTHE ![icon](h) HERE\n\n[d]: d.png\n[f]: f.png\n");
 }
 
+TEST(MarkdownFile, SettingsOfSlidesAndNamesOfFilesAreNoTextsOfImages) {
+  for (const std::string text : {"bg left:40%", "bg", "w:400 center", "fit", "my-image.jpg"}) {
+    for (const std::string& page : {"![" + text + "](a.png)\n", "[![" + text + "](a.png)](b)\n"})
+      EXPECT_TRUE(opened("a.md", page + "\nA dog\n")->texts() == std::vector<std::string>{"A dog"}) << page;
+  }
+  EXPECT_EQ(opened("a.md", "![a fit](a.png)\n")->texts().size(), 1U);
+}
+
 TEST(MarkdownFile, BracketsHaveABackslashOnlyWhereTheyWouldBecomeALink) {
   const auto file =
       opened("a.md", "See [1] and [all](of that).\n\nThe [*one*] dog [1] of [a](b)\n\nA \\[b\\](c) [d]\n");
@@ -319,7 +327,12 @@ TEST(MarkdownFile, ContainersHaveTheirTitlesAndTextsTranslated) {
       {"::: a_package.a\n    options:\n      show: true\n\nA word\n",
        "::: a_package.a\n    options:\n      show: true\n\nA WORD\n"},
       {":::{card} Title\n:link: a-page\n:link-type: ref\nText\n+++\n[more](a-page)\n:::\n:note: b\n",
-       ":::{card} TITLE\n:link: a-page\n:link-type: ref\nTEXT\n+++\n[MORE](a-page)\n:::\n:note: b\n"},
+       ":::{card} TITLE\n:link: a-page\n:link-type: ref\nTEXT\n+++\n[MORE](a-page)\n:::\n:NOTE: B\n"},
+      {":::tip\n:rocket: fast\n:::\n", ":::tip\n:ROCKET: FAST\n:::\n"},
+      {"```{figure} a.png\n---\nname: a-name\nalt: a dog\n---\nA word\n```\n",
+       "```{figure} a.png\n---\nname: a-name\nalt: a dog\n---\nA WORD\n```\n"},
+      {"1. :::note\n   A word\n   :::\n\n| a | :::image type=\"icon\":::|\n|---|---|\n",
+       "1. :::note\n   A WORD\n   :::\n\n| A | :::image type=\"icon\":::|\n|---|---|\n"},
       {"(a-page)=\nA\n\n:::{figure} a/b\nA word\n:::\n", "(a-page)=\nA\n\n:::{figure} a/b\nA WORD\n:::\n"},
       {"````{admonition} A title\n:class: tip\nA word\n```{note}\nb\n```\n```py\nc\n```\nd\n````\n```\ne\n```\n",
        "````{admonition} A TITLE\n:class: tip\nA WORD\n```{note}\nB\n```\n```py\nc\n```\nD\n````\n```\ne\n```\n"},

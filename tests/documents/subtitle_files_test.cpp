@@ -181,6 +181,8 @@ TEST(SubRip, LyricsSoundsAndSpeakersAreTextsOfTheirOwn) {
       {"MARY:\nI am here.", {"MARY:", "I am here."}},
       {"It was\nmade by\nMARY ANN:\nI am", {"It was made by", "MARY ANN:", "I am"}},
       {"<font color=a>I will</font>\n<font color=b>No</font>\n<font color=b>you</font>", {"I will", "No you"}},
+      {"<font color=a>He</font> said <font color=a>that</font>\n<font color=b>he</font> is <font color=b>old.</font>",
+       {"<b 0>He</b> said <b 1>that</b> <b 2>he</b> is <b 3>old.</b>"}},
       {"I am going\n(sighs)\nhome.", {"I am going", "(sighs)", "home."}},
       {"I am home.\n(the door opens\nand closes)\nhello", {"I am home.", "(the door opens and closes)", "hello"}},
       {"（ドア）\n太郎です", {"（ドア）", "太郎です"}},

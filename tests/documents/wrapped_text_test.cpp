@@ -86,6 +86,8 @@ TEST(WrappedText, PoemsAddressesAndTablesKeepTheirLines) {
         "| the name of the dog | the age of the dog in years |\n| the name of the cat | the age of the cat in years |",
         "the history of the city and its people...........1\nthe first settlers and their way of life.........7",
         "https://www.example.com/a/very/long/address/of/a/page\nhttps://www.example.com/a/very/long/address/of/a/home",
+        "a library for sound, with the files that its programs have in common\nfiles that the development of programs "
+        "with the library needs, and their manual\nplugins with which the library plays the sounds of other systems",
         "the message is from the members of the committee <committee@example.org>\nSubject: the report\nand more"})
     expect_unwrapped(text, text);
 }
