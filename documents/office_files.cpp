@@ -181,6 +181,7 @@ std::vector<OfficePart> office_parts() {
   XmlRules charts = paragraphs;
   charts.paragraphs = "p v";  // copies of the cells that name the series and categories
   charts.skipped = "numCache numLit";
+  charts.keeps_lines = true;
   for (const char* part : {"word/charts/chart", "ppt/charts/chart", "xl/charts/chart"}) parts.push_back({part, charts});
   XmlRules plain;
   plain.paragraphs = "text";

@@ -30,7 +30,7 @@ constexpr const char* kRunText = "t";                       // holds the text of
 constexpr const char* kRunWords = "t noBreakHyphen";        // a run with one of them is text
 constexpr const char* kFieldMark = "fldChar";               // begins a field of Word, ends it, or is before its result
 constexpr const char* kWords = "fldSimple fld oMath ruby";  // stay, but readers see words
-// Fields that have results that are text like any other, if it has words: "Figure 2", and not "(a)".
+// Fields whose results are text like any other if they have words: "Figure 2", and not "(a)".
 constexpr const char* kFieldsOfText = "formtext index ref toc";
 // Fields that show nothing, or a picture.
 constexpr const char* kFieldsWithoutWords = "advance ask formcheckbox includepicture private rd set shape ta tc xe";
@@ -593,7 +593,7 @@ bool is_code_paragraph(const XmlSource& source, size_t start) {
 // that was cut into lines, is shorter.
 bool is_prose(const std::string& text) {
   constexpr size_t kFewestBytes = 120;
-  constexpr std::string_view kCode = "{}[]=<>\\_$|#`~^*", kSpace = " \t\r\n\xC2\xA0", kSentenceEnds = ".!?";
+  constexpr std::string_view kCode = "{}[]=<>\\_$|#`~^*", kSpace = " \t\r\n", kSentenceEnds = ".!?";
   if (text.size() < kFewestBytes || text.find_first_of(kCode) != std::string::npos) return false;
   size_t words = 0, small = 0;
   for (size_t at = text.find_first_not_of(kSpace), end = 0; at < text.size();

@@ -112,7 +112,7 @@ bool is_made_description(std::string_view text) {
   constexpr size_t kLongestEnding = 7;  // ".jpeg", ".$AB$123"
   const std::string_view ending = text.substr(std::min(text.rfind('.'), text.size() - 1) + 1);
   const bool has_ending =
-      !ending.empty() && ending.size() <= kLongestEnding &&
+      ending.find_first_not_of("0123456789") < ending.size() && ending.size() <= kLongestEnding &&
       std::all_of(ending.begin(), ending.end(), [](char c) { return is_ascii_alphanumeric(c) || c == '$'; });
   return has_ending || text.find('\\') != std::string_view::npos || text.find("://") != std::string_view::npos;
 }
