@@ -102,6 +102,7 @@ std::optional<Accelerator> find_accelerator(std::string_view message, char sign)
   if (sign == '&' && end != std::string_view::npos && message[end] == ';') return std::nullopt;  // &nbsp;
   if (at > 0 && at + 2 < message.size() && message[at - 1] == '(' && message[at + 2] == ')')
     return Accelerator{at, at - 1, at + 3};
+  if (sign == '~' && !is_word_at(message, at + 2)) return std::nullopt;  // ~a of Lisp
   if (is_word_before(message, at)) {
     const bool is_abbreviation =
         u_isupper(character_with(message, at + 1)) != 0 && !is_word_at(message, at + 2);  // R&D

@@ -79,17 +79,7 @@ std::string encoded(const std::string& text, const std::map<std::string, std::st
 
 // Text in the place of a value that has these quotation marks around it, or none.
 std::string quoted(const std::string& text, char quote) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '"' && quote != '\'') {
-      result += "&quot;";
-    } else if (c == '\'' && quote == '\'') {
-      result += "&#39;";
-    } else {
-      result += c;
-    }
-  }
-  return quote == 0 ? '"' + result + '"' : result;
+  return quote == 0 ? '"' + with_marks_escaped(text, '"') + '"' : with_marks_escaped(text, quote);
 }
 
 bool is_of_ruby(const std::string& html) {
@@ -163,7 +153,8 @@ ByteSpan within_space(const std::string& text, const std::vector<HtmlPiece>& pie
       }
       is_after_space = piece.kind == HtmlKind::text && c >= 0 &&
                        (u_isUWhiteSpace(c) != 0 ||
-                        (is_after_space && u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0));
+                        (is_after_space && u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0 &&
+                         u_hasBinaryProperty(c, UCHAR_BIDI_CONTROL) == 0));
       if (is_after_space) continue;
       first = std::min(first, place);
       last = static_cast<size_t>(at);
@@ -203,34 +194,21 @@ bool divides_message(const std::string& text, size_t begin, size_t at) {
   return word.front() != '-' && word.find('=') == std::string_view::npos;
 }
 
-// True for a list without spaces after its semicolons, such as the keywords of a program: "folder;file manager;".
+// True for a list without spaces after its semicolons, such as the keywords of a program: "folder;file manager;", but
+// not for one of codes: "en;de;fr".
 bool is_list(const std::string& text) {
-  constexpr size_t kFewest = 2, kLongestItem = 40;
-  size_t semicolons = 0, begin = 0;
+  constexpr size_t kFewest = 2, kLongestItem = 40, kLongestCode = 2;
+  size_t semicolons = 0, begin = 0, longest = 0;
   for (size_t at = text.find(';'); at != std::string::npos; at = text.find(';', begin)) {
     const bool has_next = at + 1 < text.size();
-    if (at - begin > kLongestItem || (has_next && std::isalnum(static_cast<unsigned char>(text[at + 1])) == 0))
-      return false;
+    if (has_next && std::isalnum(static_cast<unsigned char>(text[at + 1])) == 0) return false;
     ++semicolons;
+    longest = std::max(longest, at - begin);
     begin = at + 1;
   }
-  return semicolons >= kFewest && text.size() - begin <= kLongestItem &&
+  longest = std::max(longest, text.size() - begin);
+  return semicolons >= kFewest && longest > kLongestCode && longest <= kLongestItem &&
          text.find_first_of(":={}<>[]&|\"\\\n") == std::string::npos && text.find("()") == std::string::npos;
-}
-
-// True for a text in angle brackets that is no tag, such as "<none>" and "<All files>".
-bool is_in_angle_brackets(const std::string& text) {
-  constexpr size_t kFewest = 3;  // of a word, unlike <b> and <td>
-  if (text.size() < kFewest + 2 || text.front() != '<' || text.back() != '>') return false;
-  const std::string words = text.substr(1, text.size() - 2), element = lower_case(words.substr(0, words.find(' ')));
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  if (!is_letter(words.front()) || words.find_first_of("<>=") != std::string::npos || words.back() == '/') return false;
-  const bool is_word = std::all_of(words.begin(), words.end(), is_letter);
-  return (is_word || element.size() < words.size()) && !is_no_language(words) && !is_void_element(element) &&
-         !lists(
-             "abbr big blockquote body center code del div font form head html ins nav pre script small span strong "
-             "style sub sup svg table tbody thead",
-             element);
 }
 
 // The bytes of "  -o FILE    write to FILE" before what the option does: names of options, and spaces that make
@@ -347,13 +325,14 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
   };
   const std::vector<InlineTag> tags =
       format_ == TextFormat::tags ? tags_and_spans(text, true, has_bar, {}) : std::vector<InlineTag>{};
-  if (tags.size() == 1 && is_in_angle_brackets(text)) {
-    between_.back().html += '<';
-    add_line(text.substr(1, text.size() - 2), sentences_of);
-    between_.back().html += '>';
-    return;
-  }
   const bool has_items = format_ == TextFormat::tags && is_list(text);
+  const auto add = [&](const std::string& line) {
+    if (has_items && is_no_language(line)) {
+      between_.back().html += line;
+    } else {
+      add_line(line, sentences_of);
+    }
+  };
   auto tag = tags.begin();
   size_t begin = 0, brackets = 0;  // brackets: of those that are open
   for (size_t at = 0; at < text.size();) {
@@ -366,14 +345,14 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
       if (brackets == 0 && (ends_item || divides_message(text, begin, at))) line_end = 1;
     }
     if (line_end > 0) {
-      add_line(text.substr(begin, at - begin), sentences_of);
+      add(text.substr(begin, at - begin));
       between_.back().html += text.substr(at, line_end);
       begin = at + line_end;
     }
     at += is_tag ? tag->length : std::max<size_t>(line_end, 1);
     if (is_tag) ++tag;
   }
-  add_line(text.substr(begin), sentences_of);
+  add(text.substr(begin));
 }
 
 void Document::add_line(const std::string& line, const SentencesOf& sentences_of) {

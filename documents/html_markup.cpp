@@ -211,6 +211,13 @@ bool is_code_value(std::string_view written) {
   const std::string value = with_references_decoded(written);
   for (const char* mark : {"{%", "{#", "{/", "[%", "[[", "<%", "<?", "<!", "<&", "</", "/>", "<br>"})
     if (value.find(mark) != std::string::npos) return true;
+  // A translated value has references in the place of the signs of HTML, and its commands would have them, too.
+  for (size_t open = written.find('{'), close = 0; open < written.size(); open = written.find('{', close)) {
+    close = written.find('}', open);
+    const std::string_view command = written.substr(open, close - open);
+    const bool is_cut = close == std::string_view::npos && command.substr(0, 2) == "{{";  // at its own quotation mark
+    if (is_cut || command.find_first_of("<>&") != std::string_view::npos) return true;
+  }
   size_t depth = 0, end = 0;  // end: of the brace that begins the value
   while (end < value.size() && (depth > 0 || end == 0)) {
     if (value[end] == '{') ++depth;

@@ -104,6 +104,12 @@ std::string with_references_decoded(std::string_view text) {
   return decoded;
 }
 
+std::string with_marks_escaped(const std::string& value, char mark) {
+  std::string result;
+  for (const char c : value) c == mark ? result += mark == '"' ? "&quot;" : "&#39;" : result += c;
+  return result;
+}
+
 bool has_letters(std::string_view text) {
   return !sentence_characters::all_characters(with_references_decoded(text),
                                               [](UChar32 c) { return u_isalpha(c) == 0; });

@@ -22,6 +22,9 @@ CharacterReference reference_at(std::string_view text, size_t at);
 /// Text without markup, with the characters that its references stand for.
 std::string with_references_decoded(std::string_view text);
 
+/// The value of an attribute with references for the quotation marks that it is between.
+std::string with_marks_escaped(const std::string& value, char mark);
+
 /// True if text without markup has a letter once its references are decoded.
 bool has_letters(std::string_view text);
 

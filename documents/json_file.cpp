@@ -90,7 +90,7 @@ class JsonReader {
     } while (take(','));
     if (!take('}')) refuse("an object has neither ',' nor '}' here");
     if (!is_entry || message == std::string::npos || strings_.size() == first + 1) return;
-    std::swap(strings_[first], strings_[message]);  // which may be the same
+    std::swap(strings_[first], strings_[message]);  // they may be the same
     strings_.resize(first + 1);
   }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/documents/ascii_text.h>
 #include <transmute/documents/message.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/documents/ascii_text.h>
+#include <transmute/documents/html_tokens.h>
+#include <transmute/text/inline_tags.h>
 
 #include <algorithm>
 #include <cctype>
@@ -173,7 +176,7 @@ std::optional<WikiLink> wiki_link(std::string_view text, size_t at) {
   if (here.front() != '[') return std::nullopt;
   const bool is_page = here.compare(0, 2, "[[") == 0;
   const bool is_address = (here.size() > 1 && numbered_argument_length(here, 1) > 0) || here.compare(1, 2, "//") == 0 ||
-                          here.compare(1, 4, "http") == 0;
+                          here.compare(1, 7, "http://") == 0 || here.compare(1, 8, "https://") == 0;
   const std::string_view closing = is_page ? "]]" : "]";
   const size_t end = here.find_first_of("[]", closing.size()), target_end = here.find(is_page ? '|' : ' ');
   if ((!is_page && !is_address) || end == std::string_view::npos || here.compare(end, closing.size(), closing) != 0)
@@ -240,6 +243,22 @@ bool is_date_pattern(std::string_view text) {
   return fields > 1 && has_common;
 }
 
+// True for a text in angle brackets that is no tag, such as "<none>" and "<All files>".
+bool is_in_angle_brackets(const std::string& text) {
+  constexpr size_t kFewest = 3;  // of a word, unlike <b> and <td>
+  if (text.size() < kFewest + 2 || text.front() != '<' || text.back() != '>') return false;
+  const std::string words = text.substr(1, text.size() - 2), element = lower_case(words.substr(0, words.find(' ')));
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  if (!is_letter(words.front()) || words.find_first_of("<>=") != std::string::npos || words.back() == '/') return false;
+  const bool is_word = std::all_of(words.begin(), words.end(), is_letter);
+  return (is_word || element.size() < words.size()) && !is_no_language(words) && !is_void_element(element) &&
+         !lists(
+             "abbr article aside big blockquote body button canvas center code del div font footer form head header "
+             "html ins label main nav nobr object option pre script section select small span strong style sub summary "
+             "sup svg table tbody template textarea thead title video",
+             element);
+}
+
 }  // namespace
 
 bool is_no_language(const std::string& text) {
@@ -252,6 +271,7 @@ bool is_no_language(const std::string& text) {
       std::regex("(?!.*Innen?$)[A-Z][a-z0-9]+([A-Z][a-z0-9]*)+"),                    // MainWindow; not LehrerInnen
       std::regex("[a-z][\\w-]+(\\.[\\w-]{2,})+"),                                    // com.example.app.Main
       std::regex("[A-Z][\\w-]+(\\.[a-z][\\w-]+)+"),                                  // README.md; not Done.Next
+      std::regex("[\\w-]+\\.[A-Z]{2,4}[0-9]?"),                                      // IMG01234.JPG
       std::regex("(\\.{0,2}|~|\\$\\w+)/[\\w./-]*"),                                  // ./bin/run, $HOME/.config
       std::regex(code + "([-.:/](" + code + "|[0-9]+))*"),
       std::regex("(v[0-9]+|[0-9]+\\.[0-9]+)(\\.[0-9]+)+([-+][\\w.-]+)?"),                 // v1.2.3, 1.2.3-beta.1
@@ -301,6 +321,12 @@ bool doubles_apostrophes(std::string_view message) {
 Message::Message(const std::string& message, MessageSyntax syntax) {
   if (is_no_language(message)) {
     between_.back() = message;
+    return;
+  }
+  if (is_in_angle_brackets(message)) {
+    between_.back() = '<';
+    add_leaf(std::string_view(message).substr(1, message.size() - 2));
+    between_.back() += '>';
     return;
   }
   const bool has_arguments = syntax == MessageSyntax::java && [&] {
@@ -354,12 +380,13 @@ std::optional<Message::Selection> Message::find_wiki(const std::string& message)
   found.end = found.begin == std::string::npos ? found.begin : closing_brace(message, found.begin);
   if (found.end == std::string::npos) return std::nullopt;
   size_t begin = found.begin, words = 0, depth = 0;
+  bool is_closed = false;
   for (size_t at = 0; at < message.size(); ++at) {
     const bool is_inside = at >= found.begin && at < found.end;
     if (at == found.begin) at += 2;
     const char c = message[at];
     if (c == '{' || c == '[') ++depth;
-    const bool is_last = at + 2 == found.end && depth == 0;
+    const bool is_last = at + 2 == found.end && depth == 0 && c == '}';
     if ((c == '}' || c == ']') && depth > 0) --depth;
     if (depth > 0 || (c != '|' && !is_last)) continue;
     if (!is_inside) return std::nullopt;
@@ -371,9 +398,10 @@ std::optional<Message::Selection> Message::find_wiki(const std::string& message)
     const size_t number_end = message.find_first_not_of("0123456789", words);
     if (number_end != std::string::npos && number_end > words && message[number_end] == '=') words = number_end + 1;
     if (is_last) at = found.end - 1;
+    is_closed = is_closed || is_last;
   }
   found.tail = message.substr(begin, found.end - begin);
-  return found.cases.empty() ? std::nullopt : std::optional(found);
+  return found.cases.empty() || !is_closed ? std::nullopt : std::optional(found);
 }
 
 // False where the message has too many cases, or where '#' would get another meaning.
@@ -407,7 +435,11 @@ bool Message::expand(const std::string& message, const std::vector<Choice>& choi
 void Message::add_wiki_lines(const std::string& message) {
   is_wiki_ = true;
   for (size_t at = 0; at <= message.size();) {
-    const size_t end = std::min(message.find('\n', at), message.size());
+    size_t end = at;
+    for (size_t depth = 0; end < message.size() && (depth > 0 || message[end] != '\n'); ++end) {
+      if (message[end] == '{') ++depth;
+      if (message[end] == '}' && depth > 0) --depth;
+    }
     const std::string line = message.substr(at, end - at);
     const size_t texts = texts_.size(), bytes = between_.back().size();
     leaves_ = 0;
@@ -437,6 +469,7 @@ void Message::add_leaf(std::string_view text) {
     size_t end = at + length;
     if (open_link && at == open_link->words_end) end = open_link->end;
     if (link) end = link->words < link->words_end ? link->words : link->end;
+    if (open_link && at < open_link->words_end) end = std::min(end, open_link->words_end);
     if (end == at) {
       ++at;
       continue;

@@ -25,6 +25,7 @@ namespace {
 
 // The number of bytes of a page in which browsers look for its encoding (section 13.2.3.2 of the HTML standard).
 constexpr size_t kHeadBytes = 1024;
+constexpr const char* kDeclared = "utf-8";
 
 bool has_declaration(std::string_view xml) {
   return xml.compare(byte_order_mark_length(xml), 5, "<?xml") == 0;
@@ -52,11 +53,16 @@ std::string_view encoding_of_page(std::string_view page) {
   return {};
 }
 
-// Text of an encoding in UTF-8; none where it is not text of that encoding, or it is not known.
+// Text of an encoding, but for its declaration, in UTF-8; none where it is not text of that encoding, or it is not
+// known.
 std::optional<std::string> converted(const std::string& text, std::string encoding) {
   // Encodings that browsers read as larger ones (section 4.2 of the Encoding standard).
-  constexpr std::array<std::array<const char*, 2>, 4> kLarger{
-      {{"iso-8859-1", "windows-1252"}, {"us-ascii", "windows-1252"}, {"gb2312", "gb18030"}, {"euc-kr", "windows-949"}}};
+  constexpr std::array<std::array<const char*, 2>, 6> kLarger{{{"iso-8859-1", "windows-1252"},
+                                                               {"us-ascii", "windows-1252"},
+                                                               {"gb2312", "gb18030"},
+                                                               {"euc-kr", "windows-949"},
+                                                               {"iso-8859-9", "windows-1254"},
+                                                               {"iso-8859-11", "windows-874"}}};
   constexpr size_t kMostBytesEach = 4;  // of UTF-8, for a byte of the text
   UErrorCode error = U_ZERO_ERROR;
   if (ucnv_countAliases(encoding.c_str(), &error) == 0 || text.size() > INT32_MAX / kMostBytesEach) return std::nullopt;
@@ -73,7 +79,8 @@ std::optional<std::string> converted(const std::string& text, std::string encodi
   utf8.resize(static_cast<size_t>(
       std::max(0, ucnv_toAlgorithmic(UCNV_UTF8, converter.getAlias(), utf8.data(), static_cast<int32_t>(utf8.size()),
                                      text.data(), static_cast<int32_t>(text.size()), &error))));
-  return U_SUCCESS(error) && !utf8.empty() ? std::optional(std::move(utf8)) : std::nullopt;
+  const bool is_ascii_based = utf8.find(kDeclared) != std::string::npos;  // not in EBCDIC
+  return U_SUCCESS(error) && is_ascii_based ? std::optional(std::move(utf8)) : std::nullopt;
 }
 
 }  // namespace
@@ -83,9 +90,9 @@ std::string in_utf8(std::string content) {
   std::string declared;
   const auto declare = [&](std::string_view encoding) {
     const std::string name = lower_case(std::string(encoding));
-    if (name.empty() || name == "utf-8") return;
+    if (name.empty() || name == kDeclared || name.find('<') != std::string::npos) return;
     if (declared.empty()) declared = name;
-    content.replace(static_cast<size_t>(encoding.data() - content.data()), encoding.size(), "utf-8");
+    content.replace(static_cast<size_t>(encoding.data() - content.data()), encoding.size(), kDeclared);
   };
   if (has_declaration(content))
     declare(xml_attribute(std::string_view(content).substr(0, content.find("?>")), "encoding"));

@@ -67,13 +67,6 @@ size_t end_of_line(std::string_view value, size_t at) {
   return std::min(at, value.size());
 }
 
-// The value of an attribute with references for the quotation marks that it is between.
-std::string quotable(const std::string& value, char mark) {
-  std::string result;
-  for (const char c : value) c == mark ? result += mark == '"' ? "&quot;" : "&apos;" : result += c;
-  return result;
-}
-
 // The number of UTF-16's units, which Excel counts as characters.
 size_t utf16_length(std::string_view text) {
   constexpr unsigned char kFirstOfFour = 0xF0;  // bytes of UTF-8, which are two units
@@ -155,7 +148,7 @@ std::string XmlTexts::rendered(const std::vector<std::string>& translations, con
   std::string result;
   for (const XmlPart& part : paragraph.parts)
     result += part.text == std::string::npos ? rendered(translations, part.kept) : text_of(translations, part);
-  if (const char mark = xml_[paragraph.begin - 1]; mark != '>') result = quotable(result, mark);
+  if (const char mark = xml_[paragraph.begin - 1]; mark != '>') result = with_marks_escaped(result, mark);
   return is_too_long(result, paragraph) ? rendered(translations, all) : result;
 }
 

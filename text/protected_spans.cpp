@@ -126,7 +126,7 @@ size_t percent_length(std::string_view text, size_t at, size_t free) {
 size_t tilde_length(std::string_view text, size_t at) {
   if (is_one_of(text, at + 1, "%")) {
     const bool ends_line = at + 2 == text.size() || is_one_of(text, at + 2, " \n~\"") ||
-                           (is_one_of(text, at + 2, kUpper) && is_one_of(text, at + 3, kLower));
+                           (is_one_of(text, at + 2, kLetters.substr(26)) && is_one_of(text, at + 3, kLower));
     return ends_line ? 2 : 0;
   }
   const size_t letter = is_one_of(text, at + 1, "t") ? at + 2 : at + 1;
@@ -186,7 +186,7 @@ size_t braces_length(std::string_view text, size_t at) {
 // %s, %-5.2f, %*d, ~a, {}, {:.2f}: without a name or a number.
 bool is_argument(std::string_view placeholder) {
   if (placeholder.size() < 2) return false;
-  if (placeholder[0] == '~') return placeholder[1] != '%' && placeholder[1] != '/';
+  if (placeholder[0] == '~') return placeholder[1] != '%';
   if (placeholder[0] == '{') return placeholder[1] == '}' || placeholder[1] == ':';
   return placeholder[0] == '%' && conversion_end(placeholder, 1) == placeholder.size();
 }
@@ -590,7 +590,8 @@ class SpanFinder {
       at += std::max<size_t>(span.length, 1);
       if (span.length == 0) continue;
       spans_.push_back(span);
-      if (is_argument(std::string_view(text_).substr(span.begin, span.length)))
+      if (span.kind == ProtectedKind::placeholder &&
+          is_argument(std::string_view(text_).substr(span.begin, span.length)))
         spans_.back().kind = ProtectedKind::argument;
       free_ = at;
     }

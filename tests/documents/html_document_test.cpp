@@ -213,12 +213,13 @@ TEST(Document, ReadingsOfWordsGoWhenTheWordsChange) {
 }
 
 TEST(Document, AttributesThatAreCodeStay) {
-  for (const char* value : {"a_b.png", "org.example.Main", "{\"a\": \"dog\"}", "{{ t(\"a dog\") }}", "{t}a dog{/t}",
-                            "[% IF a %]a dog[% END %]", "[[ a dog ]]", "{{#a}}a dog{{/a}}", "<%= dog %> a",
-                            "<? dog ?> a", "&lt;i>a&lt;/i> dog", "a<br>dog"})
+  for (const char* value :
+       {"a_b.png", "org.example.Main", "{\"a\": \"dog\"}", "{{ t(\"a dog\") }}", "{t}a dog{/t}",
+        "[% IF a %]a dog[% END %]", "[[ a dog ]]", "{{#a}}a dog{{/a}}", "<%= dog %> a", "<? dog ?> a",
+        "&lt;i>a&lt;/i> dog", "a<br>dog", "{{ a->b }} dog", "{!! a & b !!} dog", "{{- \"a dog", "DOG01.JPG"})
     EXPECT_THAT(Document("<a title='" + std::string(value) + "'>", TextFormat::html, true).segments(), IsEmpty())
         << value;
-  for (const char* value : {"a dog", "{a} dog {b}", "[a dog]", "a.b dog"})
+  for (const char* value : {"a dog", "{a} dog {b}", "{{ a }} dog", "[a dog]", "a.b dog"})
     EXPECT_THAT(Document("<a title='" + std::string(value) + "'>", TextFormat::html, true).segments(),
                 ElementsAre(value));
 }

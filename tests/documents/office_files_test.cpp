@@ -457,13 +457,13 @@ TEST(OfficeFile, AlternativeTextsAndWatermarksAreTranslated) {
       "<w:p>" + run("See ") + "<w:r><w:drawing><wp:docPr id=\"1\" name=\"Picture 1\" descr=\"a " +
       "&quot;red&quot; dog\"/></w:drawing></w:r>" + run("here") +
       "<w:r><w:pict><v:textpath string='&#xA;the draft&#10;&#xA;of&#xA;'/></w:pict></w:r><wp:docPr descr=\"A "
-      "dog.jpeg\"/><wp:docPr descr=\"C:\\dog\"/></w:p>";
+      "dog.jpeg\"/><wp:docPr descr=\"C:\\dog\"/><wp:docPr descr=\"Release 2.0\"/></w:p>";
   const auto file = opened("a.docx", word_file(body));
-  ASSERT_THAT(file->texts(), ElementsAre("See <img 0>here", "a &quot;red&quot; dog", "the draft", "of"));
-  const std::string result =
-      member_of(file->with({"Voir <img 0>ici", "un chien \"rouge\"", "l'essai", "de"}), "word/document.xml");
+  ASSERT_THAT(file->texts(), ElementsAre("See <img 0>here", "a &quot;red&quot; dog", "the draft", "of", "Release 2.0"));
+  const std::string result = member_of(
+      file->with({"Voir <img 0>ici", "un chien \"rouge\"", "l'essai", "de", "Version 2.0"}), "word/document.xml");
   EXPECT_THAT(result, HasSubstr("name=\"Picture 1\" descr=\"un chien &quot;rouge&quot;\"/>"));
-  EXPECT_THAT(result, HasSubstr("<v:textpath string='&#xA;l&apos;essai&#10;&#xA;de&#xA;'/>"));
+  EXPECT_THAT(result, HasSubstr("<v:textpath string='&#xA;l&#39;essai&#10;&#xA;de&#xA;'/>"));
 }
 
 TEST(OfficeFile, ChartsShowTheirCopiesOfCellsTranslated) {
@@ -471,12 +471,13 @@ TEST(OfficeFile, ChartsShowTheirCopiesOfCellsTranslated) {
     return "<c:" + kind + "><c:pt idx=\"0\"><c:v>" + value + "</c:v></c:pt></c:" + kind + ">";
   };
   const std::string chart = "<c:chart><a:p><a:r><a:t>Title</a:t></a:r></a:p><c:f>Sheet1!$A$1</c:f>" +
-                            cache("strCache", "Sales &amp; more") + cache("numCache", "1.2E-3") + "</c:chart>";
+                            cache("strCache", "Sales &amp; more\nand less") + cache("numCache", "1.2E-3") +
+                            "</c:chart>";
   for (const char* folder : {"word", "ppt", "xl"}) {
     const std::string member = std::string(folder) + "/charts/chart1.xml";
     const auto file = opened("a.docx", zip_of({{"[Content_Types].xml", "<Types/>"}, {member, chart}}));
-    EXPECT_THAT(file->texts(), ElementsAre("Title", "Sales &amp; more"));
-    EXPECT_THAT(member_of(shouted(*file), member), HasSubstr(cache("strCache", "SALES &amp; MORE")));
+    EXPECT_THAT(file->texts(), ElementsAre("Title", "Sales &amp; more", "and less"));
+    EXPECT_THAT(member_of(shouted(*file), member), HasSubstr(cache("strCache", "SALES &amp; MORE\nAND LESS")));
   }
 }
 

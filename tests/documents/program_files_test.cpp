@@ -54,11 +54,22 @@ TEST(Message, EachCaseOfAPluralOfMediaWikiIsATextOfItsOwn) {
             "{{PLURAL:$1|0={{PLURAL:$2|$1 of no [[a|page]] is ''new'' #|$1 of no $2 pages are ''new'' #}}|"
             "{{PLURAL:$2|$1 of the [[a|page]] is ''new'' #|$1 of the $2 pages are ''new'' #}}}}\n"
             "{{gender:$3|By him of $1|By her}}");
-  for (const char* text : {"a | b {{PLURAL:$1|dog|dogs}}", "{{PLURAL:$1}} a dog", "a dog {{PLURAL:$1|dog"}) {
+  for (const char* text : {"a | b {{PLURAL:$1|dog|dogs}}", "{{PLURAL:$1}} a dog", "a dog {{PLURAL:$1|dog",
+                           "a {{PLURAL:$1|dog|[dogs}} here", "a dog {{GENDER:$1|b}ö}"}) {
     const Message other(text);
     EXPECT_EQ(other.texts().size(), 1U) << text;
     EXPECT_EQ(other.with(other.texts()), text);
   }
+  EXPECT_EQ(Message("The {{PLURAL:$1|file|files\n}} of {{PLURAL:$2|one|all}} ran").texts().size(), 4U);
+}
+
+TEST(Message, WordsInAngleBracketsAreTexts) {
+  const Message message("<All files>");
+  EXPECT_EQ(message.texts(), std::vector<std::string>{"All files"});
+  EXPECT_EQ(message.with({"Alle"}), "<Alle>");
+  for (const std::string text : {"<strong>", "<title>", "<td>", "<hr>", "<h3>", "<fileName>", "<a href=\"b\">"})
+    EXPECT_EQ(Message(text).with(Message(text).texts()), text);
+  EXPECT_NE(Message("<title>").texts(), std::vector<std::string>{"title"});
 }
 
 TEST(Message, SelectionsThatAreRepeatedTakeTheSameCase) {
@@ -535,6 +546,7 @@ TEST(HtmlFile, AnotherEncodingThanUtf8BecomesIt) {
   };
   for (const auto& [encoding, text, utf8] :
        std::vector<std::array<std::string, 3>>{{"ISO-8859-1", "D\xE9j\xE0 \x93x\x94", "Déjà “x”"},
+                                               {"ISO-8859-9", "\xFD \x93x\x94", "ı “x”"},
                                                {"koi8-r", "\xC4\xC1", "да"},
                                                {"gb2312", "\xC4\xE3\xE9\x46", "你镕"},
                                                {"Shift_JIS", "\x82\xA0\\", "あ\\"},
@@ -545,7 +557,9 @@ TEST(HtmlFile, AnotherEncodingThanUtf8BecomesIt) {
                    "</resources>")
                 ->with({"B"}),
             "<?xml version='1.0' encoding='utf-8'?><resources><string name='a'>B</string></resources>");
-  for (const char* encoding : {"utf-7", "utf-8", "utf-16", "nosuch", "shift_jis"})
+  const std::string of_php = "<meta charset='<?php a() ?>'><p>a</p>";
+  EXPECT_EQ(opened("a.html", of_php)->texts().front(), of_php);
+  for (const char* encoding : {"utf-7", "utf-8", "utf-16", "cp037", "nosuch", "shift_jis"})
     EXPECT_THAT(refusal("a.html", page_in(encoding, "\xFC")), HasSubstr("not valid UTF-8")) << encoding;
 }
 

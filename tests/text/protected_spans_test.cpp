@@ -33,6 +33,7 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
       {"%(name)s has %(count)03d files, %<rate>.1f, %(value)r", {"%(name)s", "%(count)03d", "%<rate>.1f", "%(value)r"}},
       {"50%(about) and 50 %(best)", {}},
       {"Balance at ~a: ~ts.~%File ~s~%", {"~a", "~ts", "~%", "~s", "~%"}},
+      {"~%2d, ~%1s", {"%2d", "%1s"}},
       {"about ~5, Save ~As, Reference~s, ~%d", {"%d"}},
       {"%1 of %2: %L3%4", {"%1", "%2", "%L3", "%4"}},
       {"%1 to %10", {"%1", "%10"}},
