@@ -231,11 +231,9 @@ bool is_code_value(std::string_view written) {
 void add_lines(const HtmlAttribute& attribute, size_t begin, std::vector<HtmlValue>& values) {
   const std::string_view text = attribute.value;
   size_t line = 0;
-  for (size_t at = text.find('&'); attribute.quote != 0 && at != std::string_view::npos; at = text.find('&', at + 1)) {
-    const CharacterReference reference = reference_at(text, at);
-    if (reference.characters != U"\n" && reference.characters != U"\r") continue;
+  for (size_t at = find_line_end(text, 0); attribute.quote != 0 && at < text.size(); at = find_line_end(text, line)) {
     values.push_back({begin + line, begin + at, attribute.quote});
-    line = at + reference.length;
+    line = at + reference_at(text, at).length;
   }
   values.push_back({begin + line, begin + text.size(), attribute.quote});
 }
@@ -341,10 +339,11 @@ bool is_start_tag(const HtmlToken& token) {
 // True for a listing of Doxygen: <div class="fragment"><div class="line">. Slides of reveal.js have fragments of text.
 bool is_listing(const std::string& html, const Tokens& tokens, size_t token) {
   const auto is_div = [&](size_t i, const char* name) {
-    return i < tokens.size() && is_start_tag(tokens[i]) && tokens[i].name == "div" &&
+    return is_start_tag(tokens[i]) && tokens[i].name == "div" &&
            has_word(value_of(attributes_of(bytes_of(html, tokens[i])), "class"), name);
   };
-  return is_div(token, "fragment") && is_div(token + 1, "line") && tokens[token].end == tokens[token + 1].begin;
+  const bool is_followed = token + 1 < tokens.size() && tokens[token].end == tokens[token + 1].begin;
+  return is_followed && is_div(token, "fragment") && is_div(token + 1, "line");
 }
 
 // Adds a page's head, of which its first title and the descriptions of the page are to be translated.

@@ -104,6 +104,14 @@ std::string with_references_decoded(std::string_view text) {
   return decoded;
 }
 
+size_t find_line_end(std::string_view text, size_t at) {
+  for (at = text.find('&', at); at < text.size(); at = text.find('&', at + 1)) {
+    const CharacterReference reference = reference_at(text, at);
+    if (reference.length > 0 && (reference.characters.front() == '\n' || reference.characters.front() == '\r')) break;
+  }
+  return std::min(at, text.size());
+}
+
 std::string with_marks_escaped(const std::string& value, char mark) {
   std::string result;
   for (const char c : value) c == mark ? result += mark == '"' ? "&quot;" : "&#39;" : result += c;

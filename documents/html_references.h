@@ -19,6 +19,10 @@ struct CharacterReference {
 /// "&copy 2020" and "&notit;".
 CharacterReference reference_at(std::string_view text, size_t at);
 
+/// The place of the next reference to a line end, such as "&#10;" in the value of an attribute; the text's size if
+/// there is none.
+size_t find_line_end(std::string_view text, size_t at);
+
 /// Text without markup, with the characters that its references stand for.
 std::string with_references_decoded(std::string_view text);
 

@@ -58,15 +58,6 @@ std::string text_of_cell(std::string_view xml) {
   return with_excel_escapes_decoded(with_references_decoded(text));
 }
 
-// The place of the reference to a line end that follows in the value of an attribute; its size if there is none.
-size_t end_of_line(std::string_view value, size_t at) {
-  for (at = value.find('&', at); at < value.size(); at = value.find('&', at + 1)) {
-    const CharacterReference reference = reference_at(value, at);
-    if (reference.length > 0 && (reference.characters.front() == '\n' || reference.characters.front() == '\r')) break;
-  }
-  return std::min(at, value.size());
-}
-
 // The number of UTF-16's units, which Excel counts as characters.
 size_t utf16_length(std::string_view text) {
   constexpr unsigned char kFirstOfFour = 0xF0;  // bytes of UTF-8, which are two units
@@ -108,7 +99,7 @@ void XmlTexts::add_attributes(const XmlSource& source, size_t tag) {
     const auto begin = static_cast<size_t>(value.data() - xml_.data());
     XmlParagraph paragraph{begin, begin + value.size(), {}};
     for (size_t at = 0, next = 0; at < value.size(); at = next) {
-      next = end_of_line(value, at);
+      next = find_line_end(value, at);
       if (next == at) next += reference_at(value, at).length;
       const std::string_view line = value.substr(at, next - at);
       XmlPart part;
