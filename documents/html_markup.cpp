@@ -218,13 +218,7 @@ bool is_code_value(std::string_view written) {
     const bool is_cut = close == std::string_view::npos && command.substr(0, 2) == "{{";  // at its own quotation mark
     if (is_cut || command.find_first_of("<>&") != std::string_view::npos) return true;
   }
-  size_t depth = 0, end = 0;  // end: of the brace that begins the value
-  while (end < value.size() && (depth > 0 || end == 0)) {
-    if (value[end] == '{') ++depth;
-    if (value[end] == '}' && depth > 0) --depth;
-    ++end;
-  }
-  return (value.compare(0, 1, "{") == 0 && end == value.size() && depth == 0) || is_no_language(value);
+  return (value.compare(0, 1, "{") == 0 && closing_brace(value, 0) == value.size()) || is_no_language(value);
 }
 
 // Adds the lines of a value at `begin`, which references to line breaks divide in tooltips.

@@ -95,8 +95,6 @@ bool is_cdata(std::string_view html, size_t at) {
   return html.compare(at, 9, "<![CDATA[") == 0;
 }
 
-constexpr size_t kMostCommandBytes = 4096;  // so that many without an end take linear time
-
 // After the tag at `at`; npos if it has no end. A '>' of a template's command does not end it.
 size_t end_of_tag(std::string_view html, size_t at) {
   TagState state = TagState::name;
@@ -363,26 +361,6 @@ bool begins_markup(std::string_view text, size_t at) {
   if (at + 1 >= text.size() || text[at] != '<') return false;
   const char next = text[at + 1];
   return next == '/' || next == '!' || next == '?' || begins_tag(text, at);
-}
-
-size_t command_end(std::string_view text, size_t at) {
-  constexpr size_t kMark = 2;
-  constexpr std::string_view kPhp = "<?php";
-  const auto begins = [&](std::string_view beginning) { return text.compare(at, beginning.size(), beginning) == 0; };
-  const auto has_space = [&](size_t place) { return place < text.size() && kHtmlSpace.find(text[place]) != kNowhere; };
-  if (begins(kPhp) && has_space(at + kPhp.size()))  // the last code of a file needs no end
-    return std::min(text.size() - kMark, text.find("?>", at)) + kMark;
-  const char* closing = nullptr;
-  if (begins("<?=") || (begins("<?") && has_space(at + kMark))) closing = "?>";
-  if (begins("<%")) closing = "%>";
-  if (begins("{%")) closing = "%}";
-  if (begins("{#")) closing = "#}";
-  if (begins("{{")) closing = "}}";
-  if (closing == nullptr) return at;
-  text = text.substr(0, at + kMostCommandBytes);
-  text = text.substr(0, text.find(text.substr(at, kMark), at + kMark));  // none is within another
-  const size_t end = text.find(closing, at + kMark);
-  return end == kNowhere ? at : end + kMark;
 }
 
 std::string element_name(std::string_view tag) {

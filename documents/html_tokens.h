@@ -26,10 +26,6 @@ bool lists(std::string_view words, const std::string& name);
 /// True if markup begins at `at` to a browser: a '<' before a letter, '/', '!' or '?'.
 bool begins_markup(std::string_view text, size_t at);
 
-/// After the command of a template at `at`, which no browser sees: <?php … ?>, <?= … ?>, <% … %>, {% … %}, {# … #} or
-/// {{ … }}. `at` where there is none.
-size_t command_end(std::string_view text, size_t at);
-
 /// "div" of "<DIV class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
 std::string element_name(std::string_view tag);
 

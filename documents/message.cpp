@@ -6,6 +6,7 @@
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/text/inline_tags.h>
+#include <transmute/text/tag_end.h>
 
 #include <algorithm>
 #include <cctype>
@@ -43,16 +44,6 @@ namespace {
 
 constexpr size_t kMostBytes = 10000, kMostCases = 40, kMostSelections = 4;  // limits of a message that is expanded
 constexpr std::string_view kMessageSpace = " \t\r\n";
-
-// After the brace that closes the one at `at`; npos without one.
-size_t closing_brace(std::string_view text, size_t at) {
-  size_t depth = 0;
-  for (; at < text.size(); ++at) {
-    if (text[at] == '{') ++depth;
-    if (text[at] == '}' && --depth == 0) return at + 1;
-  }
-  return std::string_view::npos;
-}
 
 // True for a '#' outside of braces.
 bool has_number_sign(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <transmute/text/host_names.h>
 #include <transmute/text/identifiers.h>
 #include <transmute/text/sentence_characters.h>
+#include <transmute/text/tag_end.h>
 #include <transmute/text/written_forms.h>
 #include <transmute/text/written_marks.h>
 #include <unicode/normalizer2.h>
@@ -145,12 +146,8 @@ size_t icu_message_length(std::string_view text, size_t at) {
   if (comma == name || !is_one_of(text, comma, ",")) return 0;
   const size_t type = after_space(comma + 1), type_end = end_of(text, type, kLetters);
   if (std::find(kTypes.begin(), kTypes.end(), text.substr(type, type_end - type)) == kTypes.end()) return 0;
-  size_t depth = 0;
-  for (size_t end = at; end < std::min(text.size(), at + kLongestToken); ++end) {
-    if (text[end] == '{') ++depth;
-    if (text[end] == '}' && --depth == 0) return end + 1 - at;
-  }
-  return 0;
+  const size_t end = closing_brace(text.substr(0, at + kLongestToken), at);
+  return end == std::string_view::npos ? 0 : end - at;
 }
 
 // "{ name }" and "{ user.name }", as ICU allows.
@@ -163,10 +160,7 @@ size_t spaced_name_length(std::string_view text, size_t at) {
 
 // {% if user %} and <%= name %> of templates.
 size_t command_length(std::string_view text, size_t at) {
-  constexpr size_t kLongest = 256;
-  if (!is_one_of(text, at + 1, "%")) return 0;
-  const size_t end = text.substr(0, at + kLongest).find(text[at] == '<' ? "%>" : "%}", at + 2);
-  return end == std::string_view::npos ? 0 : end + 2 - at;
+  return is_one_of(text, at + 1, "%") ? command_end(text, at) - at : 0;
 }
 
 // {0}, {name}, {:.2f}, {}; more than one pair of braces may have spaces within.

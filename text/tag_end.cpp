@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/tag_end.h>
 
+#include <transmute/common/ascii_case.h>
+
+#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 
 namespace transmute {
@@ -73,7 +75,7 @@ TagState next_tag_state(TagState state, char c) {
 bool begins_tag(std::string_view text, size_t at) {
   if (at >= text.size() || text[at] != '<') return false;
   const size_t name = at + (at + 1 < text.size() && text[at + 1] == '/' ? 2 : 1);
-  return name < text.size() && std::isalpha(static_cast<unsigned char>(text[name])) != 0;
+  return name < text.size() && is_ascii_letter(text[name]);
 }
 
 size_t tag_end(std::string_view tag) {
@@ -81,6 +83,35 @@ size_t tag_end(std::string_view tag) {
   for (size_t at = tag.substr(0, 2) == "</" ? 2 : 1; at < tag.size(); ++at) {
     state = next_tag_state(state, tag[at]);
     if (state == TagState::end) return at + 1;
+  }
+  return std::string_view::npos;
+}
+
+size_t command_end(std::string_view text, size_t at) {
+  constexpr size_t kMark = 2;
+  constexpr std::string_view kPhp = "<?php";
+  const auto begins = [&](std::string_view beginning) { return text.compare(at, beginning.size(), beginning) == 0; };
+  const auto has_space = [&](size_t place) { return place < text.size() && is_html_space(text[place]); };
+  if (begins(kPhp) && has_space(at + kPhp.size()))  // the last code of a file needs no end
+    return std::min(text.size() - kMark, text.find("?>", at)) + kMark;
+  const char* closing = nullptr;
+  if (begins("<?=") || (begins("<?") && has_space(at + kMark))) closing = "?>";
+  if (begins("<%")) closing = "%>";
+  if (begins("{%")) closing = "%}";
+  if (begins("{#")) closing = "#}";
+  if (begins("{{")) closing = "}}";
+  if (closing == nullptr) return at;
+  text = text.substr(0, at + kMostCommandBytes);
+  text = text.substr(0, text.find(text.substr(at, kMark), at + kMark));  // none is within another
+  const size_t end = text.find(closing, at + kMark);
+  return end == std::string_view::npos ? at : end + kMark;
+}
+
+size_t closing_brace(std::string_view text, size_t at) {
+  size_t depth = 0;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '{') ++depth;
+    if (text[at] == '}' && --depth == 0) return at + 1;
   }
   return std::string_view::npos;
 }

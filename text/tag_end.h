@@ -37,6 +37,16 @@ bool begins_tag(std::string_view text, size_t at);
 /// it.
 size_t tag_end(std::string_view tag);
 
+/// Limit for the command of a template, so that many without an end take linear time.
+constexpr size_t kMostCommandBytes = 4096;
+
+/// After the command of a template at `at`, which no browser sees: <?php … ?>, <?= … ?>, <% … %>, {% … %}, {# … #} or
+/// {{ … }}. `at` where there is none.
+size_t command_end(std::string_view text, size_t at);
+
+/// After the brace that closes the one at `at`; npos without one.
+size_t closing_brace(std::string_view text, size_t at);
+
 /// For each '<' of the text, the last first, the position after the tag that begins there; 0 if no tag does. Takes
 /// linear time, even for many tags without an end.
 std::vector<size_t> tag_ends(const std::string& text);
