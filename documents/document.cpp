@@ -15,7 +15,6 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -181,11 +180,9 @@ size_t line_end_at(const std::string& text, size_t at) {
 bool divides_message(const std::string& text, size_t begin, size_t at) {
   if (text[at] != '|' || at == begin || at + 1 == text.size()) return false;
   const char before = text[at - 1], next = text[at + 1];
-  const bool may_begin = std::isupper(static_cast<unsigned char>(next)) != 0 ||
-                         std::isdigit(static_cast<unsigned char>(next)) != 0 ||
-                         std::string_view("*{[<%").find(next) != std::string_view::npos;
-  const bool are_capitals =
-      std::isupper(static_cast<unsigned char>(before)) != 0 && std::isupper(static_cast<unsigned char>(next)) != 0;
+  const bool may_begin =
+      is_ascii_capital(next) || is_ascii_digit(next) || std::string_view("*{[<%").find(next) != std::string_view::npos;
+  const bool are_capitals = is_ascii_capital(before) && is_ascii_capital(next);
   if (!may_begin || before == ' ' || before == '|' || are_capitals) return false;
   constexpr size_t kLongestOption = 64;
   const size_t near = at - std::min(at - begin, kLongestOption);
@@ -201,7 +198,7 @@ bool is_list(const std::string& text) {
   size_t semicolons = 0, begin = 0, longest = 0;
   for (size_t at = text.find(';'); at != std::string::npos; at = text.find(';', begin)) {
     const bool has_next = at + 1 < text.size();
-    if (has_next && std::isalnum(static_cast<unsigned char>(text[at + 1])) == 0) return false;
+    if (has_next && !is_ascii_alphanumeric(text[at + 1])) return false;
     ++semicolons;
     longest = std::max(longest, at - begin);
     begin = at + 1;
@@ -218,8 +215,7 @@ size_t option_column(const std::string& line) {
   const size_t name = line.find_first_not_of('-', option), end = line.find("  ", option);
   const size_t words = line.find_first_not_of(' ', end);
   if (name == option || name >= line.size() || end == std::string::npos || words == std::string::npos ||
-      std::isalpha(static_cast<unsigned char>(line[name])) == 0 ||
-      std::string_view(".:!?").find(line[end - 1]) != std::string_view::npos)
+      !is_ascii_letter(line[name]) || std::string_view(".:!?").find(line[end - 1]) != std::string_view::npos)
     return 0;
   return words;
 }

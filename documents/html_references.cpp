@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/html_references.h>
 
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
 #include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <sstream>
 #include <unordered_map>
@@ -61,7 +61,7 @@ char32_t numbered_character(std::string_view digits, uint32_t base) {
   constexpr char32_t kReplacement = 0xFFFD;
   uint32_t code = 0;
   for (const char c : digits) {
-    const int digit = std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : (c | 0x20) - 'a' + 10;
+    const int digit = is_ascii_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10;
     code = code * base + static_cast<uint32_t>(digit);
     if (code > kLast) return kReplacement;
   }

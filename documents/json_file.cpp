@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON: the strings that are values.
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/span_file.h>
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
 #include <utility>
 
@@ -96,12 +96,11 @@ class JsonReader {
 
   void read_literal() {
     const size_t begin = at_;
-    while (at_ < content_.size() && (std::isalnum(static_cast<unsigned char>(content_[at_])) != 0 ||
-                                     content_[at_] == '+' || content_[at_] == '-' || content_[at_] == '.'))
+    while (at_ < content_.size() && (is_ascii_alphanumeric(content_[at_]) || content_[at_] == '+' ||
+                                     content_[at_] == '-' || content_[at_] == '.'))
       ++at_;
     const std::string word = content_.substr(begin, at_ - begin);
-    const bool is_number = !word.empty() && (std::isdigit(static_cast<unsigned char>(word.front())) != 0 ||
-                                             (word.size() > 1 && word.front() == '-'));
+    const bool is_number = !word.empty() && (is_ascii_digit(word.front()) || (word.size() > 1 && word.front() == '-'));
     if (!is_number && word != "true" && word != "false" && word != "null")
       refuse("a value is none of JSON's (comments are not read)");
   }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 #include <string>
 #include <utility>
@@ -126,13 +125,20 @@ size_t bytes_before_own_text(std::string_view line) {
   const size_t kind = std::min(line.find_first_not_of(' ', slashes), line.size());
   const size_t bar = std::min(line.find('|'), line.size());
   const std::string_view name = without_space_after(line.substr(kind, bar - std::min(bar, kind)));
-  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
-    return c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
-  });
+  const bool is_name =
+      std::all_of(name.begin(), name.end(), [](char c) { return c == '-' || c == '_' || is_ascii_alphanumeric(c); });
   if (slashes < kFewestSlashes || !is_name || (name.empty() && kind < line.size())) return 0;
   constexpr std::string_view kCaption = "caption";  // of a figure or a table, before its number or identifier
   const bool is_caption = name.size() >= kCaption.size() && name.substr(name.size() - kCaption.size()) == kCaption;
   return name == "html" || is_caption || bar == line.size() ? line.size() : bar + 1;
+}
+
+// The number of marks such as "```" with which a line begins or ends code; 0 for other lines.
+size_t fence_marks(std::string_view line) {
+  constexpr size_t kFewest = 3;
+  if (line.empty() || (line.front() != '`' && line.front() != '~')) return 0;
+  const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
+  return marks < kFewest || (line.front() == '`' && line.find('`', marks) != kNone) ? 0 : marks;
 }
 
 // Code between lines such as "```".
@@ -140,15 +146,13 @@ class Fence {
  public:
   // True for a line of the code, and for those before and after it.
   bool takes(std::string_view line) {
-    const char mark = line.empty() ? ' ' : line.front();
-    const size_t marks = mark == '`' || mark == '~' ? std::min(line.find_first_not_of(mark), line.size()) : 0;
+    const size_t marks = fence_marks(line);
     if (marks_ > 0) {
-      if (mark == mark_ && marks >= marks_ && without_space_after(line).size() == marks) marks_ = 0;
+      if (marks >= marks_ && line.front() == mark_ && without_space_after(line).size() == marks) marks_ = 0;
       return true;
     }
-    constexpr size_t kFewestMarks = 3;
-    if (marks < kFewestMarks || (mark == '`' && line.find('`', marks) != kNone)) return false;
-    mark_ = mark;
+    if (marks == 0) return false;
+    mark_ = line.front();
     marks_ = marks;
     return true;
   }
@@ -164,11 +168,10 @@ class FencedTexts {
  public:
   // The bytes at the beginning of a line that are no text; 0 for a line that is none of such.
   size_t bytes_before_title(std::string_view line) {
-    constexpr size_t kFewestMarks = 3;
     line = without_space_after(line);
-    const char mark = line.empty() ? ' ' : line.front();
-    const size_t marks = mark == '`' || mark == '~' ? std::min(line.find_first_not_of(mark), line.size()) : 0;
-    if (marks < kFewestMarks || (mark == '`' && line.find('`', marks) != kNone)) return 0;
+    const size_t marks = fence_marks(line);
+    if (marks == 0) return 0;
+    const char mark = line.front();
     if (marks == line.size() && !fences_.empty() && mark == fences_.back().first && marks >= fences_.back().second) {
       fences_.pop_back();
       return line.size();
@@ -302,9 +305,7 @@ void replace_highlights(std::string& content) {
   constexpr const char* kFound = "=~\n";
   const auto byte = [&](size_t at) { return at < content.size() ? content[at] : ' '; };
   const auto is_inside = [](char c) { return c != '~' && kMarkdownSpace.find(c) == kNone; };
-  const auto is_outside = [](char c) {
-    return c != '~' && c != '\\' && std::isalnum(static_cast<unsigned char>(c)) == 0;
-  };
+  const auto is_outside = [](char c) { return c != '~' && c != '\\' && !is_ascii_alphanumeric(c); };
   size_t open = kNone;
   bool is_deleted = false;
   for (size_t at = content.find_first_of(kFound), next = 0; at != kNone; at = content.find_first_of(kFound, next)) {
@@ -344,7 +345,7 @@ void replace_other_dollars(std::string& content) {
     if (content[at] == '\n' && ends_paragraph(content, next)) drop_open();
     if (content[at] != '$') continue;
     next = std::min(content.find_first_not_of('$', at), content.size());
-    const bool is_digit = next < content.size() && std::isdigit(static_cast<unsigned char>(content[next])) != 0;
+    const bool is_digit = next < content.size() && is_ascii_digit(content[next]);
     if (open != kNone && next - at == dollars && (dollars == kMostDollars || (!is_space(at - 1) && !is_digit))) {
       open = kNone;
       continue;
@@ -392,8 +393,7 @@ size_t attributes_length(std::string_view text, size_t at) {
   if (is_comment || text.front() == '#' || text.front() == ':') return end;
   const auto is_of_name = [&](size_t place) {
     const char c = text[place];
-    return c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           static_cast<unsigned char>(c) >= 0x80;
+    return c == '-' || c == '_' || is_ascii_alphanumeric(c) || static_cast<unsigned char>(c) >= 0x80;
   };
   const size_t first = text.find_first_not_of(' ');
   if (text[first] == '#' || text[first] == '.') return is_of_name(first + 1) ? end : 0;
@@ -413,9 +413,8 @@ size_t bytes_before_title(std::string_view line) {
   const size_t kind = begins(line, "???+") ? kMarks + 1 : kMarks;
   const size_t quote = std::min(line.find('"', kind), line.size());
   const std::string_view words = line.substr(kind, quote - kind);
-  const bool are_names = std::all_of(words.begin(), words.end(), [](char c) {
-    return c == ' ' || c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
-  });
+  const bool are_names = std::all_of(
+      words.begin(), words.end(), [](char c) { return c == ' ' || c == '-' || c == '_' || is_ascii_alphanumeric(c); });
   if (!are_names || words.substr(0, 1) != " " || words.substr(0, 2) == "  ") return 0;
   const bool has_title = quote + 1 < line.size() && line.back() == '"';
   if (quote < line.size() && !has_title) return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Markdown. md4c tells what a paragraph consists of and where its words are; the markup is what is between them.
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
@@ -30,7 +31,7 @@ bool is_formula(MD_SPANTYPE span) {
 }
 
 bool is_alphanumeric(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+  return is_ascii_alphanumeric(c) || static_cast<unsigned char>(c) >= 0x80;
 }
 
 bool is_punctuation(char c) {

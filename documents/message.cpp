@@ -95,7 +95,7 @@ bool has_quotes(std::string_view text) {
 }
 
 bool is_message_name_byte(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' || c == ':';
+  return is_ascii_alphanumeric(c) || c == '_' || c == '.' || c == '-' || c == ':';
 }
 
 // The length of __name__; 0 if there is none.
@@ -140,14 +140,13 @@ size_t find_wiki_cases(std::string_view message) {
 
 // The length of an argument such as $1; 0 for amounts and cells such as $1.50, US$1 and $A$1.
 size_t numbered_argument_length(std::string_view text, size_t at) {
-  const auto is = [&](int (*kind)(int), size_t byte) {
-    return byte < text.size() && kind(static_cast<unsigned char>(text[byte])) != 0;
-  };
-  if (text[at] != '$' || !is(std::isdigit, at + 1) || text[at + 1] == '0' || is(std::isalnum, at - 1)) return 0;
-  const size_t end = is(std::isdigit, at + 2) ? at + 3 : at + 2;
+  const auto is = [&](bool (*kind)(char), size_t byte) { return byte < text.size() && kind(text[byte]); };
+  if (text[at] != '$' || !is(is_ascii_digit, at + 1) || text[at + 1] == '0' || is(is_ascii_alphanumeric, at - 1))
+    return 0;
+  const size_t end = is(is_ascii_digit, at + 2) ? at + 3 : at + 2;
   if (end == text.size()) return end - at;
-  const bool has_fraction = (text[end] == '.' || text[end] == ',') && is(std::isdigit, end + 1);
-  return has_fraction || text[end] == '$' || is(std::isalnum, end) ? 0 : end - at;
+  const bool has_fraction = (text[end] == '.' || text[end] == ',') && is(is_ascii_digit, end + 1);
+  return has_fraction || text[end] == '$' || is(is_ascii_alphanumeric, end) ? 0 : end - at;
 }
 
 // True for a message whose arguments are $1, $2 and so on.
@@ -287,8 +286,7 @@ bool is_no_language(const std::string& text) {
 
 bool doubles_apostrophes(std::string_view message) {
   const auto is_word_byte = [](char c) {
-    return c == '{' || c == '}' || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           static_cast<unsigned char>(c) >= 0x80;
+    return c == '{' || c == '}' || is_ascii_alphanumeric(c) || static_cast<unsigned char>(c) >= 0x80;
   };
   const size_t first = message.find('\'');
   if (first == std::string_view::npos) return false;
@@ -322,7 +320,7 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
   }
   const bool has_arguments = syntax == MessageSyntax::java && [&] {
     for (size_t at = message.find('{'); at != std::string::npos; at = message.find('{', at + 1))
-      if (at + 1 < message.size() && std::isdigit(static_cast<unsigned char>(message[at + 1])) != 0) return true;
+      if (at + 1 < message.size() && is_ascii_digit(message[at + 1])) return true;
     return false;
   }();
   const bool is_sound = !has_quotes(message);

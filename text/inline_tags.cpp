@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -24,7 +23,7 @@ namespace {
 constexpr size_t kMaxDepth = 100;
 
 bool is_word_byte(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+  return is_ascii_alphanumeric(c) || static_cast<unsigned char>(c) >= 0x80;
 }
 
 bool is_name_byte(char c) {
@@ -79,7 +78,7 @@ void find_content(const std::string& text, std::vector<InlineTag>& tags) {
       --waiting;
     } else if (is_void_element(name)) {
       tag->kind = Kind::empty;
-    } else if (tag->kind == Kind::opening && std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
+    } else if (tag->kind == Kind::opening && is_ascii_digit(name.front())) {
       tag->length = 0;
     }
   }

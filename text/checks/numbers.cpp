@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/checks/numbers.h>
 
+#include <transmute/common/ascii_case.h>
 #include <transmute/text/characters.h>
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -510,7 +510,7 @@ bool is_roman(int64_t value, std::string_view text) {
     for (; value >= worth; value -= worth) roman += letters;
   for (size_t at = text.find(roman); at != std::string_view::npos; at = text.find(roman, at + 1)) {
     const auto is_letter = [&](size_t i) {
-      return i < text.size() && (std::isalpha(static_cast<unsigned char>(text[i])) != 0 || (text[i] & 0x80) != 0);
+      return i < text.size() && (is_ascii_letter(text[i]) || (text[i] & 0x80) != 0);
     };
     if (at > 0 && is_letter(at - 1)) continue;
     for (const std::string_view ending : {"", "e", "ème", "ᵉ"}) {  // the French write XXIe siècle
