@@ -238,9 +238,9 @@ bool is_in_angle_brackets(const std::string& text) {
   constexpr size_t kFewest = 3;  // of a word, unlike <b> and <td>
   if (text.size() < kFewest + 2 || text.front() != '<' || text.back() != '>') return false;
   const std::string words = text.substr(1, text.size() - 2), element = lower_case(words.substr(0, words.find(' ')));
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  if (!is_letter(words.front()) || words.find_first_of("<>=") != std::string::npos || words.back() == '/') return false;
-  const bool is_word = std::all_of(words.begin(), words.end(), is_letter);
+  if (!is_ascii_letter(words.front()) || words.find_first_of("<>={") != std::string::npos || words.back() == '/')
+    return false;
+  const bool is_word = std::all_of(words.begin(), words.end(), is_ascii_letter);
   return (is_word || element.size() < words.size()) && !is_no_language(words) && !is_void_element(element) &&
          !lists(
              "abbr article aside big blockquote body button canvas center code del div font footer form head header "
@@ -312,7 +312,8 @@ Message::Message(const std::string& message, MessageSyntax syntax) {
     between_.back() = message;
     return;
   }
-  if (is_in_angle_brackets(message)) {
+  is_in_angle_brackets_ = is_in_angle_brackets(message);
+  if (is_in_angle_brackets_) {
     between_.back() = '<';
     add_leaf(std::string_view(message).substr(1, message.size() - 2));
     between_.back() += '>';

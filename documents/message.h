@@ -33,9 +33,9 @@ class Message {
  public:
   explicit Message(const std::string& message, MessageSyntax syntax = MessageSyntax::any);
 
-  /// True if the message has a plural or a selection of ICU. One that is too large or not understood has no texts and
-  /// stays.
-  bool has_cases() const { return has_cases_; }
+  /// True for a message that is more than one text of its format: one with a plural or a selection of ICU, which has no
+  /// texts and stays if it is too large or not understood, and words in angle brackets that are no tag.
+  bool has_own_texts() const { return has_cases_ || is_in_angle_brackets_; }
   /// The texts to translate; none where there is nothing, and in a value that is no language.
   std::vector<std::string> texts() const;
   /// The message with these translations of the texts.
@@ -53,7 +53,7 @@ class Message {
   std::vector<std::string> between_{""};  // bytes before each text, and after the last
   std::vector<TextMarkup> texts_;
   size_t leaves_ = 0;
-  bool has_cases_ = false, doubles_apostrophes_ = false, is_wiki_ = false;
+  bool has_cases_ = false, is_in_angle_brackets_ = false, doubles_apostrophes_ = false, is_wiki_ = false;
   bool has_numbered_arguments_ = false;  // true for one with $1
 };
 

@@ -59,7 +59,7 @@ class PoFile : public SpanFile {
   std::vector<std::string> texts_of(const std::string& wrapped) const {
     const auto [begin, size] = message_in(wrapped);
     const Message message(wrapped.substr(begin, size));
-    if (message.has_cases()) return message.texts();
+    if (message.has_own_texts()) return message.texts();
     const std::string text = without_accelerator(without_wrapping(wrapped, WrappedText::message), accelerator_sign_);
     return {doubles_apostrophes(wrapped) ? undoubled(text, '\'') : text};
   }
@@ -104,7 +104,7 @@ class PoFile : public SpanFile {
     const auto written = [&](const std::string& keyword, const std::string& source, const Texts& own) {
       const auto [begin, size] = message_in(source);
       const Message message(source.substr(begin, size));
-      if (message.has_cases()) return field(keyword, std::string(source).replace(begin, size, message.with(own)));
+      if (message.has_own_texts()) return field(keyword, std::string(source).replace(begin, size, message.with(own)));
       const std::string translation = doubles_apostrophes(source) ? doubled(own.front(), '\'') : own.front();
       const std::string marked =
           with_accelerator(without_wrapping(source, WrappedText::message), translation, accelerator_sign_);

@@ -268,8 +268,8 @@ class XliffFile : public SpanFile {
     if (read.texts.empty()) return;
     std::vector<std::string> tags;
     const auto [message, is_sound] = message_of(source, tags);
-    if (message.has_cases() && (!is_sound || message.texts().empty())) return;
-    if (message.has_cases()) read = {{}, {"", ""}};
+    if (message.has_own_texts() && (!is_sound || message.texts().empty())) return;
+    if (message.has_own_texts()) read = {{}, {"", ""}};
     if (is_version_2_) {
       const XmlToken& tag = tokens_[segment];
       add({tag.begin,
@@ -294,7 +294,7 @@ class XliffFile : public SpanFile {
           with_attribute(with_attribute(tag, "state-qualifier", "mt-suggestion"), "state", "needs-review-translation");
     read.between.front().insert(0, (target == kNone ? space_before(tokens_[whole].begin) : "") + tag);
     read.between.back() += fmt::format("</{}target>", prefix);
-    if (message.has_cases()) {
+    if (message.has_own_texts()) {
       span.texts = message.texts();
       span.write = [read, tags, message = message](const std::vector<std::string>& translations) {
         return read.between.front() + with_tags(xml_escaped(message.with(translations)), tags) + read.between.back();

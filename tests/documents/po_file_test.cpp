@@ -71,6 +71,12 @@ TEST(PoFile, EachCaseOfAPluralOfIcuIsATextOfItsOwn) {
   EXPECT_EQ(opened("a.po", unclear)->with({}), unclear);
 }
 
+TEST(PoFile, WordsInAngleBracketsAreTexts) {
+  const auto file = opened("a.po", "msgid \"<All files>\"\nmsgstr \"\"\n\nmsgid \"<title>\"\nmsgstr \"\"\n");
+  ASSERT_THAT(file->texts(), ElementsAre("All files", "<title>"));
+  EXPECT_THAT(file->with({"Alle", "<title>"}), HasSubstr("msgstr \"<Alle>\"\n"));
+}
+
 TEST(PoFile, ApostrophesThatAreDoubledInAMessageWithArgumentsStaySo) {
   const std::string id = "msgid \"Add ''{name}''\"\nmsgstr ";
   const auto file = opened("a.po", id + "\"\"\n");

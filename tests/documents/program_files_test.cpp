@@ -101,12 +101,12 @@ TEST(Message, SelectionsThatAreNotExpandedStayWithTheirMessage) {
        {"Item #{i}: " + plural, "It is '{'#'}'\n" + plural, std::string("{n, plural,\n one {'{' dog}\n other {dogs}}"),
         "A house\n" + five, "A house\n" + cases + "}", std::string(10'000, 'a') + '\n' + plural}) {
     const Message message(text);
-    EXPECT_TRUE(message.has_cases()) << text;
+    EXPECT_TRUE(message.has_own_texts()) << text;
     EXPECT_THAT(message.texts(), IsEmpty()) << text;
     EXPECT_EQ(message.with({}), text);
   }
   const Message unfinished("Write {n, plural, ...} for that."), quoted("It is '{'#'}'\n{name}, {n, number}");
-  EXPECT_FALSE(unfinished.has_cases() || quoted.has_cases());
+  EXPECT_FALSE(unfinished.has_own_texts() || quoted.has_own_texts());
   EXPECT_THAT(unfinished.texts(), ElementsAre("Write {n, plural, ...} for that."));
   EXPECT_THAT(quoted.texts(), ElementsAre("It is <var-x0/>\n{name}, {n, number}"));
   for (const std::string part : {"{", "{a,plural,", "{a, ", "'{' {a,select", "'{'", "__a", "__"}) {
@@ -513,6 +513,14 @@ TEST(Xliff, EachCaseOfAPluralIsATextOfItsOwn) {
     EXPECT_THAT(opened("a.xlf", xliff_unit(source))->texts(), IsEmpty());
   const std::string unclear = xliff_unit("Item #1: {n, plural,\n one {dog}\n other {dogs}\n}");
   EXPECT_EQ(opened("a.xlf", unclear)->with({}), unclear);
+}
+
+TEST(Xliff, WordsInAngleBracketsAreTexts) {
+  const auto file = opened("a.xlf", xliff_unit("&lt;All files&gt;"));
+  ASSERT_THAT(file->texts(), ElementsAre("All files"));
+  EXPECT_EQ(target_in(file->with({"Alle"})), "&lt;Alle&gt;");
+  EXPECT_THAT(opened("a.xlf", xliff_unit("&lt;All <g id=\"1\">files</g>&gt;"))->texts(),
+              ElementsAre("<All <x0>files</x0>>"));
 }
 
 TEST(Xliff, ApostrophesThatAreDoubledStaySo) {
