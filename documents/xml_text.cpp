@@ -5,10 +5,13 @@
 #include <transmute/common/text_file.h>
 #include <transmute/documents/ascii_text.h>
 #include <transmute/documents/html_references.h>
+#include <transmute/documents/html_tokens.h>
+#include <transmute/documents/message.h>
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
 
 #include <algorithm>
+#include <regex>
 
 namespace transmute {
 inline namespace v0 {
@@ -109,12 +112,13 @@ bool KeptTexts::contain(const std::string& text) const {
 }
 
 bool is_made_description(std::string_view text) {
-  constexpr size_t kLongestEnding = 7;  // ".jpeg", ".$AB$123"
-  const std::string_view ending = text.substr(std::min(text.rfind('.'), text.size() - 1) + 1);
-  const bool has_ending =
-      ending.find_first_not_of("0123456789") < ending.size() && ending.size() <= kLongestEnding &&
-      std::all_of(ending.begin(), ending.end(), [](char c) { return is_ascii_alphanumeric(c) || c == '$'; });
-  return has_ending || text.find('\\') != std::string_view::npos || text.find("://") != std::string_view::npos;
+  constexpr const char* kPictures = "avif bmp emf eps gif heic ico jfif jpeg jpg pdf pict png svg tif tiff webp wmf";
+  constexpr size_t kLongestCell = 12;
+  static const std::regex kCell("\\$?[A-Z]{1,3}\\$?[0-9]+");  // after the name of a sheet and a full stop
+  const std::string ending(text.substr(std::min(text.rfind('.'), text.size() - 1) + 1));
+  return text.find('\\') != std::string_view::npos || text.find("://") != std::string_view::npos ||
+         lists(kPictures, lower_case(ending)) || is_no_language(std::string(text)) ||
+         (ending.size() <= kLongestCell && std::regex_match(ending, kCell));
 }
 
 std::string xml_escaped(std::string_view text) {

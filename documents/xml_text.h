@@ -45,7 +45,8 @@ class KeptTexts {
   std::set<std::string> texts_, patterns_;
 };
 
-/// True for the description of a picture or a chart that programs make: the name of a file, or the address of cells.
+/// True for the description of a picture or a chart that programs make: what is no language, the name of a picture's
+/// file, which may have spaces, or the address of a file or of cells.
 bool is_made_description(std::string_view text);
 
 /// The text as XML writes it between tags.

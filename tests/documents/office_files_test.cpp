@@ -340,7 +340,7 @@ TEST(OpenDocument, TitlesOfIndexesAndFootersOfSlidesAreTexts) {
 TEST(OpenDocument, DescriptionsOfPicturesAreTextsAndAddressesOfCellsStay) {
   const std::string content =
       "<office:text><text:p>A<draw:frame><svg:desc>A dog</svg:desc></draw:frame></text:p><draw:g><svg:desc>Table1.$B$1"
-      "</svg:desc></draw:g></office:text>";
+      "</svg:desc></draw:g><draw:g><svg:desc>A.B1:A.B1</svg:desc></draw:g></office:text>";
   EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", content}}))->texts(), ElementsAre("A", "A dog"));
 }
 
@@ -457,11 +457,14 @@ TEST(OfficeFile, AlternativeTextsAndWatermarksAreTranslated) {
       "<w:p>" + run("See ") + "<w:r><w:drawing><wp:docPr id=\"1\" name=\"Picture 1\" descr=\"a " +
       "&quot;red&quot; dog\"/></w:drawing></w:r>" + run("here") +
       "<w:r><w:pict><v:textpath string='&#xA;the draft&#10;&#xA;of&#xA;'/></w:pict></w:r><wp:docPr descr=\"A "
-      "dog.jpeg\"/><wp:docPr descr=\"C:\\dog\"/><wp:docPr descr=\"Release 2.0\"/></w:p>";
+      "dog.jpeg\"/><wp:docPr descr=\"C:\\dog\"/><wp:docPr descr=\"dog (1).jfif\"/><wp:docPr "
+      "descr=\"red_dog\"/><wp:docPr descr=\"About ASP.NET\"/><wp:docPr descr=\"Release 2.0\"/></w:p>";
   const auto file = opened("a.docx", word_file(body));
-  ASSERT_THAT(file->texts(), ElementsAre("See <img 0>here", "a &quot;red&quot; dog", "the draft", "of", "Release 2.0"));
-  const std::string result = member_of(
-      file->with({"Voir <img 0>ici", "un chien \"rouge\"", "l'essai", "de", "Version 2.0"}), "word/document.xml");
+  ASSERT_THAT(file->texts(), ElementsAre("See <img 0>here", "a &quot;red&quot; dog", "the draft", "of", "About ASP.NET",
+                                         "Release 2.0"));
+  const std::string result =
+      member_of(file->with({"Voir <img 0>ici", "un chien \"rouge\"", "l'essai", "de", "Sur ASP.NET", "Version 2.0"}),
+                "word/document.xml");
   EXPECT_THAT(result, HasSubstr("name=\"Picture 1\" descr=\"un chien &quot;rouge&quot;\"/>"));
   EXPECT_THAT(result, HasSubstr("<v:textpath string='&#xA;l&#39;essai&#10;&#xA;de&#xA;'/>"));
 }
