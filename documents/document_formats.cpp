@@ -56,6 +56,18 @@ void check_text(const std::string& name, std::string_view content) {
                                        remedy_of_zero_bytes(line, begin == 0)));
 }
 
+// Word and Excel open no template and no file with macros under the ending of another kind, and PowerPoint opens no
+// file with macros under that of one without.
+void check_office_ending(const DocumentFormat& format, const std::string& input, const std::string& output) {
+  if (!begins_with(format.media_type, "application/vnd.openxmlformats")) return;
+  // Not extension(), which is empty for ".docx".
+  const auto ending = [](const std::string& path) { return lower_case(path.substr(path.rfind('.'))); };
+  const std::string from = ending(input), to = ending(output);
+  if (from == to || (format.name == std::string("pptx") && from.back() == to.back())) return;
+  throw std::invalid_argument(fmt::format(
+      "{} would be a {} file, as the input is, which Office opens under no other ending; rename it", output, from));
+}
+
 }  // namespace
 
 const std::vector<DocumentFormat>& document_formats() {
@@ -106,11 +118,12 @@ const DocumentFormat* document_format_of(const std::string& path) {
   return nullptr;
 }
 
-void check_output_format(const DocumentFormat& format, const std::string& output) {
+void check_output_format(const DocumentFormat& format, const std::string& input, const std::string& output) {
   const DocumentFormat* const other = document_format_of(output);
   if (other != nullptr && other != &format)
     throw std::invalid_argument(
         fmt::format("{} would be a file of the format {}, as the input is; rename it", output, format.name));
+  if (other != nullptr && document_format_of(input) == &format) check_office_ending(format, input, output);
 }
 
 std::unique_ptr<DocumentParts> open_document(const DocumentFormat& format, const std::string& name, std::string content,

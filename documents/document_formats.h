@@ -29,8 +29,9 @@ const DocumentFormat* find_document_format(const std::string& name);
 /// The format of files whose names end like `path`; null without one.
 const DocumentFormat* document_format_of(const std::string& path);
 
-/// @throws std::invalid_argument if the name of the file for a translation ends like those of another format
-void check_output_format(const DocumentFormat& format, const std::string& output);
+/// @throws std::invalid_argument if the name of the file for a translation ends like those of another format, or like
+/// Office's files of another kind than the input, such as templates
+void check_output_format(const DocumentFormat& format, const std::string& input, const std::string& output);
 
 /// Opens a document. The parts of an archive are read later, see DocumentParts::open().
 /// @param name of the file, for messages

@@ -37,7 +37,7 @@ void translate_document(const Translator& translator, const std::string& input, 
   std::error_code none;
   if (std::filesystem::equivalent(input, output, none))
     throw std::invalid_argument(fmt::format("{} is the input; write the translation to another file", output));
-  check_output_format(format, output);
+  check_output_format(format, input, output);
   if (!options.target_prefixes.empty()) throw std::invalid_argument("target prefixes are not for documents");
   translator.check(options);
   const auto opened = open_document(format, input, read_file(input), {document.retranslate});

@@ -20,8 +20,9 @@ struct DocumentOptions {
 /// The output appears under its name when it is complete. Inline tags carry the formatting.
 /// TranslationHooks::on_progress counts the document's lines and paragraphs; on_text is not called.
 /// @throws std::invalid_argument for an unknown format, for options as translate_batch() does, if input and output are
-/// the same file, and if the output's name ends like those of another format; std::runtime_error if the input cannot be
-/// read or is not in the format, or the output cannot be written; Cancelled if a hook stopped the call
+/// the same file, and if the output's name ends like those of another format or, for Office, of another kind, such as
+/// .dotx for .docx; std::runtime_error if the input cannot be read or is not in the format, or the output cannot be
+/// written; Cancelled if a hook stopped the call
 TRANSMUTE_API void translate_document(const Translator& translator, const std::string& input, const std::string& output,
                                       const TranslationOptions& options, const DocumentOptions& document = {},
                                       const TranslationHooks& hooks = {});

@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -53,18 +52,6 @@ std::string beginning_of(const std::string& path) {
   std::string beginning(5, '\0');
   std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
   return beginning;
-}
-
-// Word and Excel open no template and no file with macros under the ending of another kind, and PowerPoint opens no
-// file with macros under that of one without.
-void check_office_ending(const DocumentFormat& format, const std::string& input, const std::string& output) {
-  if (!begins_with(format.media_type, "application/vnd.openxmlformats")) return;
-  // Not extension(), which is empty for ".docx".
-  const auto ending = [](const std::string& path) { return lower_case(path.substr(path.rfind('.'))); };
-  const std::string from = ending(input), to = ending(output);
-  if (from == to || (format.name == std::string("pptx") && from.back() == to.back())) return;
-  throw std::invalid_argument(fmt::format(
-      "{} would be a {} file, as the input is, which Office opens under no other ending; rename it", output, from));
 }
 
 }  // namespace
@@ -120,11 +107,7 @@ DocumentRun::DocumentRun(const DocumentFlags& flags, const StreamFlags& streams)
     throw std::invalid_argument(fmt::format(
         "{} is for lines, but {} is translated as a document; --document-format lines reads it line by line",
         flags.flag_of_lines, input_name(input_)));
-  if (!is_standard_stream(output_)) {
-    check_output_format(*format, output_);
-    if (document_format_of(output_) == format && document_format_of(input_) == format)
-      check_office_ending(*format, input_, output_);
-  }
+  if (!is_standard_stream(output_)) check_output_format(*format, input_, output_);
   check_output_is_no_input(output_, {{"--input", input_}});
   DocumentFileOptions options;
   options.retranslate = flags.retranslate;

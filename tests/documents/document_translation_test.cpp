@@ -50,6 +50,8 @@ TEST(DocumentTranslation, MistakesAreNamedAndWriteNothing) {
   EXPECT_THROW(translate_document(translator, folder / "a.xyz", output), std::invalid_argument);
   EXPECT_THROW(translate_document(translator, input, folder / "b.html"), std::invalid_argument);
   EXPECT_THROW(translate_document(translator, input, output, {}, {"doc", false}), std::invalid_argument);
+  EXPECT_THROW(translate_document(translator, folder / "a.docm", folder / "b.docx"), std::invalid_argument)
+      << "Word would not open it";
   write_file_atomically(input, kCatalog);
   TranslationHooks hooks;
   hooks.should_stop = [] { return true; };
