@@ -7,8 +7,8 @@ namespace transmute {
 inline namespace v0 {
 
 const char* name_of(WarningKind kind) {
-  static constexpr std::array<const char*, 9> kNames{"omission", "length",     "number", "address", "placeholder",
-                                                     "emoji",    "repetition", "copy",   "script"};
+  static constexpr std::array<const char*, 10> kNames{"omission", "length",     "number", "address", "placeholder",
+                                                      "emoji",    "repetition", "copy",   "script",  "bracket"};
   return kNames.at(static_cast<size_t>(kind));
 }
 

@@ -152,6 +152,7 @@ enum class WarningKind {
   repetition,   ///< the same words are repeated over and over
   copy,         ///< the source is repeated instead of translated
   script,       ///< words are not in the script of the target language
+  bracket,      ///< a bracket is not one of a pair, or empty, or follows a repetition of the source
 };
 
 /// The name of a kind, such as "omission".

@@ -6,6 +6,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/search/sentence_search.h>
 #include <transmute/text/aligned_words.h>
+#include <transmute/text/checks/brackets.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/checks/coverage.h>
 #include <transmute/text/sentence_characters.h>
@@ -119,6 +120,11 @@ Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translat
                         fmt::format("{} characters are translated as {}, much {} than expected", source, target,
                                     deviation < 0 ? "fewer" : "more")});
   const bool is_free = part.prefix.size() == part.forced.target && part.terms.empty();
+  // A prefix or a term may repeat the source and add to it.
+  if (!is_free && checks::continues_source(part.plain, written.text))
+    warnings.erase(std::remove_if(warnings.begin(), warnings.end(),
+                                  [](const auto& warning) { return warning.kind == WarningKind::bracket; }),
+                   warnings.end());
   if (is_free && adds_words(part.plain, written.text))
     warnings.push_back({WarningKind::length,
                         {0, part.plain.size()},
@@ -216,6 +222,7 @@ void TranslationGuard::retry(const std::vector<TranslatedPart>& parts) const {
   for (const auto& [part, translation, number] : parts) {
     if (translation.warnings.empty()) continue;
     Retried retried{part, translation, has(translation.warnings, WarningKind::copy),
+                    has(translation.warnings, WarningKind::bracket),
                     // A prefix and terms belong to the whole.
                     part.prefix.size() == part.forced.target && part.terms.empty(), translation.source_tokens,
                     Ids(part.ids.begin() + static_cast<int64_t>(part.forced.source), part.ids.end())};
@@ -234,8 +241,13 @@ void TranslationGuard::retry(const std::vector<TranslatedPart>& parts) const {
 
 void TranslationGuard::take_if_better(const Retried& retried, Translation&& other) const {
   if (is_abandoned(other)) return;
+  const std::string &source = retried.part.plain, &text = other.hypotheses.front().text;
   // A copy with a word or two changed is worse than the copy.
-  if (retried.was_copy && checks::is_half_copied(retried.part.plain, other.hypotheses.front().text)) return;
+  if (retried.was_copy && checks::is_half_copied(source, text)) return;
+  // Other words after the source, more brackets than it has, or none, are no better than a faulty one.
+  if (retried.had_bracket_fault &&
+      (checks::continues_source(source, text) || !checks::has_as_many_brackets(source, text)))
+    return;
   judge(retried.part, other);
   // Joined, the alignments of a text's parts take the square of its length.
   if (!options_.search.alignments && !retried.part.has_tags)
@@ -294,11 +306,15 @@ void TranslationGuard::search_wider(const std::vector<Retried>& parts, const Tra
     }
 }
 
-void TranslationGuard::take_numbers(const std::vector<Retried>& parts, const TranslationOptions& options) const {
+void TranslationGuard::take_sources(const std::vector<Retried>& parts, const TranslationOptions& options,
+                                    bool (*adds_to_source)(std::string_view source, std::string_view target)) const {
   std::vector<const Retried*> open;
   std::vector<SourcePart> given;
   for (const Retried& retried : parts) {
-    if (!retried.may_cut || !adds_words(retried.part.plain, retried.translation.hypotheses.front().text)) continue;
+    const Translation& translation = retried.translation;
+    if (!retried.may_cut || translation.warnings.empty() ||
+        !adds_to_source(retried.part.plain, translation.hypotheses.front().text))
+      continue;
     open.push_back(&retried);
     given.push_back(with_translation(retried.part, retried.part.plain, model_.tokenizer.target(), model_.most_tokens));
   }
@@ -308,12 +324,15 @@ void TranslationGuard::take_numbers(const std::vector<Retried>& parts, const Tra
 }
 
 void TranslationGuard::search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const {
-  take_numbers(parts, options);
+  take_sources(parts, options, adds_words);
   search_pieces(parts, options, [&](const Retried& retried) {
     std::vector<Ids> sentences = sentences_of(retried);
     return sentences.size() > 1 ? sentences : std::vector<Ids>();
   });
   search_wider(parts, options);
+  take_sources(parts, options, [](std::string_view source, std::string_view target) {
+    return checks::find_bracket_fault(source, target) && checks::continues_source(source, target);
+  });
   constexpr int64_t kFewestTokens = 8;
   for (const int64_t eighths : {5, 3})
     search_pieces(parts, options, [&](const Retried& retried) {

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,14 +58,16 @@ class TranslationGuard {
     const SourcePart& part;
     Translation& translation;
     bool was_copy;
+    bool had_bracket_fault;
     bool may_cut;
     std::vector<std::string> tokens;  // of the source
     Ids ids;                          // the same, without those that are forced
   };
   // Looks for better translations of the parts that have warnings.
   void retry(const std::vector<TranslatedPart>& parts) const;
-  // Takes the source itself for numbers to which the translation adds words.
-  void take_numbers(const std::vector<Retried>& parts, const TranslationOptions& options) const;
+  // Takes the source itself where the translation only adds to it, as `adds_to_source` says.
+  void take_sources(const std::vector<Retried>& parts, const TranslationOptions& options,
+                    bool (*adds_to_source)(std::string_view source, std::string_view target)) const;
   // One after the other while a translation has warnings: by sentences, by a wider search, in shorter pieces.
   void search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const;
   // Translates the pieces into which each part is cut; one that has none is left out.

@@ -309,8 +309,8 @@ TRANSMUTE_API const float* transmute_result_alignment(const transmute_result* re
 
 /* A place of a translation that looks wrong. Begin and end are equal if that text has no such place. */
 typedef struct transmute_warning {
-  const char* kind;    /* "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or
-                          "script" */
+  const char* kind;    /* "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy",
+                          "script" or "bracket" */
   const char* message; /* for people */
   size_t source_begin; /* first byte of the place in the text */
   size_t source_end;   /* the byte after the last */

@@ -46,7 +46,8 @@ class Word(NamedTuple):
 class Warning(NamedTuple):
     """A place of a translation that looks wrong.
 
-    kind     "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or "script"
+    kind     "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy", "script"
+             or "bracket"
     message  for people, such as "the number 15 became 51"
     source   characters of the text, [first, last + 1); equal if nothing in it corresponds
     target   characters of the best translation; equal if something is missing there

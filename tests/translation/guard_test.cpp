@@ -143,6 +143,39 @@ TEST_F(Guarded, KeepsACopyRatherThanOneWithAWordChanged) {
   EXPECT_THAT(translated.warnings, IsEmpty());
 }
 
+TEST_F(Guarded, TakesTheSourceRatherThanWordsAfterIt) {
+  const std::string source = "the red house";
+  whole = translation("the red house (nah)", source);
+  for (const std::string text : {"the red house ist", "the Haus house (nah)"})
+    whole.hypotheses.push_back(translation(text, source).hypotheses[0]);
+  given = translation(source, source);
+  const Translation kept = check(translation("the red house (", source), source);
+  EXPECT_EQ(text_of(kept), source);
+  EXPECT_THAT(kept.warnings, IsEmpty());
+  whole.hypotheses.push_back(translation("das rote Haus", source).hypotheses[0]);
+  EXPECT_EQ(text_of(check(translation("the red house (", source), source)), "das rote Haus");
+  options.guard = Guard::warn;
+  const Translation warned = check(translation("the red house (", source), source);
+  EXPECT_EQ(text_of(warned), "the red house (");
+  ASSERT_THAT(warned.warnings, SizeIs(1));
+  EXPECT_EQ(warned.warnings[0].kind, WarningKind::bracket);
+  prefix = tokenizer.target().encode("the");
+  EXPECT_THAT(check(translation("the red house (nah)", source), source).warnings, IsEmpty()) << "as demanded";
+  prefix = {};
+  options = {};
+  whole = translation("the red house Zug", source);
+  EXPECT_EQ(text_of(check(translation("the red house Haus Haus Haus Haus Haus", source), source)), "the red house Zug")
+      << "fewer words after the source than before";
+}
+
+TEST_F(Guarded, MendsNoBracketByLeavingItOut) {
+  const std::string source = "the red house (is near)";
+  whole = translation("das rote Haus ist nah", source);
+  EXPECT_EQ(text_of(check(translation("das rote Haus (ist nah", source), source)), "das rote Haus (ist nah");
+  whole = translation("das rote Haus (ist nah)", source);
+  EXPECT_EQ(text_of(check(translation("das rote Haus (ist nah", source), source)), "das rote Haus (ist nah)");
+}
+
 TEST_F(Guarded, WarnsOfWhatNoSearchMakesBetter) {
   const Translation checked = check(translation(kLoop));
   EXPECT_EQ(text_of(checked), kLoop);

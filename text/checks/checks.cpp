@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/metrics/metric_text.h>
+#include <transmute/text/checks/brackets.h>
 #include <transmute/text/checks/kept_text.h>
 #include <transmute/text/checks/numbers.h>
 #include <unicode/uscript.h>
@@ -274,6 +275,8 @@ Warnings check_texts(std::string_view source, std::string_view target, const Exp
   check_repetition(source, target, warnings);
   check_copy(source, target, expected, warnings);
   check_script(source, target, expected, warnings);
+  if (const auto fault = find_bracket_fault(source, target))
+    warnings.push_back({WarningKind::bracket, {0, source.size()}, fault->target, fault->message});
   return warnings;
 }
 

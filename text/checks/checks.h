@@ -13,7 +13,7 @@ namespace transmute {
 inline namespace v0 {
 namespace checks {
 
-/// Compares the two texts: numbers, kept text, repetition, a copy, and a foreign script.
+/// Compares the two texts: numbers, kept text, repetition, a copy, a foreign script, and brackets.
 std::vector<TranslationWarning> check_texts(std::string_view source, std::string_view target,
                                             const Expectations& expected);
 

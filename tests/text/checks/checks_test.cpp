@@ -125,6 +125,32 @@ TEST(Checks, FindForeignScriptsWhereThoseOfTheTargetAreKnown) {
   EXPECT_EQ(kinds("A film called Сталкер.", "Ein Film namens Сталкер.", german), Kinds{});
 }
 
+TEST(Checks, FindBracketsThatNoTranslatorWrites) {
+  for (const auto& [source, target] : std::vector<std::pair<std::string, std::string>>{
+           {"Foreground", "Foreground (a)"},
+           {"Matting Levin", "matting levin (em inglês)"},
+           {"Outer:", "Outer: ("},
+           {"See script(1).", "Veja script(1."},
+           {"=PRECISE(2) is 0.", "=PRECISE2) é 0."},
+           {"Error(s) in row", "Erro() na linha"},
+           {"（東京）です。", "（Tokyo."},
+       })
+    EXPECT_EQ(kinds(source, target), Kinds{"bracket"}) << source;
+  for (const auto& [source, target] : std::vector<std::pair<std::string, std::string>>{
+           {"The BAF (a framework)", "O BAF（um framework)"},
+           {"NaN is returned.", "Eine unzulässige Zahl (NaN) kommt zurück."},
+           {"(It begins here.", "(Es beginnt hier."},
+           {"Call f().", "Rufe f() auf."},
+           {"Stars (%1)", "Stars (%1) sind da"},
+           {"He said \"Go away.", "彼は「あっちへ行け。"},
+           {"the dog runs", "(TOP (S (NP XX XX )NP (VP XX )VP"},
+       })
+    EXPECT_EQ(kinds(source, target), Kinds{}) << source;
+  const auto warnings = check_texts("Bill", "Bill (em inglês)", {});
+  EXPECT_EQ(warnings.at(0).target, std::make_pair(size_t{5}, size_t{17}));
+  EXPECT_EQ(warnings.at(0).message, "the translation repeats the source and adds \"(em inglês)\"");
+}
+
 TEST(Checks, MeasureLengthsInStandardDeviations) {
   Expectations expected;
   expected.lengths[1] = {0.5, 0.25};

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/checks/brackets.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/metrics/metric_text.h>
+#include <transmute/text/sentence_characters.h>
+
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace checks {
+
+namespace {
+
+// Quotation marks such as 「 are left out: a part may be one sentence of a quotation, whose source has ".
+UBidiPairedBracketType bracket_type(UChar32 c) {
+  if (u_hasBinaryProperty(c, UCHAR_QUOTATION_MARK) != 0) return U_BPT_NONE;
+  return static_cast<UBidiPairedBracketType>(u_getIntPropertyValue(c, UCHAR_BIDI_PAIRED_BRACKET_TYPE));
+}
+
+// Some languages close a bracket by one of another width.
+struct Brackets {
+  std::vector<Span> opening;
+  std::optional<Span> unpaired;  // the first that closes nothing, else the first that is left open
+  std::optional<Span> empty;     // the first pair with nothing but space
+};
+
+Brackets brackets_in(std::string_view text) {
+  Brackets brackets;
+  std::vector<Span> open;
+  bool is_empty = false;  // nothing but space since the last opening bracket
+  for (const Character& character : Characters(text)) {
+    const UBidiPairedBracketType type = bracket_type(character.code);
+    const Span span{character.begin, character.end};
+    if (type == U_BPT_OPEN) {
+      brackets.opening.push_back(span);
+      open.push_back(span);
+    } else if (type == U_BPT_CLOSE && open.empty()) {
+      if (!brackets.unpaired) brackets.unpaired = span;
+    } else if (type == U_BPT_CLOSE) {
+      if (is_empty && !brackets.empty) brackets.empty = Span{open.back().first, span.second};
+      open.pop_back();
+    }
+    is_empty = type == U_BPT_OPEN || (is_empty && sentence_characters::is_space(character.code));
+  }
+  if (!brackets.unpaired && !open.empty()) brackets.unpaired = open.front();
+  return brackets;
+}
+
+// A text in small letters, up to its last letter or digit.
+std::string lower_stem(std::string_view text) {
+  size_t end = 0;
+  for (const Character& character : Characters(text))
+    if (u_isalnum(character.code) != 0) end = character.end;
+  return to_lower(std::string(text.substr(0, end)));
+}
+
+}  // namespace
+
+std::optional<BracketFault> find_bracket_fault(std::string_view source, std::string_view target) {
+  constexpr size_t kMostAdded = 2;  // the trees of a parser have more
+  const Brackets own = brackets_in(source), translated = brackets_in(target);
+  if (translated.opening.size() > own.opening.size() + kMostAdded) return std::nullopt;
+  const auto text_at = [&](const Span& span) { return target.substr(span.first, span.second - span.first); };
+  if (own.opening.empty() && !translated.opening.empty()) {
+    const Span added{translated.opening.front().first, target.size()};
+    if (added.first > 0 && lower_stem(target.substr(0, added.first)) == lower_stem(source))
+      return BracketFault{added, fmt::format("the translation repeats the source and adds \"{}\"", text_at(added))};
+  }
+  if (!own.unpaired && translated.unpaired)
+    return BracketFault{*translated.unpaired,
+                        fmt::format("the bracket \"{}\" is not one of a pair", text_at(*translated.unpaired))};
+  if (!own.empty && translated.empty) return BracketFault{*translated.empty, "the translation has empty brackets"};
+  return std::nullopt;
+}
+
+bool continues_source(std::string_view source, std::string_view target) {
+  const std::string copy = lower_stem(source), whole = to_lower(std::string(target));
+  if (copy.empty() || whole.compare(0, copy.size(), copy) != 0) return false;
+  const std::string_view rest = std::string_view(whole).substr(copy.size());
+  if (rest.empty() || u_isalnum(character_at(rest, 0).code) != 0) return false;  // a longer word
+  return !sentence_characters::all_characters(
+      rest, [](UChar32 c) { return u_isalnum(c) == 0 && bracket_type(c) != U_BPT_OPEN; });
+}
+
+bool has_as_many_brackets(std::string_view source, std::string_view target) {
+  return brackets_in(source).opening.size() == brackets_in(target).opening.size();
+}
+
+}  // namespace checks
+}  // namespace v0
+}  // namespace transmute

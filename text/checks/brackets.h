@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/checks/utf8.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+namespace checks {
+
+/// A bracket of a translation that no translator would write.
+struct BracketFault {
+  Span target;
+  std::string message;
+};
+
+/// The first bracket of a translation that is left open, closed without need, or empty, where those of the source are
+/// not; or the one after a repetition of the source, which has none: "Foreground (a)" for "Foreground". None where a
+/// translation has many more than its source, as a parser's trees have.
+std::optional<BracketFault> find_bracket_fault(std::string_view source, std::string_view target);
+
+/// True if a translation begins with the whole source, in any case, and goes on with words or an opening bracket.
+bool continues_source(std::string_view source, std::string_view target);
+
+/// True if two texts have as many opening brackets.
+bool has_as_many_brackets(std::string_view source, std::string_view target);
+
+}  // namespace checks
+}  // namespace v0
+}  // namespace transmute
