@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/common/memory.h>
 #include <transmute/serving/client_address.h>
 #include <transmute/serving/detection.h>
 #include <transmute/serving/openapi.h>
@@ -144,6 +145,38 @@ std::vector<Document> make_documents(const ApiRequest& request, const TextRoutes
   return documents;
 }
 
+// The key of "Authorization: Bearer KEY"; empty where there is none.
+std::string key_in_headers(const HttpRequest& request) {
+  const std::string authorization = request.header("authorization"), scheme = "bearer ";
+  return lower_case(authorization.substr(0, scheme.size())) == scheme ? authorization.substr(scheme.size()) : "";
+}
+
+bool is_large(const Call& call) {
+  constexpr size_t kLargeBody = 8 * 1024;
+  return call.request().body.size() >= kLargeBody;
+}
+
+// In a small body, too, texts can be many, each with a language to detect, and have characters of many tokens.
+bool has_much_to_prepare(const ApiRequest& request) {
+  constexpr size_t kManyTexts = 50, kManyBytes = 32 * 1024;
+  size_t bytes = 0;
+  for (const std::string& text : request.texts) bytes += most_normalized_bytes(text);
+  return request.texts.size() > kManyTexts || bytes > kManyBytes;
+}
+
+// The alignments of a request with a sentence of 2000 tokens, or with many shorter ones, and what is computed of them,
+// take some 100 MB, which the process would keep.
+bool had_large_alignments(const ApiRequest& request, const ApiResult& result) {
+  constexpr size_t kLarge = 2000 * 2000;
+  if (!request.options.inline_tags && !request.options.search.alignments) return false;
+  size_t numbers = 0;
+  for (const auto& document : result.translations)
+    for (const Translation& translation : document)
+      for (const Hypothesis& hypothesis : translation.hypotheses)
+        numbers += translation.source_tokens.size() * hypothesis.tokens.size();
+  return numbers >= kLarge;
+}
+
 }  // namespace
 
 Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& metrics, ApiOptions options)
@@ -182,9 +215,8 @@ void Api::route(const CallPointer& call) {
   }
   for (const WebFile& file : kWebFiles)
     if (request.path == file.path) return call->answer(web_page(file, serving::source(file.name)));
-  if (request.path == "/translate")
-    return translate(call, parse_libretranslate(request, options_.limits), libretranslate_answer);
-  if (request.path == "/v1/translate") return translate(call, parse_v1(request, options_.limits), v1_answer);
+  if (request.path == "/translate") return translate(call, parse_libretranslate, libretranslate_answer);
+  if (request.path == "/v1/translate") return translate(call, parse_v1, v1_answer);
   if (request.path == "/v1/documents") return translate_document(call);
   if (request.path == "/translate_file") return translate_file(call);
   if (route_of(request.path) == kDownloads) return download_file(call);
@@ -197,13 +229,11 @@ void Api::route(const CallPointer& call) {
   health(call, request.path != "/health/live");
 }
 
-// Checks the key that the request brings, in its body or as "Authorization: Bearer KEY".
+// Checks the key that the request brings, in its body or in its headers.
 std::string Api::check_key(const std::string& given, const HttpRequest& request) const {
   const auto keys = keys_.current();
   if (!keys->are_needed()) return "";
-  std::string key = given;
-  const std::string authorization = request.header("authorization");
-  if (key.empty() && lower_case(authorization.substr(0, 7)) == "bearer ") key = authorization.substr(7);
+  const std::string key = given.empty() ? key_in_headers(request) : given;
   if (key.empty()) throw ApiError(403, "Please contact the server operator to get an API key");
   const auto name = keys->name_of(key);
   if (!name) throw ApiError(403, "Invalid API key");
@@ -223,6 +253,10 @@ std::string Api::address_of(const HttpRequest& request) const {
 void Api::admit(const CallPointer& call, const std::string& api_key) {
   const std::string key_name = check_key(api_key, call->request());
   if (!key_name.empty()) call->note("key", key_name);
+  count(call, key_name);
+}
+
+void Api::count(const CallPointer& call, const std::string& key_name) {
   if (!call->enter(clients_, key_name.empty() ? client_of_address(address_of(call->request())) : "key " + key_name)) {
     metrics_.count_rejection("client");
     throw ApiError(429, fmt::format("more than {} of your requests are under way; wait for one to end",
@@ -230,7 +264,8 @@ void Api::admit(const CallPointer& call, const std::string& api_key) {
   }
 }
 
-// Opening a file, or splitting a large text, takes up to seconds, in which the network's thread must serve the others.
+// Reading a large body, opening a file, or splitting a large text takes up to seconds, in which the network's thread
+// must serve the others.
 void Api::run_aside(const CallPointer& call, std::function<void()> work) {
   const auto job = [this, call, work = std::move(work)] {
     try {
@@ -248,10 +283,16 @@ void Api::run_aside(const CallPointer& call, std::function<void()> work) {
   if (!batcher_.run(job, call->request().body.size())) refuse_for_queue();
 }
 
-// A small text is split within milliseconds; several of them shall share a batch.
-void Api::run_aside_if_large(const CallPointer& call, std::function<void()> work) {
-  constexpr size_t kLargeBody = 8 * 1024;
-  call->request().body.size() < kLargeBody ? work() : run_aside(call, std::move(work));
+// Nobody may fill the queue with more requests than a client may have. A key that is in the body is not known before it
+// is read: until then the request counts as its address's.
+void Api::read_aside(const CallPointer& call, std::function<void()> work) {
+  count(call, keys_.current()->name_of(key_in_headers(call->request())).value_or(""));
+  run_aside(call, std::move(work));
+}
+
+// A small body is read, and its text split, within milliseconds; several of them shall share a batch.
+void Api::read_aside_if_large(const CallPointer& call, std::function<void()> work) {
+  is_large(*call) ? read_aside(call, std::move(work)) : work();
 }
 
 void Api::refuse_for_queue() {
@@ -259,10 +300,12 @@ void Api::refuse_for_queue() {
   throw ApiError(503, "too many texts wait to be translated; try again later");
 }
 
-void Api::translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer) {
-  admit(call, request.api_key);
-  run_aside_if_large(call, [this, call, request = std::make_shared<ApiRequest>(std::move(request)), make_answer] {
-    begin(call, request, make_answer);
+void Api::translate(const CallPointer& call, Parse parse, const MakeAnswer& make_answer) {
+  read_aside_if_large(call, [this, call, parse, make_answer] {
+    const auto request = std::make_shared<ApiRequest>(parse(call->request(), options_.limits));
+    admit(call, request->api_key);
+    const auto work = [this, call, request, make_answer] { begin(call, request, make_answer); };
+    has_much_to_prepare(*request) && !is_large(*call) ? run_aside(call, work) : work();
   });
 }
 
@@ -306,6 +349,9 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   task.on_done = [this, call, request, result, make_answer](std::vector<std::vector<Translation>> translations) {
     result->translations = std::move(translations);
     answer(*call, *request, *result, make_answer);
+    if (!had_large_alignments(*request, *result)) return;
+    result->translations.clear();
+    return_freed_memory();
   };
   task.on_failed = [call](const std::exception_ptr& error) { fail_with(*call, error); };
   if (!start_task(std::move(task), batcher_)) refuse_for_queue();
@@ -343,13 +389,13 @@ void Api::fail_with(Call& call, const std::exception_ptr& error) {
 }
 
 void Api::detect(const CallPointer& call) {
-  const std::string text = parameter(call->request(), "q");
-  admit(call, keys_.current()->are_needed() ? parameter(call->request(), "api_key") : "");
-  if (text.empty()) throw ApiError(400, "Invalid request: missing q parameter");
-  ApiRequest request;
-  request.texts = {text};
-  check_texts(request, options_.limits);
-  run_aside_if_large(call, [this, call, text] {
+  read_aside_if_large(call, [this, call] {
+    const std::string text = parameter(call->request(), "q");
+    admit(call, keys_.current()->are_needed() ? parameter(call->request(), "api_key") : "");
+    if (text.empty()) throw ApiError(400, "Invalid request: missing q parameter");
+    ApiRequest request;
+    request.texts = {text};
+    check_texts(request, options_.limits);
     Json answer = Json::array();
     for (const DetectedLanguage& language : detect_language(text, languages_to_detect(*models_.current())))
       answer.push_back(json_of(language));
@@ -399,8 +445,7 @@ void Api::metrics(const CallPointer& call) {
   add("transmute_queue_segments", "gauge", "Segments that wait to be translated.", state.waiting_segments);
   add("transmute_queue_bytes", "gauge", "Bytes of text that wait to be translated.", state.waiting_bytes);
   add("transmute_running_segments", "gauge", "Segments that are being translated.", state.running_segments);
-  add("transmute_queue_requests", "gauge", "Files and large texts that wait to be split into segments.",
-      state.waiting_jobs);
+  add("transmute_queue_requests", "gauge", "Files and large bodies that wait to be read.", state.waiting_jobs);
   if (statistics_) {
     const HttpStatistics http = statistics_();
     add("transmute_connections", "gauge", "Open connections.", http.connections);

@@ -56,16 +56,18 @@ class Api {
 
   void route(const CallPointer& call);
   void admit(const CallPointer& call, const std::string& api_key);
+  void count(const CallPointer& call, const std::string& key_name);
   void run_aside(const CallPointer& call, std::function<void()> work);
-  void run_aside_if_large(const CallPointer& call, std::function<void()> work);
+  void read_aside(const CallPointer& call, std::function<void()> work);
+  void read_aside_if_large(const CallPointer& call, std::function<void()> work);
   [[noreturn]] void refuse_for_queue();
-  void translate(const CallPointer& call, ApiRequest request, const MakeAnswer& make_answer);
+  using Parse = ApiRequest (*)(const HttpRequest& request, const ApiLimits& limits);
+  void translate(const CallPointer& call, Parse parse, const MakeAnswer& make_answer);
   void translate_file(const CallPointer& call);
   void translate_document(const CallPointer& call);
   using AnswerWithFile = std::function<Answer(StoredFile file)>;
   void begin_file(const CallPointer& call, const AnswerWithFile& answer_with);
-  void begin_opened(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, FormFile& file,
-                    const AnswerWithFile& answer_with);
+  void begin_opened(const CallPointer& call, const AnswerWithFile& answer_with);
   void download_file(const CallPointer& call);
   void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, const MakeAnswer& make_answer);
   void check_room_for(const std::vector<Document>& documents) const;

@@ -127,14 +127,13 @@ void Api::translate_document(const CallPointer& call) {
 }
 
 void Api::begin_file(const CallPointer& call, const AnswerWithFile& answer_with) {
-  const auto file = std::make_shared<FormFile>();
-  const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), *file));
-  admit(call, request->api_key);
-  run_aside(call, [this, call, request, file, answer_with] { begin_opened(call, request, *file, answer_with); });
+  read_aside(call, [this, call, answer_with] { begin_opened(call, answer_with); });
 }
 
-void Api::begin_opened(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, FormFile& file,
-                       const AnswerWithFile& answer_with) {
+void Api::begin_opened(const CallPointer& call, const AnswerWithFile& answer_with) {
+  FormFile file;
+  const auto request = std::make_shared<ApiRequest>(parse_translate_file(call->request(), file));
+  admit(call, request->api_key);
   const std::string name = file.name;
   const std::shared_ptr<const DocumentParts> document = open_file(file, *request, options_.limits);
   complete_file_request(*request, options_.limits);

@@ -77,10 +77,10 @@ class Batcher {
   bool submit(std::vector<Segment> segments);
   /// Takes the segment even if there is no room: it is a further step of a request that was accepted before.
   void continue_with(Segment segment);
-  /// Runs the job, which prepares segments, on a thread that is for jobs alone, one job at a time: the smallest one
-  /// that waits, or the oldest one after three have overtaken it. Returns false if there is no room; a request of any
-  /// size has room where no job waits. The job must not throw. Jobs that have not begun when the batcher ends are
-  /// dropped.
+  /// Runs the job, which reads a request and prepares its segments, on a thread that is for jobs alone, one job at a
+  /// time: the smallest one that waits, or the oldest one after three have overtaken it. Returns false if there is no
+  /// room; a request of any size has room where no job waits. The job must not throw. Jobs that have not begun when the
+  /// batcher ends are dropped.
   /// @param bytes size of the request that the job holds
   bool run(std::function<void()> job, size_t bytes);
 

@@ -66,8 +66,11 @@ double Call::age() const {
 }
 
 bool Call::enter(ClientCounts& counts, const std::string& client) {
-  client_ = client;  // may fail: before the request is counted
+  if (counts_ != nullptr && client == client_) return true;
+  std::string name = client;  // may fail: before the request is counted
   if (!counts.enter(client)) return false;
+  if (counts_ != nullptr) counts_->leave(client_);
+  client_.swap(name);
   counts_ = &counts;
   return true;
 }

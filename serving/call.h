@@ -56,7 +56,7 @@ class Call {
   /// Seconds since the request was complete.
   double age() const;
 
-  /// Counts the request as one of `client`'s until it is answered.
+  /// Counts the request as one of `client`'s until it is answered; no longer as another client's.
   bool enter(ClientCounts& counts, const std::string& client);
   /// Adds a member to the entry of the log.
   void note(const std::string& name, Json value);

@@ -7,12 +7,14 @@
 namespace transmute {
 inline namespace v0 {
 
-std::vector<std::vector<float>> balanced_alignment(const std::vector<std::vector<float>>& attention) {
+std::vector<std::vector<float>> balanced_alignment(std::vector<std::vector<float>> rows) {
   constexpr int kRounds = 3;
   // Beside a source token's own attention, so that one that has next to none does not get all of it.
   constexpr float kBeside = 0.2F;
-  std::vector<std::vector<float>> rows = attention;
-  for (auto& row : rows) row.push_back(std::max(0.0F, 1 - std::accumulate(row.begin(), row.end(), 0.0F)));  // the end's
+  for (auto& row : rows) {
+    row.reserve(row.size() + 1);  // exactly, because all rows together may be large
+    row.push_back(std::max(0.0F, 1 - std::accumulate(row.begin(), row.end(), 0.0F)));  // the end's
+  }
   for (int round = 0; round < kRounds && !rows.empty(); ++round) {
     std::vector<float> sums(rows.front().size());
     for (const auto& row : rows)

@@ -11,8 +11,8 @@ inline namespace v0 {
 /// their own sources seem to be untranslated. Therefore each source token's weights are divided by about their sum, and
 /// each row is scaled to sum to 1 again, three times over (Sinkhorn and Knopp, 1967, except for source tokens with next
 /// to no attention).
-/// @param attention T rows of S weights, what a row lacks to 1 being the source's end's; so is the result
-std::vector<std::vector<float>> balanced_alignment(const std::vector<std::vector<float>>& attention);
+/// @param rows the attention: T rows of S weights, what a row lacks to 1 being the source's end's; so is the result
+std::vector<std::vector<float>> balanced_alignment(std::vector<std::vector<float>> rows);
 
 }  // namespace v0
 }  // namespace transmute

@@ -149,7 +149,8 @@ void TranslationEngine::finish_text(const TaggedText& tagged, const TranslationO
     std::string plain;
     Places places;  // in the text with its tags
     if (tagged.is_changed()) {
-      const auto balanced = balanced_alignment(hypothesis.alignment);
+      const auto balanced = balanced_alignment(options.search.alignments ? hypothesis.alignment
+                                                                         : std::exchange(hypothesis.alignment, {}));
       const size_t certain = std::min(of_prefix, tokens.size());  // an abandoned translation has none
       const size_t prefix = certain == 0 ? 0 : tokens[certain - 1].second;
       TaggedTranslation restored = tagged.place({hypothesis.text, spans, tokens, balanced, prefix});

@@ -8,6 +8,7 @@
 #include <transmute/serving/api_request.h>
 #include <transmute/serving/request_cost.h>
 #include <transmute/tests/serving/tiny_model_folder.h>
+#include <transmute/tests/support/files.h>
 #include <unicode/normalizer2.h>
 #include <unicode/unistr.h>
 
@@ -430,6 +431,91 @@ TEST(Api, OpensFilesOnTheThreadsOfTheBatcher) {
   EXPECT_NE(exchange->thread.get_future().get(), std::this_thread::get_id()) << "the network's thread must not wait";
   EXPECT_EQ(exchange->answer.status, 400);
   EXPECT_THAT(exchange->answer.body, HasSubstr("Invalid request: the file"));
+}
+
+HttpRequest large_request(const std::string& path) {
+  HttpRequest request = json_request("[" + std::string(8 * 1024, ' ') + "]");
+  request.path = path;
+  return request;
+}
+
+TEST(Api, ReadsLargeBodiesOnTheThreadsOfTheBatcher) {
+  ApiParts parts;
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
+  for (const char* path : {"/translate", "/v1/translate", "/detect"}) {
+    const auto exchange = std::make_shared<KeptExchange>(large_request(path));
+    api.handle(exchange);
+    EXPECT_NE(exchange->thread.get_future().get(), std::this_thread::get_id()) << path;
+    EXPECT_EQ(exchange->answer.status, 400);
+    EXPECT_THAT(exchange->answer.body, HasSubstr("the body must be a JSON object"));
+  }
+}
+
+TEST(Api, PreparesManyTextsAndTokensOnTheThreadsOfTheBatcher) {
+  ApiParts parts;
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
+  std::string ligatures;
+  for (int i = 0; i < 1000; ++i) ligatures += "\uFDFA";  // 33 bytes once they are normalized
+  for (const auto& [texts, is_small] : std::vector<std::pair<Json, bool>>{
+           {std::vector<std::string>(50, "a"), true}, {std::vector<std::string>(51, "a"), false}, {ligatures, false}}) {
+    HttpRequest request = json_request(Json{{"q", texts}, {"source", "en"}, {"target", "xx"}}.dump());
+    request.path = "/translate";
+    const auto exchange = std::make_shared<KeptExchange>(request);
+    api.handle(exchange);
+    EXPECT_EQ(exchange->thread.get_future().get() == std::this_thread::get_id(), is_small);
+    EXPECT_EQ(exchange->answer.body, R"({"error":"xx is not supported"})");
+  }
+}
+
+TEST(Api, CountsTheRequestsOfAnAddressBeforeItReadsThem) {
+  ApiParts parts;
+  ApiOptions options;
+  options.requests_per_client = 1;
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
+  std::promise<void> release;
+  ASSERT_TRUE(parts.batcher.run([released = release.get_future().share()] { released.wait(); }, 1));
+  const auto first = std::make_shared<KeptExchange>(large_request("/translate"));
+  const auto second = std::make_shared<KeptExchange>(large_request("/translate"));
+  api.handle(first);
+  api.handle(second);
+  EXPECT_EQ(second->answer.status, 429) << "while the first waits";
+  release.set_value();
+  first->thread.get_future().wait();
+  EXPECT_EQ(first->answer.status, 400) << "counted once, and read";
+  const auto third = std::make_shared<KeptExchange>(large_request("/translate"));
+  api.handle(third);
+  third->thread.get_future().wait();
+  EXPECT_EQ(third->answer.status, 400) << "none is under way";
+}
+
+TEST(Api, CountsTheRequestsOfAKeyBeforeItReadsThemAndOthersByTheirAddress) {
+  ApiParts parts;
+  const TemporaryFolder folder;
+  const std::string secret = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";  // SHA-256
+  write_text(folder / "keys", secret + " alice\n");
+  const CurrentApiKeys keys(folder / "keys");
+  ApiOptions options;
+  options.requests_per_client = 1;
+  Api api(parts.models, keys, parts.batcher, parts.metrics, options);
+  std::promise<void> release;
+  ASSERT_TRUE(parts.batcher.run([released = release.get_future().share()] { released.wait(); }, 1));
+  const auto send = [&](const std::string& key, const Json& body) {
+    HttpRequest request = json_request(std::string(8 * 1024, ' ') + body.dump());
+    request.path = "/translate";
+    if (!key.empty()) request.headers["authorization"] = "Bearer " + key;
+    const auto exchange = std::make_shared<KeptExchange>(request);
+    api.handle(exchange);
+    return exchange;
+  };
+  const Json valid{{"q", "a"}, {"source", "en"}, {"target", "xx"}, {"api_key", "secret"}};
+  const auto of_key = send("secret", "no object"), of_address = send("", valid);
+  EXPECT_EQ(send("secret", valid)->answer.status, 429) << "while the first one of its key waits";
+  EXPECT_EQ(send("wrong", valid)->answer.status, 429) << "while the first one of its address waits";
+  release.set_value();
+  of_key->thread.get_future().wait();
+  of_address->thread.get_future().wait();
+  EXPECT_EQ(of_key->answer.status, 400);
+  EXPECT_EQ(of_address->answer.body, R"({"error":"xx is not supported"})") << "its key is in its body";
 }
 
 TEST(Api, AsksTheClientToTryAgainWhereAFileWaitedTooLongToBeOpened) {

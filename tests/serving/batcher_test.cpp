@@ -78,6 +78,12 @@ class ABatcher : public ::testing::Test {
     return first;
   }
   void wait_until_running() { running_.get_future().wait(); }
+  void occupy(Batcher& batcher) {
+    std::vector<Segment> segments;
+    segments.push_back(blocking_segment());
+    ASSERT_TRUE(batcher.submit(std::move(segments)));
+    wait_until_running();
+  }
   void release() { release_.set_value(); }
 
   // The translation of the text by itself.
@@ -152,10 +158,7 @@ TEST_F(ABatcher, TranslatesWhatWaitsTogetherAsIfEachWereAlone) {
 TEST_F(ABatcher, LetsAShortSentenceThatIsTheOldestWaitForNoLongOnes) {
   std::vector<size_t> sizes;
   Batcher batcher({1, 64, 100, 100'000}, [&](size_t size) { sizes.push_back(size); });
-  std::vector<Segment> first;
-  first.push_back(blocking_segment());
-  ASSERT_TRUE(batcher.submit(std::move(first)));
-  wait_until_running();
+  occupy(batcher);
   std::string long_text;
   for (int i = 0; i < 80; ++i) long_text += "the old train is here. ";
   std::vector<std::string> texts(16, long_text);
@@ -172,10 +175,8 @@ TEST_F(ABatcher, LetsAShortSentenceThatIsTheOldestWaitForNoLongOnes) {
 // The model's own thread is one, which a search of the first segment would occupy.
 TEST_F(ABatcher, SearchesOnItsOwnThreads) {
   Batcher batcher({2});
-  std::vector<Segment> first, second;
-  first.push_back(blocking_segment());
-  ASSERT_TRUE(batcher.submit(std::move(first)));
-  wait_until_running();
+  occupy(batcher);
+  std::vector<Segment> second;
   second.push_back(segment("river"));
   ASSERT_TRUE(batcher.submit(std::move(second)));
   EXPECT_EQ(result(1), alone("river"));
@@ -185,12 +186,9 @@ TEST_F(ABatcher, SearchesOnItsOwnThreads) {
 TEST_F(ABatcher, LetsSmallRequestsOvertakeALargeOneThreeTimes) {
   std::string order;
   Batcher batcher({1, 1});
-  std::vector<Segment> segments;
-  segments.push_back(blocking_segment());
-  ASSERT_TRUE(batcher.submit(std::move(segments)));
-  wait_until_running();
+  occupy(batcher);
   const auto submit = [&](char name, size_t texts, size_t bytes) {
-    segments.clear();
+    std::vector<Segment> segments;
     for (size_t i = 0; i < texts; ++i) {
       segments.push_back(segment("river"));
       segments.back().request_bytes = bytes;
@@ -252,10 +250,7 @@ TEST_F(ABatcher, LetsInNoMoreJobsThanItHasRoomForAndSmallOnesFirst) {
 
 TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {
   Batcher batcher({1, 64, 3, 40});
-  std::vector<Segment> first;
-  first.push_back(blocking_segment());
-  ASSERT_TRUE(batcher.submit(std::move(first)));
-  wait_until_running();
+  occupy(batcher);
   const auto submit = [&](const std::vector<std::string>& texts) {
     std::vector<Segment> segments;
     for (const std::string& text : texts) segments.push_back(segment(text));
@@ -334,10 +329,7 @@ TEST_F(ABatcher, LeavesASentenceThatNobodyWantsAndFinishesTheOthers) {
   std::atomic<bool> gone{false};
   std::atomic<int> asked{0};
   Batcher batcher({1, 64, 100, 10'000});
-  std::vector<Segment> first;
-  first.push_back(blocking_segment());
-  ASSERT_TRUE(batcher.submit(std::move(first)));
-  wait_until_running();
+  occupy(batcher);
   std::vector<Segment> both;
   both.push_back(segment("the old train is here."));
   both.back().is_unwanted = [&] {
@@ -355,11 +347,8 @@ TEST_F(ABatcher, LeavesASentenceThatNobodyWantsAndFinishesTheOthers) {
 TEST_F(ABatcher, LeavesWhatWasGivenUpInTheQueueBeforeTheNextBatch) {
   std::vector<size_t> waiting;
   Batcher batcher({1, 1}, [&](size_t) { waiting.push_back(batcher.state().waiting_segments); });
+  occupy(batcher);
   std::vector<Segment> segments;
-  segments.push_back(blocking_segment());
-  ASSERT_TRUE(batcher.submit(std::move(segments)));
-  wait_until_running();
-  segments.clear();
   for (const char* text : {"river", "the red house", "the old train"}) segments.push_back(segment(text));
   segments[1].is_unwanted = segments[2].is_unwanted = [] { return true; };
   ASSERT_TRUE(batcher.submit(std::move(segments)));
@@ -371,10 +360,7 @@ TEST_F(ABatcher, LeavesWhatWasGivenUpInTheQueueBeforeTheNextBatch) {
 
 TEST_F(ABatcher, OneTextThatFailsDoesNotFailItsNeighbors) {
   Batcher batcher({1, 64, 100, 10'000});
-  std::vector<Segment> segments;
-  segments.push_back(blocking_segment());
-  ASSERT_TRUE(batcher.submit(std::move(segments)));
-  wait_until_running();
+  occupy(batcher);
   std::vector<Segment> three;
   three.push_back(segment("the red house"));
   three.push_back(segment("no UTF-8: \xff"));
@@ -390,10 +376,7 @@ TEST_F(ABatcher, CancelsItsWorkWhenItGoes) {
   std::thread helper;
   {
     Batcher batcher({1, 1, 100, 10'000});
-    std::vector<Segment> segments;
-    segments.push_back(blocking_segment());
-    ASSERT_TRUE(batcher.submit(std::move(segments)));
-    wait_until_running();
+    occupy(batcher);
     std::vector<Segment> waiting;
     waiting.push_back(segment("river"));
     ASSERT_TRUE(batcher.submit(std::move(waiting)));

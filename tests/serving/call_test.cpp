@@ -37,8 +37,15 @@ TEST(ACall, IsCountedUntilItEnds) {
   EXPECT_TRUE(first->enter(counts, "client"));
   EXPECT_FALSE(call_without_report()->enter(counts, "client"));
   EXPECT_TRUE(call_without_report()->enter(counts, "another client"));
+  EXPECT_TRUE(first->enter(counts, "client")) << "as before";
+  EXPECT_TRUE(first->enter(counts, "its key"));
+  EXPECT_FALSE(call_without_report()->enter(counts, "its key"));
+  auto second = call_without_report();
+  EXPECT_TRUE(second->enter(counts, "client")) << "the first one's place";
+  EXPECT_FALSE(second->enter(counts, "its key"));
+  EXPECT_FALSE(call_without_report()->enter(counts, "client")) << "the second one keeps it";
   first.reset();
-  EXPECT_TRUE(call_without_report()->enter(counts, "client"));
+  EXPECT_TRUE(call_without_report()->enter(counts, "its key"));
 }
 
 TEST(ACall, IsNotCountedWhereMemoryForItsClientsNameIsMissing) {

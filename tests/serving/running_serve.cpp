@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -71,6 +73,13 @@ int RunningServe::wait() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   throw std::runtime_error("serve does not end: " + log());
+}
+
+int64_t RunningServe::resident_bytes() const {
+  std::ifstream statm("/proc/" + std::to_string(process_) + "/statm");
+  int64_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 std::string RunningServe::log() const {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class RunningServe {
   void signal(int number) const;
   /// Its exit status, 128 + n where signal n ended it, once it ends by itself.
   int wait();
+  int64_t resident_bytes() const;
   /// Its output on standard error so far.
   std::string log() const;
   /// Waits until the log has `text`; false where that takes 20 seconds.
