@@ -128,13 +128,12 @@ void check_profile(const Arguments& arguments, const transmute::Experiment& expe
 }
 
 void log_choices(const transmute::Experiment& experiment, const std::string& run_folder) {
-  const transmute::TransformerOptions& model = experiment.config.model.model;
   const transmute::TrainingOptions& training = experiment.config.training;
   spdlog::info(fmt::format(
-      "chosen for {}: {} pieces, {} of width {}, dropout {}, at most {} of {} tokens, warm-up {}",
+      "chosen for {}: {} pieces, {}, dropout {}, at most {} of {} tokens, warm-up {}",
       transmute::counted(experiment.size.pairs, experiment.size.is_plain ? "line" : "sentence pair"),
-      transmute::format_count(experiment.config.model.tokenizer.vocab_size), transmute::layers_text(experiment.config),
-      model.d_model, model.dropout, transmute::counted(training.max_steps, "step"),
+      transmute::format_count(experiment.config.model.tokenizer.vocab_size), transmute::network_text(experiment.config),
+      experiment.config.model.model.dropout, transmute::counted(training.max_steps, "step"),
       transmute::format_count(training.batch_tokens), transmute::format_count(training.warmup_steps)));
   spdlog::info(fmt::format("all settings are in {}; to change them, edit a copy and run: transmute train --config COPY",
                            transmute::path_in(run_folder, transmute::kConfigFile)));

@@ -67,6 +67,11 @@ TrainState state_of(const Json& json) {
   return state;
 }
 
+TrainState state_in(const std::string& checkpoint) {
+  const std::string file = path_in(checkpoint, kStateFile);
+  return state_from_json(read_file(file), file);
+}
+
 }  // namespace
 
 std::string to_json(const TrainState& state) {
@@ -140,10 +145,9 @@ void CheckpointStore::prune(const KeepPolicy& policy) const {
   std::set<std::string> kept;
   int64_t newest = 0;
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
-    const std::string state_file = path_in(*path, kStateFile);
     TrainState state;
     try {
-      state = state_from_json(read_file(state_file), state_file);
+      state = state_in(*path);
     } catch (const std::runtime_error&) {  // of its score and step nothing is known
       if (policy.best > 0 || policy.every > 0) kept.insert(*path);
     }
@@ -160,14 +164,23 @@ void CheckpointStore::prune(const KeepPolicy& policy) const {
     if (kept.count(path) == 0) remove_folder_atomically(path);
 }
 
+TrainState CheckpointStore::newest_state() const {
+  const std::vector<std::string> paths = list();
+  if (paths.empty()) return {};
+  try {
+    return state_in(paths.back());
+  } catch (const std::runtime_error& error) {
+    throw cannot_resume(paths.back(), error.what());
+  }
+}
+
 TrainState CheckpointStore::restore(const TrainedParts& parts) const {
   const std::vector<std::string> paths = list();
   if (paths.empty()) return {};
   remove_rests_of_crashes();
   const std::string& newest = paths.back();
   try {
-    const std::string state_file = path_in(newest, kStateFile);
-    const TrainState state = state_from_json(read_file(state_file), state_file);
+    const TrainState state = state_in(newest);
     const std::string weights = path_in(newest, kWeightsFile);
     const std::string moments = path_in(newest, kOptimizerFile);
     assign_parameters(parts.transformer, read_weights(newest), weights);

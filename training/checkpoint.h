@@ -75,6 +75,10 @@ class CheckpointStore {
   /// Paths, oldest first.
   std::vector<std::string> list() const;
 
+  /// The state of the newest one, or of a fresh start where there is none.
+  /// @throws std::runtime_error as restore() does.
+  TrainState newest_state() const;
+
   /// Writes one, all or nothing, then removes what `policy` does not keep.
   void save(const TrainState& state, const TrainedWith& with, const TrainedParts& parts,
             const KeepPolicy& policy) const;

@@ -9,6 +9,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/training/checkpoint.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/run_folder.h>
@@ -71,6 +72,42 @@ std::string names_of(const PairOfFiles& files) {
   return files.is_plain() ? files.target : fmt::format("{} and {}", files.source, files.target);
 }
 
+// Shape and schedule by the size of the text, the micro-batches by the device, the vocabulary as it is where one is
+// given.
+TrainingConfig chosen_config(const ExperimentSetup& setup, const TextSize& size, int64_t smaller = 0) {
+  TrainingConfig config = config_for(size, smaller);
+  if (is_for_gpu(setup.trainer)) config.training.micro_batch_tokens = TrainingOptions().micro_batch_tokens;
+  if (setup.initial_model.empty()) RunFolder(setup.trainer.run_folder).take_given_vocabulary(config);
+  return config;
+}
+
+// Another time than that for which the run's config was chosen. What has been trained stays: network, vocabulary and
+// warm-up; the intervals of checkpoints and validations follow from the speed so far.
+void change_minutes(const ExperimentSetup& setup, TrainingConfig& config) {
+  TrainingOptions& training = config.training;
+  const double before = std::exchange(training.max_minutes, setup.minutes);
+  if (before == setup.minutes) return;
+  const TrainState state = CheckpointStore(RunFolder(setup.trainer.run_folder).checkpoints()).newest_state();
+  if (state.seconds > 0) {
+    const int64_t warmup_steps = training.warmup_steps;
+    const double steps = static_cast<double>(state.step) * setup.minutes * 60 / state.seconds;
+    plan_steps(config, std::llround(std::clamp(steps, 1.0, static_cast<double>(training.max_steps))));
+    training.warmup_steps = warmup_steps;
+  }
+  if (before == 0 || before > setup.minutes || !training.initialize_from.empty()) return;
+  Experiment anew;
+  anew.config = chosen_config(setup, measure_text(setup.text.train));
+  assign(setup, anew);
+  const auto weights = [](const TransformerOptions& network) {  // about; a language model has no encoder
+    return std::max(network.num_encoder_layers, network.num_decoder_layers) * network.d_model * network.d_model;
+  };
+  if (weights(anew.config.model.model) <= weights(config.model.model)) return;
+  spdlog::warn(
+      fmt::format("the run in {} keeps the network that it began with, {}. With enough time, this text gets {}; to let "
+                  "--minutes {:g} decide, use another --run-folder",
+                  setup.trainer.run_folder, network_text(config), network_text(anew.config), setup.minutes));
+}
+
 // The config that was chosen when the run began.
 void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   const std::string& run_folder = setup.trainer.run_folder;
@@ -90,22 +127,13 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   experiment.chosen = experiment.config.training;
   // A resumed run must name the same initial model.
   experiment.config.training.initialize_from = absolute(model_path(setup.initial_model));
-  if (setup.minutes > 0) experiment.config.training.max_minutes = setup.minutes;
+  if (setup.minutes > 0) change_minutes(setup, experiment.config);
 }
 
 // A config that continues with a run which was begun without one.
 void name_own_text(const std::string& run_folder, TrainingConfig& config) {
   const RunFolder folder(run_folder);
   if (folder.has_begun()) folder.name_own_text(config);
-}
-
-// Shape and schedule by the size of the text, the micro-batches by the device, the vocabulary as it is where one is
-// given.
-TrainingConfig chosen_config(const ExperimentSetup& setup, const TextSize& size, int64_t smaller = 0) {
-  TrainingConfig config = config_for(size, smaller);
-  if (is_for_gpu(setup.trainer)) config.training.micro_batch_tokens = TrainingOptions().micro_batch_tokens;
-  if (setup.initial_model.empty()) RunFolder(setup.trainer.run_folder).take_given_vocabulary(config);
-  return config;
 }
 
 // Everything that a config says, by the size of the text.
@@ -138,9 +166,11 @@ TextSize check_wishes(const ExperimentSetup& setup) {
       if (is_to_divide && looked_at.insert(file).second)
         warn_of_format(file);  // the parts would be told of by names that nobody gave
     }
+  Experiment trial;
+  assign(setup, trial);  // before the text, which may be long, is read: its keys, and the device
+  is_for_gpu(setup.trainer);
   spdlog::info(fmt::format("reading {}", names_of(setup.text.train)));
   const TextSize size = measure_text(setup.text.train);
-  Experiment trial;
   configure(setup, setup.text, size, trial);
   assign(setup, trial);
   trial.config.check();
@@ -197,19 +227,15 @@ void read_experiment(const ExperimentSetup& setup, Experiment& experiment) {
   experiment.config.check();
 }
 
-std::string layers_text(const TrainingConfig& config) {
+std::string network_text(const TrainingConfig& config) {
   const TransformerOptions& model = config.model.model;
-  return config.is_language_model() ? counted(model.num_decoder_layers, "layer")
-                                    : fmt::format("{}+{} layers", model.num_encoder_layers, model.num_decoder_layers);
+  const std::string layers = config.is_language_model()
+                                 ? counted(model.num_decoder_layers, "layer")
+                                 : fmt::format("{}+{} layers", model.num_encoder_layers, model.num_decoder_layers);
+  return fmt::format("{} of width {}", layers, model.d_model);
 }
 
 namespace {
-
-std::string shape_of(const TrainingConfig& config) {
-  const TransformerOptions& model = config.model.model;
-  return fmt::format("{} of width {} with {} tokens a step", layers_text(config), model.d_model,
-                     format_count(config.training.batch_tokens));
-}
 
 // Seconds per step of the largest shape that gets enough steps, up to the one that suits the text. Begins with the
 // smallest: one that gets enough of them is timed quickly, and only one that does not is timed in vain.
@@ -224,7 +250,8 @@ double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& t
   };
   const auto measure = [&] {
     const double most_seconds = std::min(kMostSeconds, kShareOfTime * setup.minutes * 60);
-    spdlog::info(fmt::format("measuring how long a step takes here: {}", shape_of(experiment.config)));
+    spdlog::info(fmt::format("measuring how long a step takes here: {} with {} tokens a step",
+                             network_text(experiment.config), format_count(experiment.config.training.batch_tokens)));
     const double seconds = timer(experiment.config, experiment.size, most_seconds);
     spdlog::info(fmt::format("a step takes about {:.3g} s", seconds));
     return seconds;

@@ -50,8 +50,8 @@ struct Experiment {
 /// continues with that run, otherwise in runs/, under the name of the config or of the text, such as train.en-de.
 std::string run_folder_of(const ExperimentSetup& setup);
 
-/// "4+4 layers", or "4 layers" of a language model.
-std::string layers_text(const TrainingConfig& config);
+/// "4+4 layers of width 128", or "4 layers of width 128" of a language model.
+std::string network_text(const TrainingConfig& config);
 
 /// Reads the config, or chooses it for a text of which a part is held out in the run folder, which it locks, or goes
 /// on with the one that was chosen when the run began. Checks it.

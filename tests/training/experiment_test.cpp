@@ -25,6 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::LogCapture;
 using testing::message_of;
+using ::testing::Not;
 using testing::read_text;
 using testing::TemporaryFolder;
 using testing::write_text;
@@ -207,6 +208,50 @@ TEST_F(TrainingOfTwoFiles, HoldsItsRunFolderUntilTheTrainerIsGoneAndCanThenGoOnI
   read_experiment(setup("a", 3), experiment);
   EXPECT_EQ(make_trainer(setup("a", 3), setup("a", 3).trainer, experiment).run(), 0);
   EXPECT_THAT(log.text(), HasSubstr("resuming after step 2"));
+}
+
+TEST_F(TrainingOfTwoFiles, KeepTheirNetworkAndPlanTheirIntervalsAgainForMoreTime) {
+  const ExperimentSetup first = setup("a", 4000);
+  Experiment begun;
+  read_experiment(first, begun);
+  int steps = 0;
+  EXPECT_EQ(make_trainer(first, first.trainer, begun).run([&] { return ++steps > 3 ? 15 : 0; }), 15);
+  begun.config.training.max_minutes = first.minutes;
+  begun.config.training.checkpoint_every = 2;  // as for little time
+  begun.config.training.warmup_steps = 5;
+  write_text(run_ + "/config.yaml", begun.schema.to_yaml());
+  const auto continued = [&](double minutes) {
+    ExperimentSetup again = first;
+    again.minutes = minutes;
+    again.assignments.clear();
+    Experiment experiment;
+    read_experiment(again, experiment);
+    EXPECT_EQ(experiment.config.training.max_minutes, minutes);
+    EXPECT_EQ(experiment.config.training.warmup_steps, 5);
+    return experiment.config.training.checkpoint_every;
+  };
+  const LogCapture log;
+  EXPECT_EQ(continued(first.minutes), 2) << "the same command changes nothing";
+  EXPECT_EQ(log.text(), "");
+  EXPECT_EQ(continued(1e6), 80) << "a fiftieth of all steps";
+  EXPECT_THAT(log.text(),
+              AllOf(HasSubstr("1+1 layers of width 16"), HasSubstr("this text gets 2+2 layers of width 128"),
+                    HasSubstr("use another --run-folder")));
+  begun.config.model.model.d_model = 512;
+  write_text(run_ + "/config.yaml", begun.schema.to_yaml());
+  const LogCapture of_larger;
+  continued(1e6);
+  EXPECT_EQ(of_larger.text(), "") << "the larger network was asked for";
+}
+
+TEST_F(TrainingOfTwoFiles, AreReadAfterTheSettings) {
+  ExperimentSetup mistyped = setup("a");
+  mistyped.assignments = {"training.max_step=2"};
+  const LogCapture log;
+  Experiment experiment;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { read_experiment(mistyped, experiment); }),
+              HasSubstr("did you mean \"max_steps\"?"));
+  EXPECT_THAT(log.text(), Not(HasSubstr("reading")));
 }
 
 TEST_F(TrainingOfTwoFiles, NeedAPairEvenWithTextForValidation) {
