@@ -88,7 +88,8 @@ void take_network_of_initial_model(TrainingConfig& config, const ConfigSchema& s
   ModelConfig initial = begun_config.empty() ? read_model_config(load_initial_model(config).config, path)
                                              : read_model_config(read_file(begun_config), begun_config);
   require_nothing_else(config.model, initial, schema, path);
-  initial.model.dropout = config.model.model.dropout;
+  // Dropout destroys what a network that was trained without it computes, such as Firefox's.
+  if (initial.model.dropout > 0 || schema.is_given("model.dropout")) initial.model.dropout = config.model.model.dropout;
   initial.model.attention_dropout = config.model.model.attention_dropout;
   initial.model.activation_dropout = config.model.model.activation_dropout;
   take_given_search(config.model, schema, initial);

@@ -12,7 +12,8 @@ inline namespace v0 {
 class Transformer;
 
 /// Gives `config` the network, the tokenizer and the search of the model that TrainingOptions::initialize_from names,
-/// but for the dropout rates, which stay the config's own; does nothing where it names none.
+/// but for the dropout rates, which stay the config's own (a model without dropout keeps that unless the config gives
+/// it); does nothing where it names none.
 /// @param schema which keys the config was given: of the search, these replace the model's
 /// @param begun_config the config of a run that has begun, which knows them already: the model need not be there any
 /// more; empty for a new run

@@ -146,6 +146,7 @@ TransformerOptions options_of(const Settings& settings, const std::string& path)
   options.d_ff = settings.integer("transformer-dim-ffn");
   options.activation = activation_of(settings, path);
   options.decoder_self_attention = decoder_self_attention_of(settings, path);
+  if (options.decoder_self_attention == DecoderSelfAttention::ssru) options.dropout = 0;  // as students are trained
   options.attention_bias = true;
   options.norm_position =
       without_dropout(settings.text("transformer-preprocess")).empty() ? NormPosition::post : NormPosition::pre;

@@ -84,6 +84,22 @@ TEST_F(InitialModel, IsWhatARunBeginsWith) {
     EXPECT_TRUE(torch::allclose(weight.value(), weights[weight.key()], 1e-6, 1e-7)) << weight.key();
 }
 
+TEST_F(InitialModel, WithoutDropoutKeepsThatUnlessTheConfigGivesIt) {
+  train("run", {"training.max_steps=1"});
+  const auto dropout = [](const std::vector<std::string>& assignments) {
+    TrainingConfig config;
+    ConfigSchema schema;
+    config.declare(schema);
+    for (const std::string& assignment : assignments) schema.set(assignment);
+    take_network_of_initial_model(config, schema);
+    return config.model.model.dropout;
+  };
+  const std::string from = "training.initialize_from=", model = folder_ / "run/model";
+  EXPECT_EQ(dropout({from + model}), 0);
+  EXPECT_EQ(dropout({from + model, "model.dropout=0.2"}), 0.2);
+  EXPECT_EQ(dropout({from + initial_}), 0.1);
+}
+
 TEST_F(InitialModel, IsFineTunedAndNeededOnlyAtTheBeginning) {
   const std::vector<std::string> schedule{"training.schedule=constant", "training.learning_rate=0.01",
                                           "training.warmup_steps=1"};
