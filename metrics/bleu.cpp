@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/metrics/bleu.h>
 
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iomanip>
-#include <locale>
 #include <map>
-#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
@@ -174,17 +174,9 @@ double geometric_mean(const std::array<double, kBleuMaxOrder>& values, std::size
 
 // --- Printing ----------------------------------------------------------------------------------------------
 
-// The classic locale keeps the decimal point even where the application has set a locale with a comma.
-std::string fixed_decimals(double value, int decimals) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out << std::fixed << std::setprecision(decimals) << value;
-  return out.str();
-}
-
 std::string smoothing_name(const BleuOptions& options) {
   const SmoothingEntry& entry = smoothing_entry(options.smoothing);
-  return entry.default_value ? entry.name + ("[" + fixed_decimals(smoothing_value(options), 2) + "]") : entry.name;
+  return entry.default_value ? fmt::format("{}[{:.2f}]", entry.name, smoothing_value(options)) : entry.name;
 }
 
 double length_ratio(const BleuScore& score) {
@@ -257,23 +249,15 @@ std::vector<std::vector<double>> pairwise_bleu(const std::vector<std::string>& s
 }
 
 std::string bleu_signature(const BleuOptions& options, std::size_t num_references) {
-  const std::string letter_case = options.letter_case == BleuCase::lower ? "lc" : "mixed";
-  return "nrefs:" + std::to_string(num_references) + "|case:" + letter_case +
-         "|eff:" + (options.effective_order ? "yes" : "no") + "|tok:" + bleu_tokenizer_name(options.tokenizer) +
-         "|smooth:" + smoothing_name(options) + "|version:transmute-1";
+  return fmt::format("nrefs:{}|case:{}|eff:{}|tok:{}|smooth:{}|version:transmute-1", num_references,
+                     options.letter_case == BleuCase::lower ? "lc" : "mixed", options.effective_order ? "yes" : "no",
+                     bleu_tokenizer_name(options.tokenizer), smoothing_name(options));
 }
 
 std::string format_bleu(const BleuScore& score, const std::string& signature) {
-  std::string line = signature.empty() ? "BLEU" : "BLEU|" + signature;
-  line += " = " + fixed_decimals(score.score, 2);
-  for (std::size_t i = 0; i < kBleuMaxOrder; ++i) {
-    line += (i == 0 ? " " : "/") + fixed_decimals(score.precisions[i], 1);
-  }
-  line += " (BP = " + fixed_decimals(score.brevity_penalty, 3);
-  line += " ratio = " + fixed_decimals(length_ratio(score), 3);
-  line += " hyp_len = " + std::to_string(score.hypothesis_length);
-  line += " ref_len = " + std::to_string(score.reference_length) + ")";
-  return line;
+  return fmt::format("{} = {:.2f} {:.1f} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})",
+                     signature.empty() ? "BLEU" : "BLEU|" + signature, score.score, fmt::join(score.precisions, "/"),
+                     score.brevity_penalty, length_ratio(score), score.hypothesis_length, score.reference_length);
 }
 
 BleuSmoothing bleu_smoothing_from_name(const std::string& name) {
