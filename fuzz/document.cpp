@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string>
+#include <vector>
 
 using namespace transmute;
 
@@ -23,13 +25,40 @@ bool begins_markup(const std::string& text, size_t at) {
          (std::isalpha(static_cast<unsigned char>(next)) != 0 || next == '/' || next == '!' || next == '?');
 }
 
-void require_no_new_markup(const std::string& answer, const std::string& page) {
-  const std::string known = on_one_line(page), text = on_one_line(answer);
+// The place after the value of an attribute, which begins at `at` or after the spaces there.
+size_t value_end(const std::string& text, size_t at) {
+  const size_t value = std::min(text.find_first_not_of(' ', at), text.size());
+  if (value == text.size()) return value;
+  const bool is_quoted = text[value] == '"' || text[value] == '\'';
+  const size_t last = is_quoted ? text.find(text[value], value + 1) : text.find_first_of(" >", value);
+  return last == std::string::npos ? text.size() : last + (is_quoted ? 1 : 0);
+}
+
+// The tags of a page without the values of their attributes, some of which are translated. A tag without an end counts
+// up to the first bracket.
+std::vector<std::string> tags_in(const std::string& page) {
+  const std::string text = on_one_line(page);
+  std::vector<std::string> tags;
   for (size_t at = 0; at < text.size(); ++at) {
     if (!begins_markup(text, at)) continue;
-    const size_t end = std::min(text.find('>', at), text.size() - 1);
-    fuzz::require(known.find(text.substr(at, end + 1 - at)) != std::string::npos);
+    const size_t bracket = std::min(text.find('>', at), text.size() - 1);
+    std::string tag;
+    size_t end = at;
+    while (end < text.size() && text[end] != '>') {
+      tag += text[end];
+      end = text[end] == '=' ? value_end(text, end + 1) : end + 1;
+    }
+    const bool is_whole = end < text.size();
+    tags.push_back(is_whole ? tag : text.substr(at, bracket + 1 - at));
+    at = is_whole ? end : bracket;
   }
+  return tags;
+}
+
+void require_no_new_markup(const std::string& answer, const std::string& page) {
+  const std::vector<std::string> known = tags_in(page);
+  for (const std::string& tag : tags_in(answer))
+    fuzz::require(std::find(known.begin(), known.end(), tag) != known.end());
 }
 
 }  // namespace
