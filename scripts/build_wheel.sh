@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Python wheel that runs on other systems too: auditwheel puts the libraries that it needs inside, and names
-# the oldest glibc in its file name. Needs python3 with venv, and what scripts/setup.sh --without-torch installs.
-# usage: scripts/build_wheel.sh [OUTPUT_FOLDER]
 set -euo pipefail
+
+usage="usage: scripts/build_wheel.sh [OUTPUT_FOLDER]
+
+Builds the Python wheel that runs on other systems too, in build/wheels or OUTPUT_FOLDER: auditwheel puts the libraries
+that it needs inside, and names the oldest glibc in its file name. Needs python3 with venv, and what scripts/setup.sh
+--without-torch installs."
+[[ ${1:-} == --help ]] && { echo "$usage"; exit 0; }
+[[ $# -le 1 && ${1:-} != -* ]] || { echo "$usage" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 output=${1:-build/wheels}
 work=$(mktemp -d)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# BLEU as English-German results were published before sacreBLEU, the paper's 27.3 and 28.4 among them: of text that
-# Moses' tokenizer has taken apart and whose compounds are split at hyphens (rich-text: rich ##AT##-##AT## text). It comes
-# out some points above sacreBLEU's. Needs Moses' tokenizer.perl, from https://github.com/moses-smt/mosesdecoder.
 set -euo pipefail
 
 usage="usage: scripts/compound_split_bleu.sh --tokenizer mosesdecoder/scripts/tokenizer/tokenizer.perl [--language de]
-  [--programs build/release/bin] HYPOTHESIS REFERENCE"
+  [--programs build/release/bin] HYPOTHESIS REFERENCE
+
+Prints BLEU as English-German results were published before sacreBLEU, the paper's 27.3 and 28.4 among them: of text
+that Moses' tokenizer has taken apart and whose compounds are split at hyphens (rich-text: rich ##AT##-##AT## text). It
+comes out some points above sacreBLEU's. Needs Moses' tokenizer.perl, from https://github.com/moses-smt/mosesdecoder."
 programs="$(cd "$(dirname "$0")/.." && pwd)/build/release/bin"
 language=de
 tokenizer=

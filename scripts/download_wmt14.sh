@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The text of the paper's English-German experiment: Europarl v7, Common Crawl and News Commentary v9 to train on (about
-# 4.5 million pairs, 1.7 GB to download), newstest2013 to validate, newstest2014 (all 3,003 lines) to test.
-#
-# Archives are kept and checked: against the checksum in scripts/wmt14_archives.txt, or where that has none, against what
-# came the first time. What is there already is not fetched again; an archive may also be put there by hand.
 set -euo pipefail
 export LC_ALL=C
 
-usage="usage: scripts/download_wmt14.sh [--output data/wmt14_en_de] [--archives FOLDER] [--list FILE]"
+usage="usage: scripts/download_wmt14.sh [--output data/wmt14_en_de] [--archives FOLDER] [--list FILE]
+
+Downloads the text of the paper's English-German experiment: Europarl v7, Common Crawl and News Commentary v9 to train
+on (about 4.5 million pairs, 1.7 GB to download), newstest2013 to validate, newstest2014 (all 3,003 lines) to test.
+
+Archives are kept in --archives and checked: against the checksum in scripts/wmt14_archives.txt (--list), or where that
+has none, against what came the first time. What is there already is not fetched again; an archive may also be put there
+by hand."
 list="$(cd "$(dirname "$0")" && pwd)/wmt14_archives.txt"
 output=data/wmt14_en_de
 archives=

@@ -1,10 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The paper's constituency parser (section 6.3) from treebank to F1: fetches the trees of CRAFT, or takes others, writes
-# them as parallel text, trains, parses the test sentences with and without the constraint to well-formed trees, and
-# scores them as evalb does.
-#
-# It can be interrupted at any time; run again, it continues.
 set -euo pipefail
 shopt -s nullglob
 export LC_ALL=C
@@ -12,6 +7,10 @@ export LC_ALL=C
 usage="usage: scripts/parsing.sh [--config configs/parsing/craft.yaml] [--data data/craft] [--run-folder FOLDER]
   [--treebank FOLDER] [--train 'FILES' --dev 'FILES' --test 'FILES'] [--beam-size 12] [--programs FOLDER] [--threads N]
   [--set KEY=VALUE]…
+
+The paper's constituency parser (section 6.3) from treebank to F1: fetches the trees of CRAFT, or takes others, writes
+them as parallel text, trains, parses the test sentences with and without the constraint to well-formed trees, and
+scores them as evalb does. It can be interrupted at any time; run again, it continues.
 
 Without --train, the trees are CRAFT's (97 articles, CC BY 3.0), divided as in its shared task of 2019; --treebank is a
 folder with its .tree files, which else are fetched with git. With --train, --dev and --test, each a quoted list of
