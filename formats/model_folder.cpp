@@ -55,9 +55,9 @@ std::string newest_checkpoint(const std::string& run) {
 std::string find_weights(const std::string& folder) {
   if (folder.empty()) throw std::runtime_error("the path of the model is empty");
   if (!fs::is_directory(folder))
-    throw std::runtime_error(
-        fmt::format("{}: no such model folder{}", folder,
-                    is_model_name(folder) ? "; 'transmute models' lists the downloaded ones" : ""));
+    throw std::runtime_error(fmt::format(
+        "{}: no such model folder{}", folder,
+        is_model_name(folder) ? "; 'transmute get' downloads models, 'transmute models' lists what is there" : ""));
   for (const char* file : {kWeightsFile, kNeutralWeightsFile})
     if (fs::exists(fs::path(folder) / file)) return path_in(folder, file);
   const bool has_model = fs::exists(fs::path(folder) / "model" / kWeightsFile);

@@ -211,7 +211,9 @@ int prepare(const Arguments& arguments) {
   if (outcome.kept == 0) {
     std::cerr << preparation_summary(preparation, outcome, seconds);
     throw std::runtime_error(
-        fmt::format("none of {} is left, and nothing was written", transmute::counted(outcome.read, "pair")));
+        fmt::format("{}, and nothing was written",
+                    outcome.read == 0 ? "the text has no pairs"
+                                      : fmt::format("none of {} is left", transmute::counted(outcome.read, "pair"))));
   }
   output.finish();
   if (report) report->write(preparation_page(preparation, outcome, seconds));

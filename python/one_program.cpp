@@ -27,7 +27,9 @@ const std::vector<std::pair<std::string, Main>>& programs() {
 std::string usage() {
   std::string text = "usage: transmute COMMAND [OPTION]..., where COMMAND is one of\n";
   for (const auto& [name, run] : programs()) text += "  " + name + '\n';
-  return text + "transmute COMMAND --help describes it. Training is not part of the Python package.\n";
+  return text +
+         "transmute COMMAND --help describes it. Training and get, which downloads models, are not part of "
+         "the Python package.\n";
 }
 
 }  // namespace

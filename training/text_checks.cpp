@@ -91,7 +91,7 @@ void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string&
         "at most {}, or train longer",
         ends, format_count(config.training.warmup_steps), format_count(std::max<int64_t>(1, steps / 5))));
   if (config.has_validation_text() && steps < config.validation.every)
-    spdlog::warn(fmt::format("{}, before the first validation. Set validation.every (now {}) to at most {}", ends,
+    spdlog::warn(fmt::format("{}, before the first validation. Set validation.every (now {}) to about {}", ends,
                              format_count(config.validation.every), format_count(std::max<int64_t>(1, steps / 10))));
 }
 

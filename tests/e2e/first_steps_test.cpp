@@ -131,7 +131,7 @@ TEST_F(FirstSteps, ATrainingThatEndsInsideTheWarmUpOrBeforeItsFirstValidationSay
   EXPECT_THAT(warned.errors,
               AllOf(HasSubstr("ends after about 30 steps, inside the warm-up"),
                     HasSubstr("Set training.warmup_steps (now 50) to at most 6"),
-                    HasSubstr("before the first validation. Set validation.every (now 1,000) to at most 3")));
+                    HasSubstr("before the first validation. Set validation.every (now 1,000) to about 3")));
   EXPECT_LT(warned.errors.find("inside the warm-up"), warned.errors.find("step 10 "));
   const Outcome silent = train("other", {"training.warmup_steps=6", "validation.every=10"});
   const std::string start = silent.errors.substr(0, silent.errors.find("step 10"));

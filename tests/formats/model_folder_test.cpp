@@ -354,6 +354,8 @@ TEST_F(ModelFolder, NamesTheLineOfADamagedConfig) {
 TEST_F(ModelFolder, NamesAMissingFolder) {
   EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "absent"); }),
               AllOf(StartsWith(folder / "absent"), HasSubstr("no such model folder")));
+  EXPECT_THAT(message_of<std::runtime_error>([] { load_model_folder("en-absent"); }),
+              AllOf(StartsWith("en-absent: "), HasSubstr("'transmute get'")));
 }
 
 TEST_F(ModelFolder, PointsFromTheRunFolderToItsModel) {

@@ -162,7 +162,11 @@ TEST(PrepareProgram, LeavesNoFileWhereItFails) {
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_THAT(none.errors, HasSubstr("kept 0 of 4 pairs"));
   EXPECT_THAT(none.errors, HasSubstr("error: none of 4 pairs is left, and nothing was written\n"));
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en", "short.de"));
+  write_text(folder / "empty", "");
+  const Outcome empty = prepare({"--source", folder / "empty", "--target", folder / "empty", "-o", folder / "b"});
+  EXPECT_EQ(empty.exit_code, 1);
+  EXPECT_THAT(empty.errors, HasSubstr("error: the text has no pairs, and nothing was written\n"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en", "empty", "short.de"));
 }
 
 TEST(PrepareProgram, RefusesWhatItCannotUse) {
