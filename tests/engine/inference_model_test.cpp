@@ -404,22 +404,9 @@ TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {
 }
 
 TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
-  const TransformerOptions options = small_options();
-  const Transformer transformer = random_transformer(options, 2);
-  const auto sources = some_sources(options.source_vocab_size, 5);
-  const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
-  for (const Simd level : kernels::available_simd())
-    for (const auto& [precision, tolerance] :
-         {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
-      const SimdLimit limit(level);
-      const InferenceModel model(weights_of(transformer), precision);
-      expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
-                   precision_name(precision) + ", instructions " + kernels::simd_name(level));
-    }
-}
-
-TEST(InferenceModel, IsCloseInEachPrecisionForTheSwitchesOfOtherPrograms) {
-  for (const auto& [name, options] : switched_options()) {
+  auto every = switched_options();  // of other programs
+  every.emplace_back("small", small_options());
+  for (const auto& [name, options] : every) {
     const Transformer transformer = random_transformer(options, 2);
     const auto sources = some_sources(options.source_vocab_size, 5);
     const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
