@@ -5,9 +5,8 @@
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
-#include <transmute/common/json.h>
-#include <transmute/common/text_file.h>
 #include <transmute/common/yaml.h>
+#include <transmute/formats/foreign/model_languages.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/serving/detection.h>
 #include <transmute/text/language_codes.h>
@@ -19,11 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <regex>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 namespace transmute {
@@ -31,76 +26,10 @@ inline namespace v0 {
 
 namespace {
 
-bool is_language(const std::string& code) {
-  const size_t letters =
-      static_cast<size_t>(std::find_if_not(code.begin(), code.end(), is_ascii_letter) - code.begin());
-  return (letters == 2 || letters == 3) && (letters == code.size() || code[letters] == '-' || code[letters] == '_');
-}
-
-// "de" of "train.de" and "train.de.gz"; empty where there is none.
-std::string language_of_file(const std::string& name) {
-  const std::string code = text_file_ending(name);
-  return is_language(code) ? code : "";
-}
-
-std::string language_of_key(const YAML::Node& data, const char* key) {
-  const YAML::Node files = data[key];
-  if (!files || files.size() == 0) return files && files.IsScalar() ? language_of_file(files.as<std::string>()) : "";
-  return language_of_file(files[0].as<std::string>());
-}
-
-void take_languages_of_its_text(const std::string& folder, ModelSource& model) {
-  const std::string config = path_in(folder, "config.yaml");
-  if (!std::filesystem::exists(config)) return;
-  const YAML::Node data = parse_yaml(read_regular_file(config, kMaxConfigBytes), config)["data"];
-  model.source = language_of_key(data, "train_source");
-  model.target = language_of_key(data, "train_target");
-}
-
-// Takes the languages from a package of Argos Translate.
-void take_languages_of_its_package(const std::string& folder, ModelSource& model) {
-  const std::string metadata = path_in(folder, "metadata.json");
-  if (!std::filesystem::exists(metadata)) return;
-  const std::optional<Json> json = parse_json_if_valid(read_regular_file(metadata, kMaxConfigBytes));
-  if (!json || !json->is_object()) return;
-  const auto language = [&](const char* key) {
-    const auto code = json->find(key);
-    return code != json->end() && code->is_string() && is_language(code->get<std::string>()) ? code->get<std::string>()
-                                                                                             : "";
-  };
-  model.source = language("from_code");
-  model.target = language("to_code");
-}
-
-// Takes the languages from the name of a model of Firefox, or of the one in a folder: model.enpt.intgemm.alphas.bin.
-void take_languages_of_its_name(const std::string& path, ModelSource& model) {
-  static const std::regex kName(R"(model\.([a-z]{2})([a-z]{2})\..*bin)");
-  const auto take = [&](const std::filesystem::path& file) {
-    const std::string name = file.filename().string();
-    std::smatch languages;
-    if (std::regex_match(name, languages, kName)) model = {languages[1], languages[2], path};
-  };
-  take(path);
-  std::error_code no_folder;
-  for (const auto& entry : std::filesystem::directory_iterator(path, no_folder)) take(entry.path());
-}
-
-// The languages that the folder names; empty where it names none.
-ModelSource languages_of_folder(const std::string& folder) {
-  ModelSource model{"", "", folder};
-  try {
-    take_languages_of_its_text(folder, model);
-    if (model.source.empty()) take_languages_of_its_package(folder, model);
-    if (model.source.empty()) take_languages_of_its_name(folder, model);
-  } catch (const YAML::Exception&) {  // says no languages; opening it says what is wrong with it
-  } catch (const std::invalid_argument&) {
-  }
-  return model;
-}
-
 ModelSource with_languages_of_its_own(const std::string& folder) {
-  ModelSource model = languages_of_folder(folder);
-  if (!model.source.empty() && !model.target.empty() && model.source != model.target) return model;
+  const LanguagePair languages = languages_in_files(folder);
+  if (!languages.source.empty() && !languages.target.empty() && languages.source != languages.target)
+    return {languages.source, languages.target, folder};
   const auto has = [&](const char* file) { return std::filesystem::exists(path_in(folder, file)); };
   if (!has("config.yaml") && !has("metadata.json"))
     const Translator opened(folder, TranslatorOptions{});  // says what is wrong with what is no model
@@ -129,7 +58,7 @@ bool take_languages(const std::string& languages, ModelSource& model) {
   model.source_name = take_name(model.source);
   model.target_name = take_name(model.target);
   const bool is_clear = colon != std::string::npos || std::count(languages.begin(), languages.end(), '-') == 1;
-  return is_clear && is_language(model.source) && is_language(model.target) && model.source != model.target;
+  return is_clear && is_language_code(model.source) && is_language_code(model.target) && model.source != model.target;
 }
 
 // The language pairs of a model that was trained on several, each once; none where it was not.
@@ -195,10 +124,9 @@ std::vector<ModelSource> parse_model_sources(const std::string& text) {
 
 std::string doubt_about(const ModelSource& model) {
   if (!trained_pairs(model.path).empty()) return "";  // the vocabulary has its languages, and is asked for them
-  const ModelSource known = languages_of_folder(model.path);
+  const LanguagePair known = languages_in_files(model.path);
   const auto are_alike = [](const std::string& a, const std::string& b) {
-    const auto language = [](const std::string& code) { return lower_case(code.substr(0, code.find_first_of("-_"))); };
-    return language(a) == language(b);
+    return std::string_view(uloc_getISO3Language(a.c_str())) == uloc_getISO3Language(b.c_str());
   };
   const auto is_named = [](const std::string& code) {
     return *uloc_getISO3Language(code.c_str()) != 0;

@@ -24,9 +24,7 @@ struct ModelSource {
 };
 
 /// Reads "en-de=FOLDER", "pt-BR:en=FOLDER", "ar/arb_Arab:en=FOLDER" or "FOLDER" alone. In the last case, the languages
-/// are all pairs of data.train_languages, else those by which the files that the model was trained on are called, as in
-/// train.en and train.de, or those that a package of Argos Translate names in its metadata.json, or those in the name
-/// of a model of Firefox, as in model.ende.intgemm.alphas.bin.
+/// are all pairs of data.train_languages, else those that its files name; see languages_in_files().
 /// @throws std::invalid_argument where the languages cannot be told; std::runtime_error where FOLDER is no model
 std::vector<ModelSource> parse_model_sources(const std::string& text);
 

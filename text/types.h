@@ -91,6 +91,12 @@ class TRANSMUTE_API TextTooLong : public BadText {
 /// prompt, a text to score, and a text split into parts if its alignment is requested.
 constexpr int64_t kMaxWholeTokens = 8192;
 
+/// The languages of a translation by any of their names: "en", "pt-BR", "deu", "deu_Latn". Empty: not known.
+struct LanguagePair {
+  std::string source{};  ///< of the texts
+  std::string target{};  ///< of the translations
+};
+
 /// A required translation of a source term.
 struct GlossaryEntry {
   std::string source;  ///< one or more words of the source language

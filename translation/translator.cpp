@@ -3,6 +3,7 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/engine/device_backend.h>
+#include <transmute/formats/foreign/model_languages.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/open_models.h>
 
@@ -27,6 +28,7 @@ struct Translator::State {
   State(const std::string& path, const TranslatorOptions& options)
       : device(find_device(options.device)),
         listed_pieces(options.listed_pieces),
+        languages(languages_in_files(path)),
         threads(worker_count(options.threads, device)) {
     OpenedModels opened =
         open_models(model_paths(path, options), device, Architecture::encoder_decoder, options, threads.parallel_for());
@@ -63,6 +65,7 @@ struct Translator::State {
 
   Device device;
   bool listed_pieces;
+  LanguagePair languages;
   mutable ThreadPool threads;
   SearchOptions default_search;
   std::unique_ptr<TranslationEngine> engine;
@@ -81,6 +84,10 @@ SearchOptions Translator::default_search() const {
 
 const Tokenizer& Translator::tokenizer() const {
   return state_->engine->tokenizer();
+}
+
+LanguagePair Translator::languages() const {
+  return state_->languages;
 }
 
 bool Translator::splits_sentences() const {

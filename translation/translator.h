@@ -77,6 +77,10 @@ class TRANSMUTE_API Translator {
   /// The model's tokenizer, for implementing a SearchOptions::constraint.
   const Tokenizer& tokenizer() const;
 
+  /// The languages that the model's files name, such as "en" and "de"; empty where they name none, as those of
+  /// multilingual models do. They are hints.
+  LanguagePair languages() const;
+
   /// True if SentenceSplitting::automatic translates the sentences of a text separately, that is, unless the model was
   /// trained on lines with several sentences.
   bool splits_sentences() const;
