@@ -18,30 +18,36 @@ inline namespace v0 {
 
 namespace {
 
+using InLanguage = std::string (*)(std::string content, const LanguagePair& languages);
+
 // A document that is a single file.
 class WholeDocument : public DocumentParts {
  public:
-  WholeDocument(std::shared_ptr<const DocumentFile> file, size_t bytes) : file_(std::move(file)), bytes_(bytes) {}
+  // `in_language` gives the content its target language; null for formats that declare none.
+  WholeDocument(std::shared_ptr<const DocumentFile> file, size_t bytes, InLanguage in_language)
+      : file_(std::move(file)), bytes_(bytes), in_language_(in_language) {}
 
   TextFormat text_format() const override { return file_->text_format(); }
   size_t size() const override { return 1; }
   size_t bytes(size_t /*part*/) const override { return bytes_; }
   std::shared_ptr<const DocumentFile> open(size_t /*part*/) const override { return file_; }
-  void write(const ContentOf& content_of, const ByteSink& sink) const override {
-    const std::optional<std::string> content = content_of(0);
-    sink(content ? *content : file_->with(file_->texts()));
+  void write(const ContentOf& content_of, const ByteSink& sink, const LanguagePair& languages) const override {
+    std::optional<std::string> content = content_of(0);
+    if (!content) content = file_->with(file_->texts());
+    sink(in_language_ != nullptr && can_declare(languages) ? in_language_(std::move(*content), languages) : *content);
   }
 
  private:
   std::shared_ptr<const DocumentFile> file_;
   size_t bytes_;
+  InLanguage in_language_;
 };
 
-template <auto open_file>
+template <auto open_file, InLanguage in_language = nullptr>
 std::unique_ptr<DocumentParts> open_whole(const std::string& name, std::string content,
                                           const DocumentFileOptions& options) {
   const size_t bytes = content.size();
-  return std::make_unique<WholeDocument>(open_file(name, std::move(content), options), bytes);
+  return std::make_unique<WholeDocument>(open_file(name, std::move(content), options), bytes, in_language);
 }
 
 // @throws std::runtime_error naming the line that has a zero byte or is not UTF-8.
@@ -83,15 +89,15 @@ const std::vector<DocumentFormat>& document_formats() {
       {"odp", ".odp .otp", "application/vnd.oasis.opendocument.presentation", open_opendocument},
       {"ods", ".ods .ots", "application/vnd.oasis.opendocument.spreadsheet", open_opendocument},
       {"epub", ".epub", "application/epub+zip", open_epub},
-      {"html", ".html .htm .xhtml", "text/html; charset=utf-8", open_whole<open_html>},
+      {"html", ".html .htm .xhtml", "text/html; charset=utf-8", open_whole<open_html, page_in_language>},
       {"markdown", ".md .markdown", "text/markdown; charset=utf-8", open_whole<open_markdown>},
       {"srt", ".srt", "application/x-subrip", open_whole<open_srt>},
       {"vtt", ".vtt", "text/vtt; charset=utf-8", open_whole<open_vtt>},
       {"ass", ".ass .ssa", "text/x-ass; charset=utf-8", open_whole<open_ass>},
-      {"po", ".po .pot", "text/x-gettext-translation; charset=utf-8", open_whole<open_po>},
-      {"xliff", ".xliff .xlf", "application/xliff+xml", open_whole<open_xliff>},
-      {"json", ".json .arb", "application/json", open_whole<open_json>},
-      {"yaml", ".yaml .yml", "application/yaml", open_whole<open_yaml>},
+      {"po", ".po .pot", "text/x-gettext-translation; charset=utf-8", open_whole<open_po, po_in_language>},
+      {"xliff", ".xliff .xlf", "application/xliff+xml", open_whole<open_xliff, xliff_in_language>},
+      {"json", ".json .arb", "application/json", open_whole<open_json, json_in_language>},
+      {"yaml", ".yaml .yml", "application/yaml", open_whole<open_yaml, yaml_in_language>},
       {"properties", ".properties", "text/x-java-properties", open_whole<open_properties>},
       {"resx", ".resx", "application/xml", open_whole<open_resx>},
       {"android", "strings.xml", "application/xml", open_whole<open_android>}};

@@ -25,7 +25,8 @@ std::vector<std::string> texts_of(const DocumentParts& document) {
   return texts;
 }
 
-std::string with_translations(const DocumentParts& document, const std::vector<std::string>& translations) {
+std::string with_translations(const DocumentParts& document, const std::vector<std::string>& translations,
+                              const LanguagePair& languages) {
   std::string result;
   auto next = translations.begin();
   document.write(
@@ -36,7 +37,7 @@ std::string with_translations(const DocumentParts& document, const std::vector<s
         next += static_cast<int64_t>(file->texts().size());
         return file->with({begin, next});
       },
-      [&](std::string_view bytes) { result += bytes; });
+      [&](std::string_view bytes) { result += bytes; }, languages);
   return result;
 }
 

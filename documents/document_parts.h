@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/documents/declared_languages.h>
 #include <transmute/documents/document_file.h>
 
 #include <cstddef>
@@ -35,9 +36,10 @@ class DocumentParts {
   /// Reads a part; null if it has no texts.
   /// @throws std::runtime_error naming the document and the part, if it is damaged or not in its format
   virtual std::shared_ptr<const DocumentFile> open(size_t part) const = 0;
-  /// Writes the document. Asks for the content of each part once, in order, when the parts before are written.
+  /// Writes the document. Asks for the content of each part once, in order, when the parts before are written. Where it
+  /// declares the source language, it declares the target language then, if both are known.
   /// @throws std::runtime_error if the document becomes too large for its format
-  virtual void write(const ContentOf& content_of, const ByteSink& sink) const = 0;
+  virtual void write(const ContentOf& content_of, const ByteSink& sink, const LanguagePair& languages) const = 0;
 };
 
 /// The number of segments of all texts. Reads each part, one after another.
@@ -49,7 +51,9 @@ size_t count_segments(const DocumentParts& document);
 std::vector<std::string> texts_of(const DocumentParts& document);
 
 /// The document with a translation in place of each of texts_of().
-std::string with_translations(const DocumentParts& document, const std::vector<std::string>& translations);
+/// @param languages see DocumentParts::write()
+std::string with_translations(const DocumentParts& document, const std::vector<std::string>& translations,
+                              const LanguagePair& languages = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -5,6 +5,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/percent_encoding.h>
 #include <transmute/documents/ascii_text.h>
+#include <transmute/documents/declared_languages.h>
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/packed_file.h>
@@ -70,12 +71,17 @@ class PackedDocument : public DocumentParts {
     return xml->texts().empty() ? nullptr : std::move(xml);
   }
 
-  void write(const ContentOf& content_of, const ByteSink& sink) const override {
+  void write(const ContentOf& content_of, const ByteSink& sink, const LanguagePair& languages) const override {
     size_t next = 0;
+    const bool has_languages = can_declare(languages);
     file_.write(
         [&](size_t member) -> std::optional<std::string> {
-          if (next == parts_.size() || parts_[next].member != member) return std::nullopt;
-          return content_of(next++);
+          const Part* const part = next < parts_.size() && parts_[next].member == member ? &parts_[next] : nullptr;
+          std::optional<std::string> content = part == nullptr ? std::nullopt : content_of(next++);
+          if (!has_languages || (part == nullptr && declaring_.count(member) == 0)) return content;
+          std::string old = content ? std::move(*content) : file_.read(member);
+          return part != nullptr && !part->rules ? page_in_language(std::move(old), languages)
+                                                 : xml_in_language(std::move(old), languages);
         },
         sink);
   }
@@ -100,6 +106,11 @@ class PackedDocument : public DocumentParts {
     count_bytes(member);
     parts_.push_back({member, std::move(rules), mark});
   }
+  // A member without texts that declares the language.
+  void add_declaring(size_t member) {
+    count_bytes(member);
+    declaring_.insert(member);
+  }
 
  private:
   struct Part {
@@ -122,7 +133,7 @@ class PackedDocument : public DocumentParts {
   PackedFile file_;
   uint64_t most_bytes_, unpacked_ = 0;
   std::function<void(const std::string& message)> on_warning_;
-  std::set<size_t> counted_;
+  std::set<size_t> counted_, declaring_;
   std::vector<Part> parts_;
 };
 
@@ -194,17 +205,6 @@ std::vector<OfficePart> office_parts() {
   return parts;
 }
 
-// Calls `use` with the name of each tag, without its prefix, and with the tag and the text after it. Damaged XML is not
-// refused here: members that are translated are checked when they are opened.
-void for_each_tag(std::string_view xml, const std::function<void(std::string_view name, std::string_view tag)>& use) {
-  for (size_t at = xml.find('<'), next = 0; at != std::string_view::npos; at = next) {
-    next = xml.find('<', at + 1);
-    const std::string_view tag = xml.substr(at, next - at);
-    const std::string_view name = tag.substr(1, tag.find_first_of(" \t\r\n/>", 1) - 1);
-    use(name.substr(name.find(':') + 1), tag);
-  }
-}
-
 // The texts of cells to which other places of a spreadsheet refer: string literals of formulas, values of filters,
 // headers and totals of tables, which Excel wants to be the same in both places, and fields of pivot tables.
 class NamedTexts {
@@ -236,12 +236,10 @@ class NamedTexts {
                                  {"named-expression", "expression"},
                                  {"filter-condition", "value", Kind::pattern},
                                  {"filter-set-item", "value", Kind::text}};
-    for_each_tag(xml, [&](std::string_view name, std::string_view tag) {
+    for_each_tag(xml, [&](std::string_view name, std::string_view tag, std::string_view content) {
       for (const auto& [element, attribute, kind] : kPlaces) {
         if (element != name) continue;
-        const std::string_view content =
-            attribute.empty() ? tag.substr(std::min(tag.find('>'), tag.size() - 1) + 1) : xml_attribute(tag, attribute);
-        const std::string text = with_references_decoded(content);
+        const std::string text = with_references_decoded(attribute.empty() ? content : xml_attribute(tag, attribute));
         kind == Kind::formula ? add_literals(text) : add_text(text, kind == Kind::pattern);
       }
     });
@@ -318,7 +316,7 @@ std::map<std::string, std::string> media_types(PackedDocument& book) {
     const std::string& path = book.members()[member].name;
     if (!has_ending(path, ".opf")) continue;
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    for_each_tag(book.read(member), [&](std::string_view name, std::string_view tag) {
+    for_each_tag(book.read(member), [&](std::string_view name, std::string_view tag, std::string_view /*text*/) {
       if (name != "item") return;
       const std::string file = percent_decoded(with_references_decoded(xml_attribute(tag, "href")));
       types[(folder / file).lexically_normal().generic_string()] = xml_attribute(tag, "media-type");
@@ -355,6 +353,8 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
     const auto part = std::find_if(parts.begin(), parts.end(),
                                    [&](const OfficePart& candidate) { return begins_with(path, candidate.beginning); });
     if (part != parts.end() && has_ending(path, ".xml")) file->add(member, rules[&*part], part->mark);
+    for (const char* declaring : {"docprops/core.xml", "ppt/presentation.xml", "word/settings.xml", "word/styles.xml"})
+      if (path == declaring) file->add_declaring(member);
   }
   return file;
 }
@@ -379,6 +379,7 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
     const std::string& path = file->members()[member].name;
     const std::string base = path.substr(path.rfind('/') + 1);  // objects, as charts, have folders of their own
     if (base == "content.xml" || base == "styles.xml") file->add(member, rules);
+    if (path == "meta.xml") file->add_declaring(member);
   }
   return file;
 }
@@ -401,6 +402,8 @@ std::unique_ptr<DocumentParts> open_epub(const std::string& name, std::string co
       file->add(member, nullptr);
     else if (has_ending(path, ".ncx") || type == "application/x-dtbncx+xml")
       file->add(member, contents);
+    else if (has_ending(path, ".opf"))
+      file->add_declaring(member);
   }
   return file;
 }

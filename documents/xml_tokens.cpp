@@ -5,6 +5,7 @@
 #include <transmute/common/text_file.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace transmute {
@@ -137,6 +138,29 @@ std::string_view xml_attribute(std::string_view tag, std::string_view name) {
     at = end + 1;
   }
   return {};
+}
+
+void for_each_tag(std::string_view xml, const UseTag& use) {
+  constexpr std::string_view kOthers[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
+  for (size_t at = xml.find('<'); at < xml.size(); at = xml.find('<', at)) {
+    const auto* const other = std::find_if(std::begin(kOthers), std::end(kOthers),
+                                           [&](const auto& marks) { return stands_at(xml, at, marks[0]); });
+    if (other != std::end(kOthers)) {
+      at = xml.find((*other)[1], at + (*other)[0].size());
+      continue;
+    }
+    size_t last = xml.find_first_of(">\"'", at);
+    while (last < xml.size() && xml[last] != '>') {
+      const size_t quote = xml.find(xml[last], last + 1);
+      last = quote == std::string_view::npos ? quote : xml.find_first_of(">\"'", quote + 1);
+    }
+    if (last == std::string_view::npos) return;
+    const std::string_view tag = xml.substr(at, last + 1 - at),
+                           text = xml.substr(last + 1, xml.find('<', last) - last - 1);
+    const std::string_view name = tag.substr(1, tag.find_first_of(" \t\r\n/>", 1) - 1);
+    if (!name.empty()) use(name.substr(name.find(':') + 1), tag, text);
+    at = last;
+  }
 }
 
 }  // namespace v0

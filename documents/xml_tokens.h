@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,13 @@ std::vector<XmlToken> xml_tokens(std::string_view xml, const std::string& name);
 /// The value of an attribute as it is written; empty without one.
 /// @param name without a prefix, which does not count
 std::string_view xml_attribute(std::string_view tag, std::string_view name);
+
+/// Gets the name of a start tag or an empty tag, without its prefix, the tag, and the text after it.
+using UseTag = std::function<void(std::string_view name, std::string_view tag, std::string_view text)>;
+
+/// Calls `use` with each start tag and empty tag, but for what comments and CDATA sections hold. Damaged XML is not
+/// refused, but read to the damage.
+void for_each_tag(std::string_view xml, const UseTag& use);
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of documents: what is read comes back as it was, and any translation can be put into it.
 #include <transmute/documents/document_formats.h>
+#include <transmute/documents/html_tokens.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/documents/page_source.h>
 #include <transmute/fuzz/fuzz.h>
@@ -37,6 +38,12 @@ std::string words_of(std::string text) {
                             [](char c) { return std::string_view(" \t\r\n>").find(c) != std::string_view::npos; }),
              text.end());
   return text;
+}
+
+std::vector<std::string> tags_of(const std::string& page) {
+  std::vector<std::string> names;
+  for (const HtmlToken& token : html_tokens(page)) names.push_back(token.name);
+  return names;
 }
 
 }  // namespace
@@ -79,9 +86,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string translated = with_translations(*file, texts);
     if (format == "txt") fuzz::require(words_of(translated) == words_of(texts.front()));
     // The result is sound: it is read again, with as many texts.
+    const auto texts_in = [&](const std::string& written) {
+      return texts_of(*open_document(*find_document_format(format), "x", written));
+    };
     if (format == "docx" || format == "odt" || format == "xlsx" || format == "epub")
-      fuzz::require(texts_of(*open_document(*find_document_format(format), "x", translated)).size() >=
-                    (sources.empty() ? 0U : 1U));
+      fuzz::require(texts_in(translated).size() >= (sources.empty() ? 0U : 1U));
+    const std::string in_hebrew = with_translations(*file, texts, {"en", "he"});
+    if (format == "docx" || format == "odt" || format == "xlsx")
+      fuzz::require(texts_in(in_hebrew) == texts_in(translated));
+    if (format == "html") fuzz::require(tags_of(in_hebrew) == tags_of(translated));
   });
   return 0;
 }

@@ -143,7 +143,7 @@ void Api::begin_opened(const CallPointer& call, const AnswerWithFile& answer_wit
     for (size_t i = 0; i < result.documents.size(); ++i)
       texts.push_back(text_of(result.documents[i], result.translations[i]));
     return answer_with({translated_name(name, asked.target), document_format_of(name)->media_type,
-                        with_translations(*document, texts)});
+                        with_translations(*document, texts, {asked.source, asked.target})});
   });
 }
 

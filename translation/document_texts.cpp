@@ -123,8 +123,11 @@ class PartsInOrder {
 
 void write_translated(const Translator& translator, const DocumentParts& document, TranslationOptions options,
                       const DocumentCall& call, const ByteSink& sink) {
+  LanguagePair languages = translator.languages();
+  if (!options.source_language.empty()) languages.source = options.source_language;
+  if (!options.target_language.empty()) languages.target = options.target_language;
   PartsInOrder parts(translator, document, std::move(options), call);
-  document.write([&](size_t /*part*/) { return parts.next(); }, sink);
+  document.write([&](size_t /*part*/) { return parts.next(); }, sink, languages);
 }
 
 }  // namespace v0

@@ -38,6 +38,7 @@ LanguagePair languages_of_text(const std::string& folder) {
   const std::string config = path_in(folder, "config.yaml");
   if (!std::filesystem::exists(config)) return {};
   const YAML::Node data = parse_yaml(read_regular_file(config, kMaxConfigBytes), config)["data"];
+  if (const YAML::Node pairs = data["train_languages"]; pairs && pairs.size() > 0) return {};
   return {language_of_key(data, "train_source"), language_of_key(data, "train_target")};
 }
 

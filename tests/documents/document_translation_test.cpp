@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/common/files.h>
 #include <transmute/documents/document_parts.h>
+#include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/translation/document_texts.h>
 #include <transmute/translation/document_translation.h>
@@ -38,6 +39,21 @@ TEST(DocumentTranslation, OnlyTextChanges) {
   EXPECT_EQ(read_file(output), "{\"a\": \"" + translator.translate("the blue train is near.") +
                                    "\", \"b\": 1, \"c\": \"" + translator.translate("two dogs play.") + "\"}");
   EXPECT_THAT(progress, ElementsAre(Pair(1, 2), Pair(2, 2)));
+}
+
+TEST(DocumentTranslation, DeclaresTheLanguageThatTheModelNames) {
+  const CopiedModel model("marian_ctranslate2");
+  const auto page_in = [&] {
+    const Translator translator(model.folder());
+    const std::string input = model.path("a.html"), output = model.path("b.html");
+    write_file_atomically(input, "<html lang=\"en\"><p>two dogs play.</p></html>");
+    translate_document(translator, input, output);
+    EXPECT_THAT(read_file(output), HasSubstr(translator.translate("two dogs play.")));
+    return read_file(output);
+  };
+  EXPECT_THAT(page_in(), HasSubstr("<html lang=\"en\">"));
+  write_file_atomically(model.path("tokenizer_config.json"), R"({"source_lang": "eng", "target_lang": "deu"})");
+  EXPECT_THAT(page_in(), HasSubstr("<html lang=\"de\">"));
 }
 
 TEST(DocumentTranslation, MistakesAreNamedAndWriteNothing) {
@@ -96,7 +112,7 @@ class CountedParts : public DocumentParts {
     if (sizes_[part] == kEmpty) return nullptr;
     return std::make_shared<Part>(sizes_[part], memory_);
   }
-  void write(const ContentOf& content_of, const ByteSink& sink) const override {
+  void write(const ContentOf& content_of, const ByteSink& sink, const LanguagePair& /*languages*/) const override {
     for (size_t part = 0; part < size(); ++part) sink(content_of(part).value_or("nothing") + '\n');
   }
 

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/declared_languages.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/html_markup.h>
+#include <transmute/documents/html_tokens.h>
+#include <transmute/documents/xml_tokens.h>
+#include <transmute/text/tag_end.h>
+#include <unicode/locid.h>
+#include <unicode/uloc.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+icu::Locale canonical_locale(const std::string& code) {
+  return icu::Locale::createCanonical(code.c_str());
+}
+
+icu::Locale likely_locale(const std::string& code) {
+  icu::Locale locale = canonical_locale(code);
+  UErrorCode error = U_ZERO_ERROR;
+  locale.addLikelySubtags(error);
+  return locale;
+}
+
+// The kinds of scripts for which Word and OpenDocument have fonts and languages of their own, by number.
+constexpr size_t kWestern = 0, kAsian = 1, kComplex = 2;
+
+size_t kind_of_script(const std::string& script) {
+  if (lists("Hans Hant Hani Jpan Kore", script)) return kAsian;
+  return lists("Arab Beng Deva Gujr Guru Hebr Khmr Knda Laoo Mlym Mymr Orya Sinh Syrc Taml Telu Thaa Thai Tibt", script)
+             ? kComplex
+             : kWestern;
+}
+
+// The source language as documents write it, and the target's in the same forms.
+class LanguageNames {
+ public:
+  explicit LanguageNames(const LanguagePair& languages) {
+    const icu::Locale source = likely_locale(languages.source), likely = likely_locale(languages.target);
+    source_ = {source.getLanguage(), source.getISO3Language()};
+    is_other_kind_ = kind_of_script(source.getScript()) != kind_of_script(likely.getScript());
+    kind_ = kind_of_script(likely.getScript());
+    language = likely.getLanguage();
+    region = likely.getCountry();
+    is_right_to_left = likely.isRightToLeft() != 0;
+    changes_direction = is_right_to_left != (source.isRightToLeft() != 0);
+    // Without a script, a program takes another one than readers of these languages expect.
+    const std::string script = lists("az bs sr uz", language) ? fmt::format("_{}", likely.getScript()) : "";
+    long_ = language + script + (region.empty() ? "" : "_" + region);
+    icu::Locale shortest = canonical_locale(languages.target);
+    UErrorCode error = U_ZERO_ERROR;
+    if (*shortest.getCountry() == '\0') {
+      shortest = likely;
+      shortest.minimizeSubtags(error);
+    }
+    short_ = shortest.toLanguageTag<std::string>(error);
+  }
+
+  // True for "en", "eng", "en-US" and "EN_us".
+  bool is_source(std::string_view value) const {
+    const std::string name = lower_case(std::string(value.substr(0, value.find_first_of("-_"))));
+    const bool is_tag = std::all_of(value.begin(), value.end(),
+                                    [](char c) { return is_ascii_alphanumeric(c) || c == '-' || c == '_'; });
+    return is_tag && !name.empty() && std::find(source_.begin(), source_.end(), name) != source_.end();
+  }
+  // True for a value that becomes the target's, of the attribute for scripts of this kind.
+  bool is_replaced(std::string_view value, size_t kind) const {
+    if (kind != kind_ || value.size() < 2 || lists("none x-none zxx", std::string(value))) return false;
+    return is_source(value) || (is_other_kind_ && value.substr(0, value.find_first_of("-_")) != language);
+  }
+  // The target language with a region if `value` has one, and with its separator, else with the format's.
+  std::string like(std::string_view value, char separator = '-') const {
+    const size_t at = value.find_first_of("-_");
+    std::string name = at == std::string_view::npos ? short_ : long_;
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '-' || c == '_'; },
+        at == std::string_view::npos ? separator : value[at]);
+    return name;
+  }
+
+  std::string language, region;
+  bool is_right_to_left, changes_direction;
+
+ private:
+  std::array<std::string, 2> source_;
+  std::string short_, long_;
+  bool is_other_kind_;
+  size_t kind_;
+};
+
+// A text, and what comes in the place of parts of it.
+class Replacements {
+ public:
+  explicit Replacements(std::string text) : text_(std::move(text)) {}
+
+  const std::string& text() const { return text_; }
+  void replace(size_t at, size_t size, std::string by) { by_[at] = {size, std::move(by)}; }
+  void replace(std::string_view part, std::string by) {
+    replace(static_cast<size_t>(part.data() - text_.data()), part.size(), std::move(by));
+  }
+  std::string result() const {
+    std::string result;
+    size_t kept = 0;
+    for (const auto& [at, part] : by_) {
+      result.append(text_, kept, at - kept).append(part.second);
+      kept = at + part.first;
+    }
+    return result.append(text_, kept);
+  }
+
+ private:
+  std::string text_;
+  std::map<size_t, std::pair<size_t, std::string>> by_;  // size and new bytes
+};
+
+}  // namespace
+
+bool can_declare(const LanguagePair& languages) {
+  // Endings of files such as train.src may be names of small languages, too.
+  const auto is_known = [](const std::string& code) {
+    const bool is_named = *uloc_getISO3Language(code.c_str()) != '\0' || code.find_first_of("-_") != std::string::npos;
+    return is_named && *likely_locale(code).getCountry() != '\0';
+  };
+  return is_known(languages.source) && is_known(languages.target) &&
+         std::string_view(likely_locale(languages.source).getLanguage()) !=
+             likely_locale(languages.target).getLanguage();
+}
+
+std::string page_in_language(std::string page, const LanguagePair& languages) {
+  const LanguageNames names(languages);
+  Replacements changes(std::move(page));
+  const std::string_view html = changes.text();
+  const char* const direction = names.is_right_to_left ? "rtl" : "ltr";
+  for (const HtmlPiece& piece : html_pieces(changes.text())) {
+    const std::string_view tag = html.substr(piece.begin, piece.end - piece.begin);
+    const std::string name = element_name(tag);
+    if (name.empty() || tag_end(tag) != tag.size()) continue;  // text, or an element that stays
+    bool has_source = false, has_direction = false;
+    const auto replace = [&](const HtmlAttribute& attribute, std::string value) {
+      changes.replace(piece.begin + attribute.begin, attribute.value.size(), std::move(value));
+    };
+    const bool is_whole = name == "html" || name == "body";
+    for (const HtmlAttribute& attribute : attributes_of(tag)) {
+      const bool is_language = attribute.name == "lang" || attribute.name == "xml:lang";
+      has_source = has_source || (is_language && names.is_source(attribute.value));
+      has_direction = has_direction || attribute.name == "dir";
+      if (is_language && names.is_source(attribute.value)) replace(attribute, names.like(attribute.value));
+      if (attribute.name == "dir" && lists("ltr rtl", lower_case(attribute.value)) && is_whole &&
+          names.changes_direction)
+        replace(attribute, direction);
+    }
+    if (has_source && is_whole && names.changes_direction && !has_direction)
+      changes.replace(piece.begin + 1 + name.size(), 0, fmt::format(" dir=\"{}\"", direction));
+  }
+  return changes.result();
+}
+
+std::string xml_in_language(std::string xml, const LanguagePair& languages) {
+  if (xml.find("lang") == std::string::npos && xml.find("Lang") == std::string::npos) return xml;
+  const LanguageNames names(languages);
+  Replacements changes(std::move(xml));
+  bool is_package = false;  // the metadata of a book, which stay: each but dc:language is in the language that it says
+  for_each_tag(changes.text(), [&](std::string_view name, std::string_view tag, std::string_view text) {
+    is_package = is_package || name == "package";
+    const auto replace_if_source = [&](std::string_view value) {
+      if (names.is_source(value)) changes.replace(value, names.like(value));
+    };
+    if (name == "language") {  // Dublin Core's
+      constexpr const char* kSpace = " \t\r\n";
+      const std::string_view language = text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
+      return replace_if_source(language.substr(0, language.find_last_not_of(kSpace) + 1));
+    }
+    if (name == "lang" || name == "themeFontLang") {  // Word's
+      constexpr std::array<const char*, 3> kAttributes{"val", "eastAsia", "bidi"};
+      for (size_t kind = 0; kind < kAttributes.size(); ++kind) {
+        const std::string_view value = xml_attribute(tag, kAttributes[kind]);
+        if (names.is_replaced(value, kind)) changes.replace(value, names.like(value));
+      }
+    } else if (name == "text-properties") {  // OpenDocument's
+      constexpr std::array<const char*, 3> kEndings{"", "-asian", "-complex"};
+      for (size_t kind = 0; kind < kEndings.size(); ++kind) {
+        const std::string_view language = xml_attribute(tag, std::string("language") + kEndings[kind]);
+        const std::string_view country = xml_attribute(tag, std::string("country") + kEndings[kind]);
+        if (!names.is_replaced(language, kind)) continue;
+        changes.replace(language, names.language);
+        if (!country.empty() && country != "none") changes.replace(country, names.region);
+      }
+    } else if (!is_package) {
+      replace_if_source(xml_attribute(tag, "lang"));
+    }
+  });
+  return changes.result();
+}
+
+std::string xliff_in_language(std::string xliff, const LanguagePair& languages) {
+  const LanguageNames names(languages);
+  if (xliff.find("target>") == std::string::npos) return xliff;
+  Replacements changes(std::move(xliff));
+  bool is_version_2 = false;
+  for_each_tag(changes.text(), [&](std::string_view name, std::string_view tag, std::string_view /*text*/) {
+    if (name == "xliff") is_version_2 = xml_attribute(tag, "version").substr(0, 2) == "2.";
+    const char* const attribute = is_version_2 ? "trgLang" : "target-language";
+    if (name != (is_version_2 ? "xliff" : "file")) return;
+    const std::string_view old = xml_attribute(tag, attribute);
+    if (old.data() != nullptr && old.empty()) changes.replace(old, names.like(""));
+    if (old.data() != nullptr) return;
+    changes.replace(tag.substr(tag.find_first_of(" \t\r\n/>"), 0),
+                    fmt::format(" {}=\"{}\"", attribute, names.like("")));
+  });
+  return changes.result();
+}
+
+std::string po_in_language(std::string po, const LanguagePair& languages) {
+  constexpr std::string_view kField = "\n\"Language: ";
+  const size_t header = po.find("msgstr"), field = po.find(kField, header);
+  if (field == std::string::npos || field > std::min(po.find("\n\n", header), po.find("\n\r\n", header))) return po;
+  const size_t begin = field + kField.size(), end = po.find("\\n\"", begin);
+  if (end == std::string::npos) return po;
+  const std::string old = po.substr(begin, end - begin);
+  const LanguageNames names(languages);
+  return old.empty() || names.is_source(old) ? po.replace(begin, old.size(), names.like(old, '_')) : po;
+}
+
+std::string yaml_in_language(std::string yaml, const LanguagePair& languages) {
+  std::string_view key;  // the first at the top
+  const std::string_view text = yaml;
+  for (size_t begin = byte_order_mark_length(text), end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos || line.find_first_of(" \t#%") == 0 ||
+        line.substr(0, 3) == "---" || line.substr(0, 3) == "...")
+      continue;
+    if (!key.empty()) return yaml;
+    key = line.substr(0, line.find(':'));
+    const size_t value = line.find_first_not_of(" \t\r", key.size() + 1);
+    if (key.size() == line.size() || (value < line.size() && line[value] != '#')) return yaml;
+  }
+  const bool is_quoted = key.size() > 2 && (key[0] == '"' || key[0] == '\'') && key.back() == key[0];
+  const std::string_view language = is_quoted ? key.substr(1, key.size() - 2) : key;
+  const LanguageNames names(languages);
+  if (!names.is_source(language)) return yaml;
+  std::string name = names.like(language);
+  if (name == "no" && !is_quoted) name = "\"no\"";  // else it is false
+  return yaml.replace(static_cast<size_t>(language.data() - text.data()), language.size(), name);
+}
+
+std::string json_in_language(std::string json, const LanguagePair& languages) {
+  constexpr std::string_view kKey = "\"@@locale\"", kSpace = " \t\r\n";
+  const size_t key = json.find(kKey), colon = json.find_first_not_of(kSpace, key + kKey.size());
+  if (key == std::string::npos || colon == std::string::npos || json[colon] != ':') return json;
+  const size_t quote = json.find_first_not_of(kSpace, colon + 1);
+  if (quote == std::string::npos || json[quote] != '"') return json;
+  const std::string locale = json.substr(quote + 1, json.find('"', quote + 1) - quote - 1);
+  const LanguageNames names(languages);
+  return names.is_source(locale) ? json.replace(quote + 1, locale.size(), names.like(locale, '_')) : json;
+}
+
+}  // namespace v0
+}  // namespace transmute
