@@ -153,15 +153,17 @@ bool has_prose(std::string_view text) {
 
 // True if lines[i] continues the sentence of the long line before it, and no neighbor of that is much longer: lines of
 // copies from PDF files end where their letters, which are not equally wide, have filled them, and follow headings and
-// other paragraphs without an empty line.
+// other paragraphs without an empty line. Programs that make divided words whole join two lines; such a one does not
+// count. "(#123)" ends the item of a list.
 bool continues_sentence(const std::vector<Line>& lines, size_t i) {
   constexpr size_t kNeighbors = 3;
   const std::string_view before = lines[i - 1].text, word = first_word(lines[i].text);
   size_t longest = 0;
   for (size_t near = i - std::min(i, kNeighbors); near < std::min(lines.size(), i + kNeighbors); ++near)
-    longest = std::max(longest, lines[near].columns);
+    if (lines[near].columns <= kMostColumns) longest = std::max(longest, lines[near].columns);
   const UChar32 last = characters::before(before, before.size());
-  const bool is_open = u_isalpha(last) != 0 || is_one_of(last, U",-‐");
+  const bool is_reference = last == ')' && before.find('#', std::min(before.rfind('('), before.size())) < before.size();
+  const bool is_open = u_isalpha(last) != 0 || (is_one_of(last, U",-‐)]’”»") && !is_reference);
   const bool is_full = lines[i - 1].columns >= kLeastRaggedColumns && 5 * lines[i - 1].columns >= 4 * longest;
   return is_open && is_full && u_islower(characters::at(word, 0)) != 0 && word.back() != ':' && has_prose(word) &&
          has_prose(before) && has_prose(lines[i].text);

@@ -82,7 +82,9 @@ void DocumentFlags::check_is_text(const std::string& input, std::string_view beg
   if (format != kByName) return;
   const auto begins = [&](std::string_view mark) { return beginning.substr(0, mark.size()) == mark; };
   if (begins("%PDF-"))
-    throw std::runtime_error(input_name(input) + ": PDF is not read; translate the document that it was made from");
+    throw std::runtime_error(input_name(input) +
+                             ": PDF is not read; translate the document that it was made from, or its text: 'pdftotext "
+                             "FILE', then --document-format txt");
   if (begins("{\\rtf") || begins("\xD0\xCF\x11\xE0"))
     throw std::runtime_error(
         fmt::format("{}: is in {}; convert it with LibreOffice: 'soffice --convert-to docx FILE', or to xlsx or pptx",

@@ -67,6 +67,22 @@ TEST(WrappedText, LinesOfCopiesFromPdfFilesAreJoined) {
       "the program ran with --prefix=/usr --mode=0644 to /var/lib, a_b.h and other files in 12 min");
 }
 
+TEST(WrappedText, LinesOfCopiesFromPdfFilesMayBeNextToALongerOne) {
+  // pdftotext writes a line whose last word it has made whole with the next line.
+  const std::string whole =
+      "Each command of a list that has several of them is run by the shell in its own process (see the Command "
+      "Execution "
+      "Environment), and the last one may be run by the shell\n";
+  expect_unwrapped(whole +
+                       "when no job is under control. The exit status of the list is that of its last command, unless\n"
+                       "the option that is named below is set (see the chapter on options and their values)\n"
+                       "and the reserved word precedes it.\nThe End",
+                   whole.substr(0, whole.size() - 1) +
+                       " when no job is under control. The exit status of the list is that of its last command, unless "
+                       "the option that is named below is set (see the chapter on options and their values) and the "
+                       "reserved word precedes it.\nThe End");
+}
+
 TEST(WrappedText, TranslationsAreWrappedWithTheSameIndentation) {
   EXPECT_EQ(wrapped_like("- the first item is too long for one line,\n  and goes on here",
                          "- der erste Punkt ist zu lang für eine Zeile und geht hier weiter", WrappedText::plain),
@@ -88,7 +104,9 @@ TEST(WrappedText, PoemsAddressesAndTablesKeepTheirLines) {
         "https://www.example.com/a/very/long/address/of/a/page\nhttps://www.example.com/a/very/long/address/of/a/home",
         "a library for sound, with the files that its programs have in common\nfiles that the development of programs "
         "with the library needs, and their manual\nplugins with which the library plays the sounds of other systems",
-        "the message is from the members of the committee <committee@example.org>\nSubject: the report\nand more"})
+        "the message is from the members of the committee <committee@example.org>\nSubject: the report\nand more",
+        "Fixed what was wrong with the names of groups (ITS#97)\nFixed the filter of the groups that have more members "
+        "than one (ITS#9779)\nslapo keeps the order of values"})
     expect_unwrapped(text, text);
 }
 
