@@ -166,10 +166,26 @@ ByteSpan within_space(const std::string& text) {
   return within_space(text, {{HtmlKind::text, 0, text.size()}}, TextFormat::text);
 }
 
-// The number of bytes of the line end or the tab at `at`; 0 if there is none. "\r\n" is two, with an empty line
-// between.
+// The number of bytes of the dots at `at` that lead to the number of a page in a table of contents, and of this number,
+// which may be elsewhere: "...... 12", ". . . . . .". 0 for the dots of a sentence, and within others.
+size_t leader_length(const std::string& text, size_t at) {
+  constexpr size_t kFewestDots = 5;
+  const auto is_dot = [&](size_t place) { return place < text.size() && text[place] == '.'; };
+  if (is_dot(at - 1) || (at > 1 && text[at - 1] == ' ' && is_dot(at - 2))) return 0;
+  size_t dots = 1, end = at + 1;
+  for (; is_dot(end) || (is_dot(end + 1) && text[end] == ' '); ++dots) end += is_dot(end) ? 1 : 2;
+  const size_t number = std::min(text.find_first_not_of(' ', end), text.size());
+  const size_t number_end = std::min(text.find_first_not_of("0123456789-ivx", number), text.size());
+  const size_t next = std::min(text.find_first_not_of(' ', number_end), text.size());
+  const bool ends_line = next == text.size() || text[next] == '\r' || text[next] == '\n';
+  return dots >= kFewestDots && ends_line ? number_end - at : 0;
+}
+
+// The number of bytes of the line end, the tab or the leader at `at`; 0 if there is none. "\r\n" is two, with an empty
+// line between.
 size_t line_end_at(const std::string& text, size_t at) {
   if (text[at] >= '\t' && text[at] <= '\r') return 1;
+  if (text[at] == '.') return leader_length(text, at);
   for (const std::string_view end : {"\u0085", "\u2028", "\u2029"})
     if (text.compare(at, end.size(), end) == 0) return end.size();
   return 0;
@@ -314,7 +330,7 @@ void Document::add_segment(const std::string& text) {
   }
 }
 
-// A line ends at a line end outside of tags, at <br>, and at a bar or a semicolon that divides a message.
+// A line ends at a line end or a leader outside of tags, at <br>, and at a bar or a semicolon that divides a message.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const auto has_bar = [&](const ProtectedSpan& span) {
     return text.substr(span.begin, span.length).find('|') != std::string::npos;

@@ -33,6 +33,19 @@ TEST(Document, TabsEndALineOutsideOfTags) {
   EXPECT_THAT(Document("A <b\tid=\"1\">dog</b>", TextFormat::tags, false).segments(), SizeIs(1));
 }
 
+TEST(Document, LeadersOfATableOfContentsStay) {
+  const std::string contents = "1.2 The dogs . . . . . . . . . .\r\nThe cats.......... 12\nPreface ..... xii";
+  for (const TextFormat format : {TextFormat::text, TextFormat::tags}) {
+    const Document document(contents, format, true);
+    EXPECT_THAT(document.segments(), ElementsAre("1.2 The dogs", "The cats", "Preface"));
+    EXPECT_EQ(document.with({"1.2 Die Hunde", "Die Katzen", "Vorwort"}),
+              "1.2 Die Hunde . . . . . . . . . .\r\nDie Katzen.......... 12\nVorwort ..... xii");
+  }
+  for (const std::string text :
+       {"Well. . . . what is it?", "Well...... what", "Well ..... ill", "Well....", "and so on . . ."})
+    EXPECT_THAT(Document(text, TextFormat::text, false).segments(), ElementsAre(text));
+}
+
 TEST(Document, BarsDivideTheTextsOfAMessage) {
   const std::string filter = "Text files (*.txt)|*.txt|All files (*.*)|*.*";
   EXPECT_THAT(Document(filter, TextFormat::tags, false).segments(),
