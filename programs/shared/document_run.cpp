@@ -5,6 +5,8 @@
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/wrapped_text.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
@@ -12,6 +14,8 @@
 #include <transmute/translation/document_texts.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -49,9 +53,26 @@ class DocumentProgress {
 std::string beginning_of(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return "";
-  std::string beginning(5, '\0');
-  std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  constexpr size_t kBytes = 1 << 16;
+  std::string beginning(kBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(beginning.data(), kBytes);
+  beginning.resize(static_cast<size_t>(file.gcount()));
   return beginning;
+}
+
+// Notes that lines end within sentences, as in mails, but in no text with a sentence in each line.
+void note_wrapping(const std::string& input, const std::string& beginning) {
+  constexpr int64_t kFewest = 3, kShare = 10;  // of the lines, one in ten
+  const std::string text = beginning.substr(0, beginning.rfind('\n') + 1);
+  if (find_invalid_utf8(text) != std::string::npos) return;
+  const std::string paragraphs = without_wrapping(text, WrappedText::plain);
+  const int64_t lines = std::count(text.begin(), text.end(), '\n');
+  const int64_t joined = lines - std::count(paragraphs.begin(), paragraphs.end(), '\n');
+  if (joined < kFewest || joined * kShare < lines) return;
+  note(input_name(input) +
+       ": many lines end within a sentence, and each is translated by itself; --document-format txt translates "
+       "paragraphs as a whole");
 }
 
 }  // namespace
@@ -102,7 +123,9 @@ DocumentRun::DocumentRun(const DocumentFlags& flags, const StreamFlags& streams)
   const DocumentFormat* const format = find_format(flags);
   if (format == nullptr) {
     if (flags.retranslate) throw std::invalid_argument("--retranslate is for catalogs, such as de.po");
-    flags.check_is_text(input_, beginning_of(input_ == "-" ? "/dev/stdin" : input_));
+    const std::string beginning = beginning_of(input_ == "-" ? "/dev/stdin" : input_);
+    flags.check_is_text(input_, beginning);
+    if (flags.format == kByName) note_wrapping(input_, beginning);
     return;
   }
   if (!flags.flag_of_lines.empty())

@@ -83,6 +83,27 @@ TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
   EXPECT_EQ(as_lines.exit_code, 0) << as_lines.errors;
 }
 
+TEST_F(CommandLine, LinesThatEndWithinSentencesAreNoted) {
+  const TemporaryFolder folder;
+  const std::string input = folder / "in.txt";
+  const std::string note =
+      "in.txt: many lines end within a sentence, and each is translated by itself; "
+      "--document-format txt translates paragraphs as a whole";
+  const auto errors_with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> flags{"-m", model(), "--max-extra-length", "2", "-i", input};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return run("translate", flags).errors;
+  };
+  write_text(input,
+             "the committee has decided to postpone this until the\nend of the year, as it did before, and to ask the\n"
+             "members of the other committees what they think of\nit in a letter.\n");
+  EXPECT_THAT(errors_with({}), HasSubstr(note));
+  for (const char* const format : {"lines", "txt"})
+    EXPECT_THAT(errors_with({"--document-format", format}), Not(HasSubstr("within a sentence")));
+  write_text(input, "A man walks.\nTwo dogs run.\nA woman reads.\nA child plays in the garden of the house.\n");
+  EXPECT_THAT(errors_with({}), Not(HasSubstr("within a sentence")));
+}
+
 TEST_F(CommandLine, AnOfficeFileKeepsItsEnding) {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& input, const std::string& output) {
