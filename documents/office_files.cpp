@@ -62,11 +62,13 @@ class PackedDocument : public DocumentParts {
   size_t bytes(size_t part) const override { return file_.members()[parts_[part].member].size; }
 
   std::shared_ptr<const DocumentFile> open(size_t part) const override {
-    const auto& [member, rules, mark] = parts_[part];
+    const auto& [member, rules, marks] = parts_[part];
     std::string content = in_utf8(file_.read(member));
     if (rules && rules->has_string_values) content = without_string_values(content);
     if (!rules) return open_xhtml(std::move(content));
-    if (content.find(mark) == std::string::npos) return nullptr;
+    if (std::none_of(marks.begin(), marks.end(),
+                     [&](const char* mark) { return content.find(mark) != std::string::npos; }))
+      return nullptr;
     auto xml = std::make_shared<XmlTexts>(std::move(content), *rules, name_of(member), on_warning_);
     return xml->texts().empty() ? nullptr : std::move(xml);
   }
@@ -101,10 +103,11 @@ class PackedDocument : public DocumentParts {
     count_bytes(member);
     return file_.read(member);
   }
-  // Adds a part. Members come in their order. Without rules it is HTML; `mark` is in every one that has texts.
-  void add(size_t member, std::shared_ptr<const XmlRules> rules, const char* mark = "") {
+  // Adds a part. Members come in their order. Without rules it is HTML; one of the marks is in every one that has
+  // texts.
+  void add(size_t member, std::shared_ptr<const XmlRules> rules, std::vector<const char*> marks = {""}) {
     count_bytes(member);
-    parts_.push_back({member, std::move(rules), mark});
+    parts_.push_back({member, std::move(rules), std::move(marks)});
   }
   // A member without texts that declares the language.
   void add_declaring(size_t member) {
@@ -116,7 +119,7 @@ class PackedDocument : public DocumentParts {
   struct Part {
     size_t member;
     std::shared_ptr<const XmlRules> rules;
-    const char* mark;
+    std::vector<const char*> marks;
   };
 
   // Counts each member once.
@@ -173,7 +176,7 @@ XmlRules cell_rules(const char* paragraphs) {
 struct OfficePart {
   const char* beginning;  // in lower case
   XmlRules rules;
-  const char* mark = "";  // is in every such file that has texts
+  std::vector<const char*> marks{""};  // one is in every such file that has texts
 };
 
 std::vector<OfficePart> office_parts() {
@@ -200,7 +203,12 @@ std::vector<OfficePart> office_parts() {
   parts.push_back({"ppt/comments/comment", plain});
   parts.push_back({"xl/threadedcomments/", plain});
   parts.push_back({"xl/sharedstrings", cell_rules("si")});
-  parts.push_back({"xl/worksheets/sheet", cell_rules("is"), "inlineStr"});
+  XmlRules sheets = cell_rules("is");
+  sheets.attributes = {{"dataValidation", "promptTitle", 32},
+                       {"dataValidation", "prompt", 255},
+                       {"dataValidation", "errorTitle", 32},
+                       {"dataValidation", "error", 255}};
+  parts.push_back({"xl/worksheets/sheet", sheets, {"inlineStr", "prompt", "error"}});
   parts.push_back({"xl/comments", cell_rules("text")});
   return parts;
 }
@@ -352,7 +360,7 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
     const std::string path = lower_case(file->members()[member].name);
     const auto part = std::find_if(parts.begin(), parts.end(),
                                    [&](const OfficePart& candidate) { return begins_with(path, candidate.beginning); });
-    if (part != parts.end() && has_ending(path, ".xml")) file->add(member, rules[&*part], part->mark);
+    if (part != parts.end() && has_ending(path, ".xml")) file->add(member, rules[&*part], part->marks);
     for (const char* declaring : {"docprops/core.xml", "ppt/presentation.xml", "word/settings.xml", "word/styles.xml"})
       if (path == declaring) file->add_declaring(member);
   }

@@ -15,6 +15,7 @@ inline namespace v0 {
 /// An attribute whose value people read, by the names of its element and its own, without prefixes.
 struct XmlAttribute {
   std::string_view element, name;
+  size_t most_characters = 0;  ///< as XmlRules::most_characters
 };
 
 /// The meaning of an XML format's elements for a translation: names without prefixes, separated by single spaces.
@@ -53,7 +54,8 @@ struct XmlPart {
 /// The content of a paragraph, between its tags, or the value of an attribute, between its quotation marks.
 struct XmlParagraph {
   size_t begin = 0, end = 0;
-  std::vector<XmlPart> parts;
+  std::vector<XmlPart> parts{};
+  size_t most_characters = 0;  ///< see XmlRules
 };
 
 }  // namespace v0

@@ -2,6 +2,7 @@
 #include <transmute/documents/xml_texts.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/xml_paragraph.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 namespace transmute {
@@ -58,6 +60,17 @@ std::string text_of_cell(std::string_view xml) {
   return with_excel_escapes_decoded(with_references_decoded(text));
 }
 
+constexpr std::string_view kLineEndEscape = "_x000a_";
+
+// The place of a line end as Excel writes it in attributes; the text's size without one.
+size_t find_escaped_line_end(std::string_view text, size_t at) {
+  for (at = text.find("_x000", at); at < text.size(); at = text.find("_x000", at + 1)) {
+    const std::string escape = lower_case(std::string(text.substr(at, kLineEndEscape.size())));
+    if (escape == kLineEndEscape || escape == "_x000d_") return at;
+  }
+  return text.size();
+}
+
 // The number of UTF-16's units, which Excel counts as characters.
 size_t utf16_length(std::string_view text) {
   constexpr unsigned char kFirstOfFour = 0xF0;  // bytes of UTF-8, which are two units
@@ -70,11 +83,7 @@ size_t utf16_length(std::string_view text) {
 
 XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& name,
                    std::function<void(const std::string& message)> on_warning)
-    : xml_(std::move(xml)),
-      name_(name),
-      on_warning_(std::move(on_warning)),
-      most_characters_(rules.most_characters),
-      has_escapes_(rules.keeps_lines) {
+    : xml_(std::move(xml)), name_(name), on_warning_(std::move(on_warning)), has_escapes_(rules.keeps_lines) {
   const std::vector<XmlToken> tokens = xml_tokens(xml_, name);
   const std::set<std::string> code_styles = derived_code_styles(xml_, tokens);
   const XmlSource source{xml_, tokens, rules, code_styles};
@@ -87,24 +96,30 @@ XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& na
       i = tokens[i].partner;
     } else if (source.is_one_of(i, rules.paragraphs)) {
       paragraphs_.push_back(read_paragraph(source, i, texts_));
+      paragraphs_.back().most_characters = rules.most_characters;
     }
   }
 }
 
 void XmlTexts::add_attributes(const XmlSource& source, size_t tag) {
-  for (const auto& [element, name] : source.rules.attributes) {
+  std::map<size_t, std::pair<std::string_view, size_t>> values;  // by their places: the value, and its most characters
+  for (const auto& [element, name, most_characters] : source.rules.attributes) {
     if (source.tokens[tag].local_name() != element) continue;
     const std::string_view value = xml_attribute(source.bytes(tag), name);
-    if (!has_letters(value) || is_made_description(value)) continue;
-    const auto begin = static_cast<size_t>(value.data() - xml_.data());
-    XmlParagraph paragraph{begin, begin + value.size(), {}};
+    if (has_letters(value) && !is_made_description(value))
+      values[static_cast<size_t>(value.data() - xml_.data())] = {value, most_characters};
+  }
+  for (const auto& [begin, found] : values) {
+    const auto& [value, most_characters] = found;
+    XmlParagraph paragraph{begin, begin + value.size(), {}, most_characters};
     for (size_t at = 0, next = 0; at < value.size(); at = next) {
-      next = find_line_end(value, at);
-      if (next == at) next += reference_at(value, at).length;
+      const size_t escape = has_escapes_ ? find_escaped_line_end(value, at) : value.size();
+      next = std::min(find_line_end(value, at), escape);
+      if (next == at) next += escape == at ? kLineEndEscape.size() : reference_at(value, at).length;
       const std::string_view line = value.substr(at, next - at);
       XmlPart part;
       part.kept = {"", "", begin + at, begin + next};
-      if (has_letters(line)) {
+      if (at != escape && has_letters(line)) {
         part.text = texts_.size();
         texts_.emplace_back(line);
       }
@@ -145,9 +160,10 @@ std::string XmlTexts::rendered(const std::vector<std::string>& translations, con
 
 // Warns of a paragraph that has too many characters.
 bool XmlTexts::is_too_long(const std::string& xml, const XmlParagraph& paragraph) const {
-  if (most_characters_ == 0 || xml.size() <= most_characters_) return false;
+  const size_t most = paragraph.most_characters;
+  if (most == 0 || xml.size() <= most) return false;
   const size_t characters = utf16_length(text_of_cell(xml));
-  if (characters <= most_characters_) return false;
+  if (characters <= most) return false;
   constexpr size_t kShownBytes = 60;
   const std::string source =
       text_of_cell(std::string_view(xml_).substr(paragraph.begin, paragraph.end - paragraph.begin));
@@ -155,7 +171,7 @@ bool XmlTexts::is_too_long(const std::string& xml, const XmlParagraph& paragraph
     on_warning_(
         fmt::format("{}: the text \"{} …\" stays, because its translation has {} characters, and Excel reads at most "
                     "{}; divide it",
-                    name_, shortened_name(source, kShownBytes), characters, most_characters_));
+                    name_, shortened_name(source, kShownBytes), characters, most));
   return true;
 }
 

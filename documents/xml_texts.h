@@ -38,7 +38,6 @@ class XmlTexts : public DocumentFile {
 
   std::string xml_, name_;
   std::function<void(const std::string& message)> on_warning_;
-  size_t most_characters_;                // of a paragraph, see XmlRules
   bool has_escapes_;                      // the texts have Excel's escapes
   std::vector<XmlParagraph> paragraphs_;  // in the order of the document; those within another follow it
 };

@@ -283,6 +283,38 @@ TEST(ExcelFile, ACellThatWouldBeTooLongStaysWithAWarning) {
       "and Excel reads at most 32767; divide it");
 }
 
+TEST(ExcelFile, WhatCellsAskForAndRefuseIsTranslated) {
+  std::vector<std::string> warnings;
+  DocumentFileOptions options;
+  options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+  const auto sheet = [](const std::string& title, const std::string& prompt, const std::string& error) {
+    return "<worksheet><dataValidations><dataValidation type=\"list\" promptTitle=\"" + title + "\" prompt=\"" +
+           prompt + "\" error='" + error +
+           "'><formula1>\"a,b\"</formula1></dataValidation></dataValidations></worksheet>";
+  };
+  const auto file = opened("a.xlsx",
+                           zip_of({{"[Content_Types].xml", "<Types/>"},
+                                   {"xl/worksheets/sheet1.xml", sheet("Dogs", "One &amp; two", "No dog")}}),
+                           options);
+  ASSERT_THAT(file->texts(), ElementsAre("Dogs", "One &amp; two", "No dog"));
+  EXPECT_EQ(member_of(file->with({"Hunde", "Eins &amp; \"zwei\"", "Kein 'Hund'"}), "xl/worksheets/sheet1.xml"),
+            sheet("Hunde", "Eins &amp; &quot;zwei&quot;", "Kein &#39;Hund&#39;"));
+  EXPECT_THAT(warnings, ElementsAre());
+  EXPECT_EQ(member_of(file->with({std::string(33, 'x'), "Zwei", "Nein"}), "xl/worksheets/sheet1.xml"),
+            sheet("Dogs", "Zwei", "Nein"));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("its translation has 33 characters, and Excel reads at most 32")));
+  const auto in_excel = [&](const std::string& values) {
+    return zip_of({{"[Content_Types].xml", "<Types/>"},
+                   {"xl/worksheets/sheet1.xml", "<worksheet><dataValidation " + values + "/></worksheet>"}});
+  };
+  const std::string values = "errorTitle=\"No\" error=\"No dog_x000a_here\" promptTitle=\"Dogs\" prompt=\"One\"";
+  const auto other = opened("a.xlsx", in_excel(values), options);
+  ASSERT_THAT(other->texts(), ElementsAre("No", "No dog", "here", "Dogs", "One"));
+  EXPECT_EQ(other->with(other->texts()), in_excel(values));
+  EXPECT_THAT(member_of(other->with({"Nein", "Kein Hund", "hier", "Hunde", "Eins"}), "xl/worksheets/sheet1.xml"),
+              HasSubstr("errorTitle=\"Nein\" error=\"Kein Hund_x000a_hier\" promptTitle=\"Hunde\" prompt=\"Eins\""));
+}
+
 TEST(ExcelFile, PhoneticGuidesGoWithTheirText) {
   const std::string guide = "<rPh sb=\"0\" eb=\"1\"><t>a</t></rPh>", settings = "<phoneticPr fontId=\"1\"/>";
   const auto file = opened("a.xlsx", workbook("", {"One</t>" + guide + settings + "</si><si><t>12</t>" + guide +
