@@ -189,7 +189,7 @@ void write_generation_config(const SearchOptions& search, const std::string& fol
          {"decoder_start_token_id", special_ids::kBegin}});
 }
 
-void write_tokenizer(const LoadedModel& model, const std::string& folder) {
+void write_tokenizer(const LoadedModel& model, const ModelFacts& facts, const std::string& folder) {
   const Tokenizer& tokenizer = model.tokenizer;
   const auto write_vocabulary = [&](const std::string& name, const SubwordModel& subwords) {
     std::map<std::string, int64_t> numbers;
@@ -199,13 +199,15 @@ void write_tokenizer(const LoadedModel& model, const std::string& folder) {
   write_vocabulary("vocab.json", tokenizer.source());
   if (!shares_all(model)) write_vocabulary("target_vocab.json", tokenizer.target());
   write_sentencepiece_models(tokenizer, folder);
-  write(folder, "tokenizer_config.json",
-        {{"tokenizer_class", "MarianTokenizer"},
-         {"separate_vocabs", !shares_all(model)},
-         {"model_max_length", kMostLength},
-         {"unk_token", "<unk>"},
-         {"eos_token", "</s>"},
-         {"pad_token", "<pad>"}});
+  OrderedJson config{{"tokenizer_class", "MarianTokenizer"},
+                     {"separate_vocabs", !shares_all(model)},
+                     {"model_max_length", kMostLength},
+                     {"unk_token", "<unk>"},
+                     {"eos_token", "</s>"},
+                     {"pad_token", "<pad>"}};
+  if (!facts.source_language.empty()) config["source_lang"] = facts.source_language;
+  if (!facts.target_language.empty()) config["target_lang"] = facts.target_language;
+  write(folder, "tokenizer_config.json", config);
 }
 
 void require_marian_mt(const LoadedModel& model) {
@@ -249,7 +251,7 @@ std::vector<std::string> save_hugging_face_folder(const LoadedModel& given, Prec
   write_tensor_file(path_in(folder, kNeutralWeightsFile), MarianMtWeights(model, precision).all());
   write_config(model, precision, folder);
   write_generation_config(model.search, folder);
-  write_tokenizer(model, folder);
+  write_tokenizer(model, facts, folder);
   write_file_atomically(path_in(folder, "README.md"), model_card(model, precision, facts, hugging_face_usage()));
   return deviations(model);
 }

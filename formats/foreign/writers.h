@@ -37,7 +37,7 @@ void save_ctranslate2_folder(const LoadedModel& model, Precision precision, cons
 /// change places alike, which computes the same. load_model() reads the folder back, in float32 with the same numbers
 /// bit for bit, in their new places.
 /// @param precision of all weights: float32, bfloat16 or half
-/// @param facts for the model card
+/// @param facts for the model card, and the languages for the tokenizer
 /// @return what the files cannot say, a sentence each
 /// @throws std::invalid_argument naming what MarianMT cannot express: NormPosition::pre, learned
 /// positions and other sinusoids than the paper's, SSRUs, norms of the embeddings, sources without an end, and what

@@ -7,6 +7,7 @@
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/formats/foreign/model_languages.h>
 #include <transmute/formats/foreign/writers.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
@@ -256,6 +257,17 @@ TEST(ModelCards, SayWhatIsUnknown) {
   EXPECT_THAT(testing::read_text(folder / "README.md"),
               ::testing::AllOf(HasSubstr("License: unknown"), HasSubstr("## Scores\n\nUnknown.\n"),
                                ::testing::Not(HasSubstr("license:"))));
+}
+
+TEST(ModelsForHuggingFace, NameTheirLanguagesIfTheseAreKnown) {
+  const TemporaryFolder folder;
+  const auto languages = [&](const formats::ModelFacts& facts) {
+    formats::save_hugging_face_folder(random_model([](auto&) {}), Precision::float32, folder.path(), facts);
+    const LanguagePair found = languages_in_files(folder.path());
+    return found.source + "|" + found.target;
+  };
+  EXPECT_EQ(languages({}), "|");
+  EXPECT_EQ(languages({"en", "pt-BR", "", {}}), "en|pt-BR");
 }
 
 // MarianMT's sinusoids are in halves: the residual stream's even numbers, then its odd ones.
