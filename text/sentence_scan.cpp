@@ -249,7 +249,18 @@ SentenceScan::Next SentenceScan::next_of(const Mark& mark) {
   if (u_isdigit(c) != 0) return Next::digit;
   if (u_isupper(c) != 0 || u_istitle(c) != 0) return Next::upper;
   if (u_isalpha(c) == 0) return Next::other;
-  return is_lower(c) ? Next::lower : Next::letter;
+  if (!is_lower(c)) return Next::letter;
+  return is_name_in_lower_case(byte) ? Next::upper : Next::lower;
+}
+
+// True for names such as iPhone and digiKam, which sentences begin with as they are; units such as kWh are shorter.
+bool SentenceScan::is_name_in_lower_case(size_t byte) const {
+  constexpr size_t kShortest = 4, kLongest = 40;
+  bool has_capital = false;
+  size_t letters = 0;
+  for (; letters < kLongest && u_isalpha(at(byte)) != 0; byte = step(byte), ++letters)
+    has_capital = has_capital || u_isupper(at(byte)) != 0;
+  return has_capital && letters >= kShortest;
 }
 
 // True if the word there is one that often begins sentences.

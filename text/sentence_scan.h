@@ -67,6 +67,7 @@ class SentenceScan {
   bool stop_ends(const Mark& mark, Next next);
   bool word_ends(size_t end, Next next);
   Next next_of(const Mark& mark);
+  bool is_name_in_lower_case(size_t byte) const;
   bool begins_sentence(size_t byte);
   bool has_several_words(size_t end) const;
   Span word_before(size_t end) const;

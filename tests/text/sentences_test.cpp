@@ -35,6 +35,11 @@ TEST(Sentences, EndAtMarksBeforeCapitals) {
   EXPECT_THAT(sentences("", ""), IsEmpty());
 }
 
+TEST(Sentences, EndBeforeNamesThatBeginInLowerCase) {
+  expect_apart("en", {"It is a folder of the system.", "digiKam does not read it.", "iPhones do."});
+  expect_apart("en", {"I have an approx. iPhone-sized box, i.e. jQuery, at 5 kHz. kWh are more, and so is max. pH."});
+}
+
 TEST(Sentences, ContainAbbreviationsTitlesAndInitials) {
   expect_apart("en", {"Mr. Smith and Dr. J. R. Jones live on Main St. in the U.S. near St. Mary.", "He smiles."});
   expect_apart("en", {"They work for Smith & Co.", "It was founded in Jan. 1990, i.e. long ago."});
