@@ -56,9 +56,10 @@ std::vector<Side> sides_of(const std::string& text, const std::vector<size_t>& p
     const bool may_close = is_before_space || type_after == U_OTHER_PUNCTUATION || type_after == U_END_PUNCTUATION ||
                            type_after == U_FINAL_PUNCTUATION;
     Side side = may_open ? Side::opening : Side::closing;
-    if (characters::is_digit(before)) {
+    const bool is_joined = characters::is_letter_or_digit(after);
+    if (characters::is_digit(before) && (is_joined || !is_open)) {
       side = Side::after_number;
-    } else if (characters::is_letter_or_digit(before) && characters::is_letter_or_digit(after)) {
+    } else if (characters::is_letter_or_digit(before) && is_joined && (text[place] == '\'' || !is_open)) {
       side = Side::inner;
     } else if (may_open && may_close) {
       side = is_open ? Side::closing : Side::opening;

@@ -94,6 +94,12 @@ TEST(WrittenMarks, WithSpacesAroundThemTakeTurns) {
             "He said « hello » and « bye ».");
 }
 
+TEST(WrittenMarks, CloseWhatIsOpenAfterANumberAndBeforeALetter) {
+  EXPECT_EQ(restored("See “X.509 names” here.", "Veja \"nomes X.509\" aqui."), "Veja “nomes X.509” aqui.");
+  EXPECT_EQ(restored("Select “Page”in the box.", "Selecione \"Página\" na caixa."), "Selecione “Página” na caixa.");
+  EXPECT_EQ(restored("‘The 90's’ and 5′", "'Os anos 90's' e 5'"), "‘Os anos 90's’ e 5′");
+}
+
 TEST(WrittenMarks, OfLengthComeBackAfterTheirNumbers) {
   EXPECT_EQ(restored("He’s 5′10″ tall and I’m 6′ tall.", "Il a 5'10\" et j'ai 6'."), "Il a 5′10″ et j’ai 6′.");
   EXPECT_EQ(restored("A caixa d'água é ‘grande’.", "It's 'big'."), "It's ‘big’.") << "the source's apostrophe is ASCII";
