@@ -53,5 +53,37 @@ void AttachedMarks::restore(Rewriting& translation) const {
   }
 }
 
+JoiningMarks::JoiningMarks(const std::string& source) {
+  constexpr std::string_view kOpening = "([", kClosing = ")]", kJoining = "/+";
+  const auto is_space = [&](size_t at) { return at >= source.size() || source[at] == ' '; };  // nothing is at -1
+  const auto have_none = [&](char mark, bool before, bool after) {
+    size_t at = source.find(mark);
+    if (at == std::string::npos) return false;
+    for (; at != std::string::npos; at = source.find(mark, at + 1))
+      if ((before && is_space(at - 1)) || (after && is_space(at + 1))) return false;
+    return true;
+  };
+  for (const char mark : kJoining) {
+    if (!have_none(mark, true, true)) continue;
+    no_space_before_ += mark;
+    no_space_after_ += mark;
+  }
+  for (const char mark : kOpening)
+    if (have_none(mark, false, true)) no_space_after_ += mark;
+  for (const char mark : kClosing)
+    if (have_none(mark, true, false)) no_space_before_ += mark;
+}
+
+void JoiningMarks::restore(Rewriting& translation) const {
+  const std::string& text = translation.text();
+  const auto is_one_of = [&](size_t at, const std::string& marks) {
+    return at < text.size() && marks.find(text[at]) != std::string::npos;  // nothing is at -1
+  };
+  for (size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1))
+    if ((is_one_of(at - 1, no_space_after_) || is_one_of(at + 1, no_space_before_)) &&
+        translation.is_free({at, at + 1}))
+      translation.replace({at, at + 1}, "");
+}
+
 }  // namespace v0
 }  // namespace transmute

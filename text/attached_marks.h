@@ -23,5 +23,19 @@ class AttachedMarks {
   std::vector<bool> are_attached_;  // for the marks of the source before words, in order
 };
 
+/// Marks that join words without spaces, as in "on/off" and Ctrl+C, and brackets, within which there are none. Models
+/// write some with spaces: "on / off", "Ctrl + C".
+class JoiningMarks {
+ public:
+  explicit JoiningMarks(const std::string& source);
+
+  bool exist() const { return !no_space_before_.empty() || !no_space_after_.empty(); }
+  /// Removes the spaces on the sides on which no such mark of the source has one.
+  void restore(Rewriting& translation) const;
+
+ private:
+  std::string no_space_before_, no_space_after_;  // marks
+};
+
 }  // namespace v0
 }  // namespace transmute

@@ -16,15 +16,16 @@ inline namespace v0 {
 class WrittenText {
  public:
   explicit WrittenText(const TagSource& source)
-      : forms_(source.plain), marks_(source.plain, source.marks), attached_(source.plain) {}
+      : forms_(source.plain), marks_(source.plain, source.marks), attached_(source.plain), joining_(source.plain) {}
 
-  bool exist() const { return forms_.exist() || marks_.exist() || attached_.exist(); }
+  bool exist() const { return forms_.exist() || marks_.exist() || attached_.exist() || joining_.exist(); }
   /// @param kept what the caller demands of the translation, which stays as it is
   RecasedText restore(const std::string& translation, const std::vector<std::string>& kept) const {
     Rewriting rewriting(translation, kept);
     forms_.restore(rewriting);
     marks_.restore(rewriting);
     attached_.restore(rewriting);
+    joining_.restore(rewriting);
     return rewriting.rewritten();
   }
 
@@ -32,6 +33,7 @@ class WrittenText {
   WrittenForms forms_;
   WrittenMarks marks_;
   AttachedMarks attached_;
+  JoiningMarks joining_;
 };
 
 }  // namespace v0

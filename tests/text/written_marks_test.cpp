@@ -86,6 +86,17 @@ TEST(AttachedMarks, StayBeforeTheirWords) {
   EXPECT_EQ(restored("... he said", "...disse"), "...disse");
 }
 
+TEST(JoiningMarks, HaveNoSpacesThatTheSourceLacks) {
+  EXPECT_EQ(restored("Turn on/off (e.g. Ctrl+C)", "Ligar / desligar ( por exemplo, Ctrl + C )"),
+            "Ligar/desligar (por exemplo, Ctrl+C)");
+  EXPECT_EQ(restored("on/off", "ligar/ desligar"), "ligar/desligar");
+  EXPECT_EQ(restored("on/off", "ligar / desligar", {"ligar /"}), "ligar /desligar");
+  for (const char* source : {"m/s / km", "the /", "/ or", "a", "C++ and C+"})
+    EXPECT_EQ(restored(source, "a / b + c"), "a / b + c") << source;
+  EXPECT_EQ(restored("f( x ) [y]", "f( x ) [ y ]"), "f( x ) [y]");
+  EXPECT_EQ(restored("f(x", "f (x ) :)"), "f (x ) :)") << "the source closes no bracket";
+}
+
 TEST(WrittenMarks, WithSpacesAroundThemTakeTurns) {
   EXPECT_EQ(restored("« Olá », disse ele.", "\"Here,\" he said."), "«Here,» he said.");
   EXPECT_EQ(restored("O livro « A Casa » é « bom ».", "The book \"The House\" is \"good\"."),
