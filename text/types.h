@@ -158,7 +158,7 @@ enum class WarningKind {
   repetition,   ///< the same words are repeated over and over
   copy,         ///< the source is repeated instead of translated
   script,       ///< words are not in the script of the target language
-  bracket,      ///< a bracket is not one of a pair, or empty, or follows a repetition of the source
+  bracket,      ///< a bracket or " is not one of a pair, or a bracket is empty, or added to the source's
 };
 
 /// The name of a kind, such as "omission".

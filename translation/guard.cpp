@@ -120,8 +120,9 @@ Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translat
                         fmt::format("{} characters are translated as {}, much {} than expected", source, target,
                                     deviation < 0 ? "fewer" : "more")});
   const bool is_free = part.prefix.size() == part.forced.target && part.terms.empty();
-  // A prefix or a term may repeat the source and add to it.
-  if (!is_free && checks::continues_source(part.plain, written.text))
+  // A prefix or a term may repeat the source, add to it, and have brackets.
+  if (!is_free &&
+      (checks::continues_source(part.plain, written.text) || !checks::has_as_many_brackets(part.plain, written.text)))
     warnings.erase(std::remove_if(warnings.begin(), warnings.end(),
                                   [](const auto& warning) { return warning.kind == WarningKind::bracket; }),
                    warnings.end());

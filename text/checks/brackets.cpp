@@ -3,8 +3,10 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/metrics/metric_text.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace transmute {
@@ -24,6 +26,7 @@ struct Brackets {
   std::vector<Span> opening;
   std::optional<Span> unpaired;  // the first that closes nothing, else the first that is left open
   std::optional<Span> empty;     // the first pair with nothing but space
+  Span last;                     // the pair that is closed last, with what is in it
 };
 
 Brackets brackets_in(std::string_view text) {
@@ -39,7 +42,8 @@ Brackets brackets_in(std::string_view text) {
     } else if (type == U_BPT_CLOSE && open.empty()) {
       if (!brackets.unpaired) brackets.unpaired = span;
     } else if (type == U_BPT_CLOSE) {
-      if (is_empty && !brackets.empty) brackets.empty = Span{open.back().first, span.second};
+      brackets.last = {open.back().first, span.second};
+      if (is_empty && !brackets.empty) brackets.empty = brackets.last;
       open.pop_back();
     }
     is_empty = type == U_BPT_OPEN || (is_empty && sentence_characters::is_space(character.code));
@@ -56,21 +60,47 @@ std::string lower_stem(std::string_view text) {
   return to_lower(std::string(text.substr(0, end)));
 }
 
+bool has_no_words(std::string_view text) {
+  return sentence_characters::all_characters(text, [](UChar32 c) { return u_isalnum(c) == 0; });
+}
+
+// True if the only bracket of a translation has more words than that of the source, and is no part of a word as that
+// is: "Arquitetura (em inglês)" for "Architecture(s)".
+bool is_no_longer_of_word(std::string_view source, const Brackets& own, std::string_view target,
+                          const Brackets& translated) {
+  if (own.opening.size() != 1 || translated.opening.size() != 1 || own.unpaired || translated.unpaired) return false;
+  const auto is_of_word = [](std::string_view text, const Span& pair) {
+    return characters::is_letter_or_digit(characters::before(text, pair.first));
+  };
+  const auto words = [](std::string_view text, const Span& pair) {
+    return split_at_space(text.substr(pair.first, pair.second - pair.first)).size();
+  };
+  return is_of_word(source, own.last) && !is_of_word(target, translated.last) &&
+         words(target, translated.last) > words(source, own.last);
+}
+
 }  // namespace
 
 std::optional<BracketFault> find_bracket_fault(std::string_view source, std::string_view target) {
   constexpr size_t kMostAdded = 2;  // the trees of a parser have more
   const Brackets own = brackets_in(source), translated = brackets_in(target);
   if (translated.opening.size() > own.opening.size() + kMostAdded) return std::nullopt;
+  const auto is_odd = [](std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 != 0; };
   const auto text_at = [&](const Span& span) { return target.substr(span.first, span.second - span.first); };
-  if (own.opening.empty() && !translated.opening.empty()) {
-    const Span added{translated.opening.front().first, target.size()};
+  if (translated.opening.size() > own.opening.size()) {
+    const Span added{translated.opening[own.opening.size()].first, target.size()};
     if (added.first > 0 && lower_stem(target.substr(0, added.first)) == lower_stem(source))
       return BracketFault{added, fmt::format("the translation repeats the source and adds \"{}\"", text_at(added))};
   }
+  const Span& last = translated.last;
+  if ((own.opening.empty() && last.second > 0 && has_no_words(target.substr(last.second))) ||
+      is_no_longer_of_word(source, own, target, translated))
+    return BracketFault{last, fmt::format("the source has no \"{}\"", text_at(last))};
   if (!own.unpaired && translated.unpaired)
     return BracketFault{*translated.unpaired,
                         fmt::format("the bracket \"{}\" is not one of a pair", text_at(*translated.unpaired))};
+  if (const size_t quote = target.rfind('"'); is_odd(target) && !is_odd(source))
+    return BracketFault{{quote, quote + 1}, "a quotation mark is not one of a pair"};
   if (!own.empty && translated.empty) return BracketFault{*translated.empty, "the translation has empty brackets"};
   return std::nullopt;
 }

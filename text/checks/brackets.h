@@ -18,8 +18,9 @@ struct BracketFault {
 };
 
 /// The first bracket of a translation that is left open, closed without need, or empty, where those of the source are
-/// not; or the one after a repetition of the source, which has none: "Foreground (a)" for "Foreground". None where a
-/// translation has many more than its source, as a parser's trees have.
+/// not; the one after a repetition of the source, or at the end, where the source has none: "Foreground (a)" for
+/// "Foreground"; or the last of its ASCII quotation marks, if it has an odd number of them and the source has not. None
+/// where a translation has many more brackets than its source, as a parser's trees have.
 std::optional<BracketFault> find_bracket_fault(std::string_view source, std::string_view target);
 
 /// True if a translation begins with the whole source, in any case, and goes on with words or an opening bracket.

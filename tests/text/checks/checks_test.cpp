@@ -134,6 +134,10 @@ TEST(Checks, FindBracketsThatNoTranslatorWrites) {
            {"=PRECISE(2) is 0.", "=PRECISE2) é 0."},
            {"Error(s) in row", "Erro() na linha"},
            {"（東京）です。", "（Tokyo."},
+           {"Shavian (Shaw)", "Shavian (Shaw) (em inglês)"},
+           {"Defaults to \"info\".", "Padrão para \"info\" (em inglês)."},
+           {"Architecture(s)", "Arquitetura (em inglês)"},
+           {"One of \"none\", \"atm\" or \"ptm\".", "Um de \"none\", \"atm ou \"ptm\"."},
        })
     EXPECT_EQ(kinds(source, target), Kinds{"bracket"}) << source;
   for (const auto& [source, target] : std::vector<std::pair<std::string, std::string>>{
@@ -143,6 +147,10 @@ TEST(Checks, FindBracketsThatNoTranslatorWrites) {
            {"Call f().", "Rufe f() auf."},
            {"Stars (%1)", "Stars (%1) sind da"},
            {"He said \"Go away.", "彼は「あっちへ行け。"},
+           {"A 5\" screen", "Uma tela de 5 polegadas"},
+           {"a 3.5\" and a \"big\" disk", "um disco de 3,5\" e um \"grande\""},
+           {"The file(s) of it", "Die Datei (en) davon"},
+           {"Hi(s)", "Oi(tudo bem)"},
            {"the dog runs", "(TOP (S (NP XX XX )NP (VP XX )VP"},
        })
     EXPECT_EQ(kinds(source, target), Kinds{}) << source;
