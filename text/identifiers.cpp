@@ -114,15 +114,65 @@ bool is_code_name(std::string_view name) {
   return joins && !may_have_accelerator;
 }
 
+// The end of a formula such as =SUM(A1:A3)/2, which has spaces within parentheses alone; `begin` if there is none.
+size_t formula_end(std::string_view text, size_t begin) {
+  const auto is_of_function = [](char c) { return is_ascii_capital(c) || is_ascii_digit(c) || c == '.' || c == '_'; };
+  if (text.compare(begin, 1, "=") != 0) return begin;
+  size_t end = skip_while(text, begin + 1, is_of_function);
+  if (end == begin + 1 || !is_ascii_capital(text[begin + 1]) || text.compare(end, 1, "(") != 0) return begin;
+  const auto ends_word = [](char c) {
+    return static_cast<signed char>(c) < 0 || std::string_view(" \"'<>`").find(c) != std::string_view::npos;
+  };
+  int open = 0;
+  for (; end < text.size() && (open > 0 || !ends_word(text[end])); ++end) {
+    if (text[end] == '(') ++open;
+    if (text[end] == ')' && --open < 0) break;
+    if (text[end] == '"') end = std::min(text.find('"', end + 1), text.size() - 1);
+  }
+  if (open > 0) return begin;
+  while (std::string_view(".,;:!?*").find(text[end - 1]) != std::string_view::npos) --end;
+  return end;
+}
+
+// The end of the name of a function in capitals before its arguments, as in DATE(Year; Month); no word such as FILE(S).
+size_t function_name_end(std::string_view text, size_t begin) {
+  constexpr size_t kShortest = 2, kFewest = 3;  // bytes of the name and of the arguments
+  const auto is_of_function = [](char c) { return is_ascii_capital(c) || is_ascii_digit(c) || c == '.'; };
+  const size_t end = skip_while(text, begin, is_of_function);
+  if (end < begin + kShortest || !is_ascii_capital(text[begin]) || text.compare(end, 1, "(") != 0) return begin;
+  const size_t closing = text.find(')', end);
+  if (closing == std::string_view::npos || closing < end + 1 + kFewest) return begin;
+  const std::string_view arguments = text.substr(end, closing - end);
+  const bool are_in_capitals =
+      std::none_of(arguments.begin(), arguments.end(), [](char c) { return is_ascii_small(c) || is_ascii_digit(c); });
+  return are_in_capitals ? begin : end;
+}
+
+// The end of the name of a page of the Unix manual, such as printf(3) and ssl(3ossl); `begin` if there is none.
+size_t manual_page_end(std::string_view text, size_t begin) {
+  constexpr size_t kShortest = 2, kLongestSection = 6;  // bytes
+  const auto is_of_page = [](char c) { return is_of_name(c) || c == '-' || c == '.' || c == '+'; };
+  if (begin >= text.size() || !is_ascii_small(text[begin])) return begin;
+  const size_t section = skip_while(text, begin, is_of_page) + 1;
+  if (section < begin + kShortest + 1 || section >= text.size() || text[section - 1] != '(') return begin;
+  const size_t end = skip_while(text, section + 1, is_ascii_small);
+  const bool is_section = is_ascii_digit(text[section]) && end - section <= kLongestSection;
+  return is_section && text.compare(end, 1, ")") == 0 ? end + 1 : begin;
+}
+
 }  // namespace
 
 size_t code_name_end(std::string_view text, size_t begin) {
+  for (const auto end_of : {formula_end, function_name_end, manual_page_end})
+    if (const size_t found = end_of(text, begin); found > begin) return found;
   size_t end = begin;
   bool is_name = false, has_joint = false;
   for (size_t at = begin; at < text.size() && is_of_name(text[at]) && !is_ascii_digit(text[at]);) {
+    const size_t before = end;
     has_joint = at > begin;
     end = skip_while(text, at, is_of_name);
-    is_name = is_name || is_code_name(text.substr(at, end - at));
+    is_name = is_name || is_code_name(text.substr(at, end - at)) ||
+              (end > at + 1 && text.substr(before, at - before) == "::");  // no ":P" after a colon
     size_t joint = 0;
     for (const std::string_view sign : {".", "::", "->"})
       if (text.compare(end, sign.size(), sign) == 0) joint = sign.size();

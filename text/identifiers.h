@@ -26,9 +26,9 @@ class IdentifierFinder {
   size_t next_joined_ = 0;  // no joined identifier begins before
 };
 
-/// The end of a name of program code that begins at a byte, such as my_var, a->b_c, x_y=1, std::move() and
-/// app.get(...); the byte itself if there is none. A word in parentheses or with capitals within is none, and neither
-/// is what may have an accelerator, such as Save_as.
+/// The end of a name of program code that begins at a byte, such as my_var, a->b_c, x_y=1, std::move, f(), app.get(...)
+/// and printf(3), the DATE of DATE(Year; Month), and a whole formula, =SUM(A1; B1); the byte itself if there is none. A
+/// word in parentheses or with capitals within is none, and neither is what may have an accelerator, such as Save_as.
 size_t code_name_end(std::string_view text, size_t begin);
 
 /// The end of an option of a program that begins at a byte, such as --tree and --color=auto; the byte itself if there

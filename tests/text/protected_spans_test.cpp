@@ -159,9 +159,29 @@ TEST(ProtectedSpans, AreIdentifiers) {
         EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::identifier) << text;
       }
   EXPECT_EQ(spans_of("commit:593ad699fc1f-dirty of token/8c03ab4384"), (Texts{"593ad699fc1f", "8c03ab4384"}));
-  for (const std::string code :
-       {"my_var", "MAX_SIZE", "_private_name", "__init__", "x_1", "self.my_var", "os.path.join()", "std::move()",
-        "app.get(...)", "f()", "`make test && make`", "``a`b``", "`x`", ":meth:`~object.__init__`", ":py:mod:`os`"})
+  for (const std::string code : {"my_var",
+                                 "MAX_SIZE",
+                                 "_private_name",
+                                 "__init__",
+                                 "x_1",
+                                 "self.my_var",
+                                 "os.path.join()",
+                                 "std::move()",
+                                 "app.get(...)",
+                                 "f()",
+                                 "`make test && make`",
+                                 "``a`b``",
+                                 "`x`",
+                                 ":meth:`~object.__init__`",
+                                 ":py:mod:`os`",
+                                 "Finance::Quote",
+                                 "a::b::c_d",
+                                 "printf(3)",
+                                 "systemd.resource-control(5)",
+                                 "g++(1)",
+                                 "ssl(3ossl)",
+                                 "=SUM(A1:A3; \")\")/B2",
+                                 "=F.DIST(0.8; (8))"})
     for (const char* before : {"", "is ", "(", "看"})
       for (const char* after : {"", ".", ", and", ")", " is", "的"})
         EXPECT_EQ(spans_of(before + code + after), Texts{code}) << before << code << after;
@@ -170,6 +190,10 @@ TEST(ProtectedSpans, AreIdentifiers) {
   EXPECT_EQ(spans_of("He--no, --so-- we--left --Yes, --a -- b ---no"), Texts{});
   EXPECT_EQ(spans_of("See :ref:`the page <my_page>` or `this page`_."), Texts{":ref:"});
   EXPECT_EQ(spans_of("As in this example::"), Texts{":"});
+  EXPECT_EQ(spans_of("F.DIST(Number; Degrees [; Array]), {SUMX2PY2(a) and COLOR(0;0)"),
+            (Texts{"F.DIST", "SUMX2PY2", "COLOR"}));
+  EXPECT_EQ(spans_of("(\"=SUM(A1)\" and **=SUM(A1)**)"), (Texts{"=SUM(A1)", "=SUM(A1)"}));
+  EXPECT_EQ(spans_of("FILE(S) OR PLACE(WEST SIDE), NOTE(s), Sum(Number), A(1.5), = SUM, x2(a), f(2), no (3)"), Texts{});
   EXPECT_EQ(spans_of("self.my_var->other, a_b=yes. a_b= or a_b = no"),
             (Texts{"self.my_var->other", "a_b=yes", "a_b", "a_b"}));
   EXPECT_EQ(spans_of("#话题#后面的文字 #love#happy"), (Texts{"#话题#", "#love", "#happy"}));
@@ -361,10 +385,11 @@ TEST(ProtectedSpans, AreNotOrdinaryText) {
 
 // Each would take minutes if a sign were read up to the end of the text.
 TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
-  for (const std::string part : {"{a,plural,", "%(a",  "_a",  "a_", "&a",  "http://(", "((",     "{{",  "${",   "/a",
-                                 "\\\\a",      "a@",   "'a",  "))", "%1",  "👍🏽", ":a",     "“a",  "看a",  "*/",
-                                 "&aa;",       "`a b", ":a`", "#",  "|#a", "|a_b.",    "!/a/b(", "a:/", "@aa:", "{ a",
-                                 "a1-",        "#a-",  "<%",  "{%", " `a", " ``a`",    "`",      "YY-", "a->"}) {
+  for (const std::string part :
+       {"{a,plural,", "%(a", "_a",    "a_",    "&a",       "http://(", "((",   "{{",  "${",  "/a",   "\\\\a",
+        "a@",         "'a",  "))",    "%1",    "👍🏽", ":a",       "“a",   "看a", "*/",  "&aa;", "`a b",
+        ":a`",        "#",   "|#a",   "|a_b.", "!/a/b(",   "a:/",      "@aa:", "{ a", "a1-", "#a-",  "<%",
+        "{%",         " `a", " ``a`", "`",     "YY-",      "a->",      "=A(",  "a::", "AA(", "=A\"", "a("}) {
     std::string text;
     while (text.size() < 200'000) text += part;
     const auto start = testing::CpuClock::now();
