@@ -471,6 +471,23 @@ size_t fill_length(std::string_view text, size_t at) {
   return length < least ? 0 : length;
 }
 
+// The length of the ellipsis that ends a text of one word, as "Open..." in a menu does, from which models make up
+// sentences; 0 if there is none.
+size_t label_ellipsis_length(std::string_view text, size_t at) {
+  constexpr size_t kLongest = 100;
+  const size_t length = starts_with(text, at, "...") ? 3
+                        : starts_with(text, at, "…") ? std::string_view("…").size()
+                                                     : 0;
+  if (length == 0 || at + length != text.size() || at > kLongest) return 0;
+  bool has_word = false;
+  for (size_t byte = 0; byte < at; byte = characters::end(text, byte)) {
+    const bool is_letter = is_of_word(characters::at(text, byte));
+    if (!is_letter && !is_one_of(text, byte, "-'&_")) return 0;
+    has_word = has_word || is_letter;
+  }
+  return has_word ? length : 0;
+}
+
 // The length of :heart: and the like; 0 if there is none.
 size_t emoji_name_length(std::string_view text, size_t at) {
   const size_t end = end_of(text, at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_+-");
@@ -650,6 +667,8 @@ class SpanFinder {
         if (const size_t length = fill_length(text_, at); length > 0) return found(length, ProtectedKind::placeholder);
         return found(is_accelerator(text_, at) ? 1 : 0, ProtectedKind::accelerator);
       case '.':
+        if (const size_t length = label_ellipsis_length(text_, at); length > 0)
+          return found(length, ProtectedKind::emoji);
         return found(fill_length(text_, at), ProtectedKind::placeholder);
       case '-':
       case '=':
@@ -669,6 +688,7 @@ class SpanFinder {
     if (U8_IS_SINGLE(text_[at])) return found(emoji_length(text_, at), ProtectedKind::emoji);
     const UChar32 c = characters::at(text_, at);
     if (has(c, UCHAR_BIDI_CONTROL)) return found(characters::end(text_, at) - at, ProtectedKind::invisible);
+    if (const size_t length = label_ellipsis_length(text_, at); length > 0) return found(length, ProtectedKind::emoji);
     if (const size_t length = note_length(text_, at); length > 0) return found(length, ProtectedKind::emoji);
     return found(emoji_length(text_, at), ProtectedKind::emoji);
   }

@@ -18,7 +18,7 @@ enum class ProtectedKind {
   address,      ///< a web or mail address, @name, #topic
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
   identifier,   ///< hashes, UUIDs, keys and the like, see IdentifierFinder; names of program code, `code`, YYYY-MM-DD
-  emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes
+  emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes, Open"..."
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   unknown,      ///< words and characters that the vocabulary lacks
   invisible,    ///< soft hyphens and the like that the vocabulary lacks: no translation needs them

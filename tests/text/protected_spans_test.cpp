@@ -89,6 +89,15 @@ TEST(ProtectedSpans, AreAcceleratorsOfMenus) {
   EXPECT_EQ(spans_of("Save &As").front(), "&");
 }
 
+TEST(ProtectedSpans, AreTheEllipsesAfterOneWord) {
+  for (const char* text : {"Open...", "E-mail...", "Öffnen...", "저장..."})
+    EXPECT_EQ(spans_of(text), Texts{"..."}) << text;
+  EXPECT_EQ(spans_of("_Open…"), (Texts{"_", "…"}));
+  for (const char* text :
+       {"Save as...", "...", "Open... ", "Open....", "(Open...", "等等...", "你好…", "Well... no..."})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
 TEST(ProtectedSpans, AreAddressesAndPaths) {
   const std::vector<std::pair<std::string, Texts>> kTexts{
       {"See https://example.org/a?b=c&d=%20e#f. Or (http://a.b/c_(d)).",
