@@ -104,6 +104,16 @@ std::string without_marks(const std::string& word) {
   return begin == std::string::npos ? "" : word.substr(begin, word.find_last_not_of(kMarks) + 1 - begin);
 }
 
+// True for GitHub and MacKenzie.
+bool has_capital_within(const std::string& word) {
+  bool follows_small = false;
+  return !sentence_characters::all_characters(word, [&](UChar32 c) {
+    const bool is_within = follows_small && u_isupper(c) != 0;
+    follows_small = u_islower(c) != 0;
+    return !is_within;
+  });
+}
+
 bool has_two_capitals(const std::string& word) {
   size_t capitals = 0;
   return !sentence_characters::all_characters(word, [&](UChar32 c) { return u_isupper(c) == 0 || ++capitals < 2; });
@@ -136,6 +146,7 @@ class WordCases {
     same.append_unchanged(word);
     RecasedText lower = in_lower_case(word, locale_);
     if (written_ == TextCase::title) {
+      if (has_capital_within(word)) return {same};
       // Names mostly have as many pieces in lower case, and more than one. Acronyms such as WHO have one, and may be
       // words in lower case, but emphasized words mostly fall apart.
       const auto is_one_piece = [&](const std::string& text) {

@@ -125,6 +125,11 @@ TEST_F(ReadableCase, LeavesAcronymsInTitles) {
   EXPECT_EQ(found->text, "The old WHO is red redredred (WBHO)");
 }
 
+TEST_F(ReadableCase, LeavesNamesWithCapitalsWithinInTitles) {
+  EXPECT_EQ(readable("The Old RedHouse Is Red."), "The old RedHouse is red.");
+  EXPECT_EQ(readable("The Old (MacRed) Is Red."), "The old (MacRed) is red.");
+}
+
 TEST_F(ReadableCase, IsNotThatOfTheTranslationOfALongTextInCapitals) {
   const SentencesOf sentences_of = [](size_t) { return std::vector<ByteSpan>{{0, 3}, {4, 11}}; };
   const auto written = [&](const std::string& text, const SentencesOf& sentences) {
