@@ -2,6 +2,7 @@
 #include <transmute/text/attached_marks.h>
 
 #include <transmute/text/characters.h>
+#include <transmute/text/sentence_characters.h>
 
 #include <algorithm>
 #include <string_view>
@@ -72,6 +73,13 @@ JoiningMarks::JoiningMarks(const std::string& source) {
     if (have_none(mark, false, true)) no_space_after_ += mark;
   for (const char mark : kClosing)
     if (have_none(mark, true, false)) no_space_before_ += mark;
+  bool is_of_word = have_none('(', true, false);  // file(s)
+  for (size_t at = source.find('('); at != std::string::npos; at = source.find('(', at + 1)) {
+    const UChar32 before = characters::before(source, at);
+    is_of_word =
+        is_of_word && characters::is_letter_or_digit(before) && !sentence_characters::is_written_without_spaces(before);
+  }
+  if (is_of_word) no_space_before_ += '(';
 }
 
 void JoiningMarks::restore(Rewriting& translation) const {

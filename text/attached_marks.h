@@ -23,8 +23,8 @@ class AttachedMarks {
   std::vector<bool> are_attached_;  // for the marks of the source before words, in order
 };
 
-/// Marks that join words without spaces, as in "on/off" and Ctrl+C, and brackets, within which there are none. Models
-/// write some with spaces: "on / off", "Ctrl + C".
+/// Marks that join words without spaces, as in "on/off", Ctrl+C and file(s), and brackets, within which there are none.
+/// Models write some with spaces: "on / off", "Ctrl + C", "file (s)".
 class JoiningMarks {
  public:
   explicit JoiningMarks(const std::string& source);

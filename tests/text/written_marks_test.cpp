@@ -94,7 +94,10 @@ TEST(JoiningMarks, HaveNoSpacesThatTheSourceLacks) {
   for (const char* source : {"m/s / km", "the /", "/ or", "a", "C++ and C+"})
     EXPECT_EQ(restored(source, "a / b + c"), "a / b + c") << source;
   EXPECT_EQ(restored("f( x ) [y]", "f( x ) [ y ]"), "f( x ) [y]");
-  EXPECT_EQ(restored("f(x", "f (x ) :)"), "f (x ) :)") << "the source closes no bracket";
+  EXPECT_EQ(restored("(f (x", "f (x ) :)"), "f (x ) :)") << "the source closes no bracket";
+  EXPECT_EQ(restored("the file(s) f(1)", "ficheiro (s) f (1)"), "ficheiro(s) f(1)");
+  for (const char* source : {"file(s) (here)", "(s)", "東京(都)", "a“(s)”"})
+    EXPECT_EQ(restored(source, "a (b)"), "a (b)") << source;
 }
 
 TEST(WrittenMarks, WithSpacesAroundThemTakeTurns) {
