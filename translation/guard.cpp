@@ -113,12 +113,15 @@ Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translat
   for (TranslationWarning& warning : warnings) warning.target = written.before(warning.target);
   const size_t source = characters_in(part.plain), target = characters_in(best.text);
   const double deviation = length_deviation(part, translation);
-  if (std::abs(deviation) > kSuspiciousLength && std::max(source, target) - std::min(source, target) > kFewCharacters)
+  const bool is_empty = space_end(best.text, 0, best.text.size()) == best.text.size() &&
+                        space_end(part.plain, 0, part.plain.size()) < part.plain.size();
+  if (is_empty ||
+      (std::abs(deviation) > kSuspiciousLength && std::max(source, target) - std::min(source, target) > kFewCharacters))
     warnings.push_back({WarningKind::length,
                         {0, part.plain.size()},
                         {0, best.text.size()},
                         fmt::format("{} characters are translated as {}, much {} than expected", source, target,
-                                    deviation < 0 ? "fewer" : "more")});
+                                    is_empty || deviation < 0 ? "fewer" : "more")});
   const bool is_free = part.prefix.size() == part.forced.target && part.terms.empty();
   // A prefix or a term may repeat the source, add to it, and have brackets.
   if (!is_free &&

@@ -97,6 +97,15 @@ TEST_F(Guarded, TakesTheFirstHypothesisOfAWiderSearchThatHasNoWarning) {
   EXPECT_EQ(searches[1].no_repeat_ngram, 3);
 }
 
+TEST_F(Guarded, SearchesAgainWhereATranslationIsEmpty) {
+  whole = translation("Haus", "house");
+  EXPECT_EQ(text_of(check(translation("", "house"), "house")), "Haus");
+  whole = translation("", "house");
+  const Translation checked = check(translation(" ", "house"), "house");
+  ASSERT_THAT(checked.warnings, SizeIs(1));
+  EXPECT_EQ(checked.warnings[0].message, "5 characters are translated as 1, much fewer than expected");
+}
+
 TEST_F(Guarded, FirstTranslatesTheSentencesOfAPartByThemselves) {
   pieces = {translation("das rote Haus ist nah!", "the red house is near!"),
             translation("das alte Zug ist geschlossen.", "the old train is closed.")};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/sentence_characters.h>
@@ -92,6 +93,27 @@ Loop loop_of_words(const std::vector<Word>& words) {
   });
 }
 
+// The loop of a text that is the same words again and again, and nothing else but marks: "List, list".
+Loop loop_of_all(const std::vector<Word>& words) {
+  constexpr size_t kLongestPeriod = 30;
+  const auto is_mark = [](char c) { return static_cast<unsigned char>(c) < 0x80 && !is_ascii_alphanumeric(c); };
+  std::vector<std::string> items;
+  std::vector<size_t> places;  // of the items among the words
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string item = words[i].lower;
+    item.erase(std::remove_if(item.begin(), item.end(), is_mark), item.end());
+    if (item.empty()) continue;
+    items.push_back(std::move(item));
+    places.push_back(i);
+  }
+  if (std::none_of(items.begin(), items.end(), has_letter)) return {};
+  for (size_t period = 1; period <= std::min(kLongestPeriod, items.size() / 2); ++period)
+    if (items.size() % period == 0 &&
+        std::equal(items.begin() + static_cast<std::ptrdiff_t>(period), items.end(), items.begin()))
+      return {places.front(), places[period] - places.front(), items.size() / period};
+  return {};
+}
+
 // A loop of letters is within a word, or within a text without spaces.
 Loop loop_of_letters(const std::vector<UChar32>& letters) {
   constexpr size_t kLongestPeriod = 20;
@@ -115,6 +137,10 @@ Repetition repetition_in(std::string_view text) {
     return {{words[loop.first].span.first, words[loop.first + loop.period * loop.times - 1].span.second},
             {words[loop.first].span.first, words[loop.first + loop.period - 1].span.second},
             loop.times};
+  if (const Loop all = loop_of_all(words); all.times > 1)
+    return {{words[all.first].span.first, words.back().span.second},
+            {words[all.first].span.first, words[all.first + all.period - 1].span.second},
+            all.times};
   Repetition found;
   for (const Word& word : words) {
     constexpr size_t kShortest = 6;  // bytes of a loop

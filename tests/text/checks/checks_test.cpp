@@ -94,6 +94,9 @@ TEST(Checks, FindLoopsOfWordsPhrasesAndLetters) {
   EXPECT_EQ(kinds("A MAN", "Ein MININININ"), Kinds{"repetition"});
   EXPECT_EQ(kinds("一个男人", "男の人男の人男の人男の人"), Kinds{"repetition"});
   EXPECT_EQ(kinds("A man.", "Ein Mann. , , , , , , , , "), Kinds{"repetition"});
+  EXPECT_EQ(kinds("Lista:", "List, list:"), Kinds{"repetition"});
+  EXPECT_EQ(kinds("Sim", "- Yes Yes - yes"), Kinds{"repetition"});
+  EXPECT_EQ(kinds("Inglês (EUA)", "English (US) English (US)"), Kinds{"repetition"});
   const auto warnings = check_texts("A man.", "Ein Mann in der in der in der Stadt.", {});
   EXPECT_EQ(warnings.at(0).target, std::make_pair(size_t{9}, size_t{29}));
   EXPECT_EQ(warnings.at(0).message, "\"in der\" is repeated 3 times");
@@ -102,6 +105,9 @@ TEST(Checks, FindLoopsOfWordsPhrasesAndLetters) {
 TEST(Checks, AcceptRepetitionOfTheSourceAndOfOrdinaryText) {
   EXPECT_EQ(kinds("very very very very good", "sehr sehr sehr sehr gut"), Kinds{});
   EXPECT_EQ(kinds("hahahahaha", "hahahahaha"), Kinds{});
+  EXPECT_EQ(kinds("Yes, yes, YES, yes,", "Ja, ja,"), Kinds{});
+  EXPECT_EQ(kinds("No, no!", "Nein! nein!"), Kinds{});
+  EXPECT_EQ(kinds("12 men", "12 12"), Kinds{});
   EXPECT_EQ(kinds("the woman who opens the door", "die, die die Tür öffnet"), Kinds{});
   EXPECT_EQ(kinds("A line: ----------", "Eine Linie: ----------"), Kinds{});
   EXPECT_EQ(kinds("a a a", "x - - - - - y"), Kinds{});
