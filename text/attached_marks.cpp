@@ -73,6 +73,7 @@ JoiningMarks::JoiningMarks(const std::string& source) {
     if (have_none(mark, false, true)) no_space_after_ += mark;
   for (const char mark : kClosing)
     if (have_none(mark, true, false)) no_space_before_ += mark;
+  if (have_none('-', true, true)) hyphens_ = static_cast<size_t>(std::count(source.begin(), source.end(), '-'));
   bool is_of_word = have_none('(', true, false);  // file(s)
   for (size_t at = source.find('('); at != std::string::npos; at = source.find('(', at + 1)) {
     const UChar32 before = characters::before(source, at);
@@ -91,6 +92,11 @@ void JoiningMarks::restore(Rewriting& translation) const {
     if ((is_one_of(at - 1, no_space_after_) || is_one_of(at + 1, no_space_before_)) &&
         translation.is_free({at, at + 1}))
       translation.replace({at, at + 1}, "");
+  if (hyphens_ == 0 || hyphens_ != static_cast<size_t>(std::count(text.begin(), text.end(), '-'))) return;
+  constexpr std::string_view kSpaced = " - ";
+  for (size_t at = text.find(kSpaced); at != std::string::npos; at = text.find(kSpaced, at + kSpaced.size()))
+    for (const size_t space : {at, at + 2})
+      if (translation.is_free({space, space + 1})) translation.replace({space, space + 1}, "");
 }
 
 }  // namespace v0

@@ -23,18 +23,20 @@ class AttachedMarks {
   std::vector<bool> are_attached_;  // for the marks of the source before words, in order
 };
 
-/// Marks that join words without spaces, as in "on/off", Ctrl+C and file(s), and brackets, within which there are none.
-/// Models write some with spaces: "on / off", "Ctrl + C", "file (s)".
+/// Marks that join words without spaces, as in "on/off", Ctrl+C, plug-in and file(s), and brackets, within which there
+/// are none. Models write some with spaces: "on / off", "Ctrl + C", "Plug - in", "file (s)".
 class JoiningMarks {
  public:
   explicit JoiningMarks(const std::string& source);
 
-  bool exist() const { return !no_space_before_.empty() || !no_space_after_.empty(); }
-  /// Removes the spaces on the sides on which no such mark of the source has one.
+  bool exist() const { return !no_space_before_.empty() || !no_space_after_.empty() || hyphens_ > 0; }
+  /// Removes the spaces on the sides on which no such mark of the source has one. Hyphens may be dashes, so that there
+  /// must be as many.
   void restore(Rewriting& translation) const;
 
  private:
   std::string no_space_before_, no_space_after_;  // marks
+  size_t hyphens_ = 0;                            // of the source, where each joins two words
 };
 
 }  // namespace v0

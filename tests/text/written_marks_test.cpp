@@ -94,6 +94,10 @@ TEST(JoiningMarks, HaveNoSpacesThatTheSourceLacks) {
   for (const char* source : {"m/s / km", "the /", "/ or", "a", "C++ and C+"})
     EXPECT_EQ(restored(source, "a / b + c"), "a / b + c") << source;
   EXPECT_EQ(restored("f( x ) [y]", "f( x ) [ y ]"), "f( x ) [y]");
+  EXPECT_EQ(restored("O plug-in e o Script-Fu", "The Plug - in and the Script - Fu"), "The Plug-in and the Script-Fu");
+  for (const char* source : {"the", "e-mail", "a-b - c-d", "-a b-c", "a-b and c-"})
+    EXPECT_EQ(restored(source, "the - or - a"), "the - or - a") << source;
+  EXPECT_EQ(restored("on-line and off-line", "On- und Offline und -e"), "On- und Offline und -e");
   EXPECT_EQ(restored("(f (x", "f (x ) :)"), "f (x ) :)") << "the source closes no bracket";
   EXPECT_EQ(restored("the file(s) f(1)", "ficheiro (s) f (1)"), "ficheiro(s) f(1)");
   for (const char* source : {"file(s) (here)", "(s)", "東京(都)", "a“(s)”"})
