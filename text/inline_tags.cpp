@@ -109,6 +109,12 @@ bool joins_clauses(UChar32 before, UChar32 after) {
          (u_isalnum(after) || type == U_INITIAL_PUNCTUATION || type == U_START_PUNCTUATION);
 }
 
+// True for the emoji of "Great 👍!" and "(Great 👍)".
+bool is_between_space_and_mark(const std::string& text, size_t begin, size_t end) {
+  constexpr std::string_view kMarks = ".,;:!?)]";
+  return begin > 0 && text[begin - 1] == ' ' && end < text.size() && kMarks.find(text[end]) != std::string_view::npos;
+}
+
 // True for the symbols between the items of a line: A → B, A ● B.
 bool separates(const std::string& text, const ProtectedSpan& span) {
   const auto is_space = [&](size_t at) { return at < text.size() && text[at] == ' '; };
@@ -282,6 +288,11 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
     at += length;
     behind = at;
     if (kind == InlineTag::Kind::dropped) continue;
+    if (role == TagRole::text && is_between_space_and_mark(text, begin, at) && plain.size() > 1 &&
+        plain.back() == ' ') {
+      plain.pop_back();  // "Great !" is read as "Great!"
+      if (source_.places.back().first == plain.size()) source_.places.pop_back();
+    }
     const size_t parent = open.empty() ? 0 : open.back().tag + 1;
     TagSource::Tag tag{{begin, at}, {}, {plain.size(), plain.size()}, parent, role};
     std::string name = name_of(text.substr(begin, length));

@@ -56,6 +56,18 @@ TEST(InlineTags, MarksComeBackWithinTokensWithOtherMarks) {
             "£4k–£5k");
 }
 
+TEST(InlineTags, OfEmojiLeaveNoSpaceBeforeAMark) {
+  const auto tagged = [](const std::string& text) {
+    return TaggedText(text, tags_and_spans(text, false, [](const ProtectedSpan&) { return true; }, {}));
+  };
+  EXPECT_EQ(tagged("Great 👍!").plain(), "Great!");
+  EXPECT_EQ(tagged("Great 👍!").restore("Grande!", {{0, 5}, {5, 6}}, {{0, 6}, {6, 7}}, {{0.9F, 0.1F}, {0.1F, 0.9F}}),
+            "Grande 👍!");
+  EXPECT_EQ(tagged("(Great 👍) 👍 🌍!").plain(), "(Great) !");
+  EXPECT_EQ(tagged("Oh 👍 !").plain(), "Oh  !") << "as in French";
+  EXPECT_EQ(tagged("Oh👍! 👍").plain(), "Oh! ");
+}
+
 TEST(InlineTags, DoNotComeWithinACharacter) {
   EXPECT_EQ(
       TaggedText("Wait.<b>.</b>.").restore("Espere…", {{0, 4}, {4, 7}}, {{0, 6}, {6, 9}}, {{0.9F, 0.1F}, {0.1F, 0.9F}}),
