@@ -10,7 +10,6 @@
 #include <transmute/text/protected_spans.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -36,7 +35,7 @@ std::optional<std::string> first_difference(const Parts& source, const Parts& ta
 // "%1$s" as "%s": a translation that changes the order of arguments numbers them.
 std::string without_number(std::string placeholder) {
   size_t digits = 1;
-  while (digits < placeholder.size() && std::isdigit(static_cast<unsigned char>(placeholder[digits])) != 0) ++digits;
+  while (digits < placeholder.size() && is_ascii_digit(placeholder[digits])) ++digits;
   if (placeholder.front() == '%' && digits > 1 && digits < placeholder.size() && placeholder[digits] == '$')
     placeholder.erase(1, digits);
   return placeholder;
@@ -48,8 +47,7 @@ Parts placeholders_of(const std::string& text) {
     if (span.kind != ProtectedKind::placeholder && span.kind != ProtectedKind::argument) continue;
     const char first = text[span.begin];
     // Braces after a word belong to code: "ENV{key}".
-    const bool is_code =
-        first == '{' && span.begin > 0 && std::isalpha(static_cast<unsigned char>(text[span.begin - 1]));
+    const bool is_code = first == '{' && span.begin > 0 && is_ascii_letter(text[span.begin - 1]);
     if ((first == '%' || first == '$' || first == '{') && !is_code)
       parts.push_back(without_number(text.substr(span.begin, span.length)));
   }

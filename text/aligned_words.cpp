@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/aligned_words.h>
 
+#include <transmute/common/ascii_case.h>
 #include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
 #include <transmute/text/written_marks.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <numeric>
 #include <string_view>
@@ -121,7 +121,8 @@ class WordAligner {
 
   static bool is_punctuation(const std::string& text, const ByteSpan& span) {
     const std::string read = as_read(text, span).text;
-    return std::none_of(read.begin(), read.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; });
+    return std::none_of(read.begin(), read.end(),
+                        [](char c) { return is_ascii_alphanumeric(c) || static_cast<unsigned char>(c) >= 0x80; });
   }
 
   // A token's attention by pieces: what goes to a token that was cut is divided by length.
