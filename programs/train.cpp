@@ -129,14 +129,14 @@ void check_profile(const Arguments& arguments, const transmute::Experiment& expe
 
 void log_choices(const transmute::Experiment& experiment, const std::string& run_folder) {
   const transmute::TrainingOptions& training = experiment.config.training;
-  spdlog::info(fmt::format(
-      "chosen for {}: {} pieces, {}, dropout {}, at most {} of {} tokens, warm-up {}",
-      transmute::counted(experiment.size.pairs, experiment.size.is_plain ? "line" : "sentence pair"),
-      transmute::format_count(experiment.config.model.tokenizer.vocab_size), transmute::network_text(experiment.config),
-      experiment.config.model.model.dropout, transmute::counted(training.max_steps, "step"),
-      transmute::format_count(training.batch_tokens), transmute::format_count(training.warmup_steps)));
-  spdlog::info(fmt::format("all settings are in {}; to change them, edit a copy and run: transmute train --config COPY",
-                           transmute::path_in(run_folder, transmute::kConfigFile)));
+  spdlog::info("chosen for {}: {} pieces, {}, dropout {}, at most {} of {} tokens, warm-up {}",
+               transmute::counted(experiment.size.pairs, experiment.size.is_plain ? "line" : "sentence pair"),
+               transmute::format_count(experiment.config.model.tokenizer.vocab_size),
+               transmute::network_text(experiment.config), experiment.config.model.model.dropout,
+               transmute::counted(training.max_steps, "step"), transmute::format_count(training.batch_tokens),
+               transmute::format_count(training.warmup_steps));
+  spdlog::info("all settings are in {}; to change them, edit a copy and run: transmute train --config COPY",
+               transmute::path_in(run_folder, transmute::kConfigFile));
 }
 
 // In train.log; run_program() says it on the terminal.
@@ -216,9 +216,8 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
     // Before anything is written there. With several ranks the Trainer locks it: the others must hear of a refusal.
     if (options.ranks.size == 1 && !experiment.lock) experiment.lock = transmute::RunFolder(options.run_folder).lock();
     start_logging(options.run_folder);
-    spdlog::info(fmt::format("training {} in {}",
-                             has_text ? arguments.setup.text.train.first() : arguments.setup.config,
-                             options.run_folder));
+    spdlog::info("training {} in {}", has_text ? arguments.setup.text.train.first() : arguments.setup.config,
+                 options.run_folder);
     for (const std::string& message : experiment.config.unused_values(experiment.chosen)) spdlog::warn(message);
   } else {
     log_to_terminal(fmt::format("rank {}: ", options.ranks.rank), spdlog::level::warn);

@@ -103,9 +103,9 @@ void change_minutes(const ExperimentSetup& setup, TrainingConfig& config) {
   };
   if (weights(anew.config.model.model) <= weights(config.model.model)) return;
   spdlog::warn(
-      fmt::format("the run in {} keeps the network that it began with, {}. With enough time, this text gets {}; to let "
-                  "--minutes {:g} decide, use another --run-folder",
-                  setup.trainer.run_folder, network_text(config), network_text(anew.config), setup.minutes));
+      "the run in {} keeps the network that it began with, {}. With enough time, this text gets {}; to let "
+      "--minutes {:g} decide, use another --run-folder",
+      setup.trainer.run_folder, network_text(config), network_text(anew.config), setup.minutes);
 }
 
 // The config that was chosen when the run began.
@@ -169,7 +169,7 @@ TextSize check_wishes(const ExperimentSetup& setup) {
   Experiment trial;
   assign(setup, trial);  // before the text, which may be long, is read: its keys, and the device
   is_for_gpu(setup.trainer);
-  spdlog::info(fmt::format("reading {}", names_of(setup.text.train)));
+  spdlog::info("reading {}", names_of(setup.text.train));
   const TextSize size = measure_text(setup.text.train);
   configure(setup, setup.text, size, trial);
   assign(setup, trial);
@@ -250,10 +250,10 @@ double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& t
   };
   const auto measure = [&] {
     const double most_seconds = std::min(kMostSeconds, kShareOfTime * setup.minutes * 60);
-    spdlog::info(fmt::format("measuring how long a step takes here: {} with {} tokens a step",
-                             network_text(experiment.config), format_count(experiment.config.training.batch_tokens)));
+    spdlog::info("measuring how long a step takes here: {} with {} tokens a step", network_text(experiment.config),
+                 format_count(experiment.config.training.batch_tokens));
     const double seconds = timer(experiment.config, experiment.size, most_seconds);
-    spdlog::info(fmt::format("a step takes about {:.3g} s", seconds));
+    spdlog::info("a step takes about {:.3g} s", seconds);
     return seconds;
   };
   const auto gets_enough_steps = [&](double seconds) {
@@ -284,11 +284,11 @@ void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Expe
   limit_time(experiment.config, experiment.size, setup.minutes, seconds);
   assign(setup, experiment);
   if (const double share = steps_within(setup.minutes, seconds) * seconds / whole; share < 1)
-    spdlog::info(fmt::format(
+    spdlog::info(
         "--minutes {:g} allows about {}; the full training for this text would take {} here", setup.minutes,
         counted(std::max<int64_t>(1, std::llround(share * static_cast<double>(experiment.config.training.max_steps))),
                 "step"),
-        format_duration(whole)));
+        format_duration(whole));
 }
 
 Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options, Experiment& experiment) {
@@ -314,7 +314,7 @@ Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options
       return make();
     } catch (const VocabularyTooLarge& error) {
       if (!is_chosen_here) throw;
-      spdlog::info(fmt::format("the text has only {} to learn", counted(error.most(), "piece")));
+      spdlog::info("the text has only {} to learn", counted(error.most(), "piece"));
       size = error.most();
     }
     return make();
@@ -324,8 +324,8 @@ Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options
   } catch (const VocabularyTooSmall& error) {
     if (!is_chosen_here) throw;
     size = error.least() + error.least() / 4;  // some words too
-    spdlog::info(fmt::format("the text has {} characters: the vocabulary gets {} pieces", format_count(error.least()),
-                             format_count(size)));
+    spdlog::info("the text has {} characters: the vocabulary gets {} pieces", format_count(error.least()),
+                 format_count(size));
   }
   return make_no_larger();
 }

@@ -102,7 +102,7 @@ Tokenizer tokenizer_of_initial_model(const TrainingConfig& config) {
 
 void take_weights_of_initial_model(Transformer& transformer, const TrainingConfig& config) {
   assign_parameters(transformer, load_initial_model(config).weights.arrays(), config.training.initialize_from);
-  spdlog::info(fmt::format("the run begins with the weights of {}", config.training.initialize_from));
+  spdlog::info("the run begins with the weights of {}", config.training.initialize_from);
 }
 
 }  // namespace v0

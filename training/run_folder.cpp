@@ -50,7 +50,7 @@ void compare_with_checkpoint(const std::string& run, const std::string& checkpoi
     if (change.refused) {
       refused.push_back(fmt::format("{} (it was {}; the config now says {})", change.key, change.before, change.now));
     } else {
-      spdlog::info(fmt::format("config: {} changes from {} to {}", change.key, change.before, change.now));
+      spdlog::info("config: {} changes from {} to {}", change.key, change.before, change.now);
     }
   }
   if (!refused.empty())
@@ -67,7 +67,7 @@ Tokenizer learn_vocabulary(const TokenizerOptions& options, const TextFiles& fil
   const auto log_lines = [&] {
     const int64_t most = options.max_training_sentences;
     const std::string sampled = fmt::format("; learning from {} of them, drawn at random", format_count(most));
-    spdlog::info(fmt::format("read {}{}", counted(lines, "line"), lines > most ? sampled : ""));
+    spdlog::info("read {}{}", counted(lines, "line"), lines > most ? sampled : "");
     lines = 0;  // of a second vocabulary
   };
   const auto counting = [&](const std::vector<TextFile>& side) -> LineSource {
@@ -128,8 +128,8 @@ std::unique_ptr<ProcessLock> RunFolder::lock() const {
   if (lock->is_held()) {
     for (const std::string& folder : {best(), model()}) remove_rests_of(folder);
   } else {
-    spdlog::warn(fmt::format(
-        "{} is on a file system without locks, so a second training in the same folder would not be noticed", path_));
+    spdlog::warn("{} is on a file system without locks, so a second training in the same folder would not be noticed",
+                 path_);
   }
   for (const std::string& folder : {best(), model()}) check_may_replace_model(folder, "--run-folder");
   if (!Fingerprints::exist_in(path_)) Fingerprints().write(path_);  // what comes into the folder now is a run's
@@ -181,8 +181,8 @@ void RunFolder::describe_given_vocabulary(TrainingConfig& config, std::string& y
   if (now == before) return;
   for (size_t i = 0; i < now.size(); ++i)
     if (now[i] != before[i])
-      spdlog::info(fmt::format("config: {} is {}, as in the vocabulary in {}; the config said {}", now[i].first,
-                               now[i].second, path_, before[i].second));
+      spdlog::info("config: {} is {}, as in the vocabulary in {}; the config said {}", now[i].first, now[i].second,
+                   path_, before[i].second);
   yaml = schema.to_yaml();
 }
 
@@ -223,14 +223,13 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   TokenizerOptions options = config.model.tokenizer;
   options.languages = config.data.target_languages();
   const uint64_t fingerprint = vocabulary_fingerprint(options, files);
-  if (exists && kept.vocabulary == 0)
-    spdlog::info(fmt::format("using the vocabulary in {}, which was not learned there", path_));
+  if (exists && kept.vocabulary == 0) spdlog::info("using the vocabulary in {}, which was not learned there", path_);
   if (exists && (kept.vocabulary == 0 || kept.vocabulary == fingerprint)) return Tokenizer::load(path_);
   if (exists) spdlog::info("the text or the tokenizer's options have changed since an earlier start");
-  spdlog::info(fmt::format("learning a vocabulary of {} from the training text", counted(options.vocab_size, "piece")));
+  spdlog::info("learning a vocabulary of {} from the training text", counted(options.vocab_size, "piece"));
   const Stopwatch clock;
   Tokenizer tokenizer = learn_vocabulary(options, files);
-  spdlog::info(fmt::format("learned the vocabulary in {}", format_duration(clock.seconds())));
+  spdlog::info("learned the vocabulary in {}", format_duration(clock.seconds()));
   replace_by(tokenizer, fingerprint);
   return_freed_memory();  // learning takes far more than what follows
   return tokenizer;

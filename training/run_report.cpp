@@ -21,10 +21,10 @@ void warn_of_slowness(const ResolvedOptions& resolved) {
   const bool is_cpu = resolved.device.is_cpu();
   if (const std::string warning = slow_blas_warning(); is_cpu && !warning.empty()) spdlog::warn(warning);
   if (resolved.precision == Precision::bfloat16 && !has_bfloat16(resolved.device))
-    spdlog::warn(fmt::format(
+    spdlog::warn(
         "training.precision is bfloat16, but this {} has no fast instructions for it and emulates them, many times "
         "more slowly than float32: stop, and set it to float32 or auto",
-        is_cpu ? "CPU" : "GPU"));
+        is_cpu ? "CPU" : "GPU");
 }
 
 // Without its name.
@@ -37,23 +37,22 @@ std::string score_value(const TrainState& state) {
 
 void log_start(const RunFacts& facts, const TrainState& state) {
   const ResolvedOptions& resolved = facts.resolved;
-  spdlog::info(fmt::format("transmute {}, LibTorch {}, device {}, {}, {} kernels, {} products, {} parameters",
-                           build_version(), TORCH_VERSION, resolved.device.str(), counted(resolved.workers, "thread"),
-                           kernels::simd_name(kernels::active_simd()), precision_name(resolved.precision),
-                           format_count(facts.parameters)));
+  spdlog::info("transmute {}, LibTorch {}, device {}, {}, {} kernels, {} products, {} parameters", build_version(),
+               TORCH_VERSION, resolved.device.str(), counted(resolved.workers, "thread"),
+               kernels::simd_name(kernels::active_simd()), precision_name(resolved.precision),
+               format_count(facts.parameters));
   if (facts.ranks.size > 1)
-    spdlog::info(fmt::format("{} ({}); a step has {}", counted(facts.ranks.size, "rank"), facts.ranks.origin,
-                             counted(facts.batches_per_step, "batch", "batches")));
+    spdlog::info("{} ({}); a step has {}", counted(facts.ranks.size, "rank"), facts.ranks.origin,
+                 counted(facts.batches_per_step, "batch", "batches"));
   warn_of_slowness(resolved);
-  if (state.step > 0)
-    spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.pass()));
+  if (state.step > 0) spdlog::info("resuming after step {} (epoch {})", format_count(state.step), state.pass());
   if (facts.guidance.weight > 0)
-    spdlog::info(fmt::format(
+    spdlog::info(
         "decoder layer {}, head {} learns the given alignments; translate and serve will align words and tags with it",
-        facts.guidance.layer + 1, facts.guidance.head + 1));
+        facts.guidance.layer + 1, facts.guidance.head + 1);
   if (state.batches_per_step > 0 && state.batches_per_step != facts.batches_per_step)
-    spdlog::warn(fmt::format("a step had {} and now has {}: ranks times training.accumulate_batches",
-                             counted(state.batches_per_step, "batch", "batches"), facts.batches_per_step));
+    spdlog::warn("a step had {} and now has {}: ranks times training.accumulate_batches",
+                 counted(state.batches_per_step, "batch", "batches"), facts.batches_per_step);
 }
 
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,

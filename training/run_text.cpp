@@ -88,7 +88,7 @@ void balance_languages(const DataOptions& data, std::vector<WeightedCorpus>& cor
   std::vector<std::string> parts;
   for (const auto& [pair, pairs] : read)
     parts.push_back(fmt::format("{} of {}", counted(std::llround(pairs), "pair"), pair));
-  spdlog::info(fmt::format("an epoch reads {}", fmt::join(parts, ", ")));
+  spdlog::info("an epoch reads {}", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -161,15 +161,14 @@ void log_text(const char* name, const TrainingConfig& config, size_t pairs, cons
   const bool plain = config.is_language_model();
   const auto size = static_cast<int64_t>(pairs);
   if (plain) {
-    spdlog::info(fmt::format("{} text: {}, {}", name, counted(size, "line"), counted(counts.target_tokens, "token")));
+    spdlog::info("{} text: {}, {}", name, counted(size, "line"), counted(counts.target_tokens, "token"));
   } else {
-    spdlog::info(fmt::format("{} text: {}, {} source and {} target tokens", name, counted(size, "sentence pair"),
-                             format_count(counts.source_tokens), format_count(counts.target_tokens)));
+    spdlog::info("{} text: {}, {} source and {} target tokens", name, counted(size, "sentence pair"),
+                 format_count(counts.source_tokens), format_count(counts.target_tokens));
   }
   if (counts.left_out.total() > 0)
-    spdlog::warn(fmt::format("{} text: {} left out: {}", name,
-                             counted(counts.left_out.total(), plain ? "line" : "pair"),
-                             fmt::join(reasons_of(counts.left_out, config), ", ")));
+    spdlog::warn("{} text: {} left out: {}", name, counted(counts.left_out.total(), plain ? "line" : "pair"),
+                 fmt::join(reasons_of(counts.left_out, config), ", "));
   const UnknownTokens source{counts.source_tokens, counts.unknown_source};
   if (!plain) warn_of_unknown_tokens(config, fmt::format("{} text, source", name), source);
   warn_of_unknown_tokens(config, fmt::format("{} text, target", name), {counts.target_tokens, counts.unknown_target});

@@ -109,9 +109,8 @@ Transformer TrainingSession::make_transformer() {
 
 void TrainingSession::prepare_validation() {
   if (!config_.has_validation_text())
-    return spdlog::info(
-        fmt::format("no validation text ({}): nothing will be validated, and there will be no best/",
-                    config_.is_language_model() ? "data.valid_text" : "data.valid_source and data.valid_target"));
+    return spdlog::info("no validation text ({}): nothing will be validated, and there will be no best/",
+                        config_.is_language_model() ? "data.valid_text" : "data.valid_source and data.valid_target");
   LoadedText loaded = load_validation_text(config_, tokenizer_, workers_);
   const ParallelText& text = loaded.text;
   log_text("validation", config_, text.size(),

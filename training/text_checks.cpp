@@ -39,8 +39,8 @@ std::optional<int64_t> read_through(const TextFile& file) {
   for (std::string line; reader.next(line);) {
     if (!has_zeros && line.find('\0') != std::string::npos) {
       has_zeros = true;
-      spdlog::warn(fmt::format("{}:{}: has zero bytes; {}", file.path, reader.line_number(),
-                               remedy_of_zero_bytes(line, reader.line_number() == 1)));
+      spdlog::warn("{}:{}: has zero bytes; {}", file.path, reader.line_number(),
+                   remedy_of_zero_bytes(line, reader.line_number() == 1));
     }
     if (!is_cheap && reader.line_number() == kBeginning) return std::nullopt;
   }
@@ -81,18 +81,18 @@ void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string&
   const auto all_steps = static_cast<double>(config.training.max_steps);
   const bool follows_time = config.training.max_minutes > 0;  // see Steps::learning_rate()
   if (has_floor(config.training.schedule) && !follows_time && static_cast<double>(steps) < kEarly * all_steps)
-    spdlog::warn(fmt::format(
+    spdlog::warn(
         "{}, before training.schedule has lowered the learning rate: it falls until training.max_steps. Set "
         "training.max_steps (now {}) to about {}",
-        ends, format_count(config.training.max_steps), format_count(steps)));
+        ends, format_count(config.training.max_steps), format_count(steps));
   if (steps <= config.training.warmup_steps)
-    spdlog::warn(fmt::format(
+    spdlog::warn(
         "{}, inside the warm-up, with the learning rate still rising. Set training.warmup_steps (now {}) to "
         "at most {}, or train longer",
-        ends, format_count(config.training.warmup_steps), format_count(std::max<int64_t>(1, steps / 5))));
+        ends, format_count(config.training.warmup_steps), format_count(std::max<int64_t>(1, steps / 5)));
   if (config.has_validation_text() && steps < config.validation.every)
-    spdlog::warn(fmt::format("{}, before the first validation. Set validation.every (now {}) to about {}", ends,
-                             format_count(config.validation.every), format_count(std::max<int64_t>(1, steps / 10))));
+    spdlog::warn("{}, before the first validation. Set validation.every (now {}) to about {}", ends,
+                 format_count(config.validation.every), format_count(std::max<int64_t>(1, steps / 10)));
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string&
 void warn_of_one_file(const TextFile& source, const TextFile& target) {
   std::error_code ignored;
   if (source.column == target.column && fs::equivalent(source.path, target.path, ignored))
-    spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", source.path));
+    spdlog::warn("{} is both source and target: the model will learn to copy", source.path);
 }
 
 void warn_of_seen_validation_text(const TextFiles& training, const TextFiles& validation) {
@@ -108,10 +108,10 @@ void warn_of_seen_validation_text(const TextFiles& training, const TextFiles& va
   const std::vector<TextFile> trained = side_of(training);
   for (const TextFile& file : side_of(validation))
     if (std::any_of(trained.begin(), trained.end(), [&](const TextFile& other) { return is_same_text(file, other); }))
-      spdlog::warn(fmt::format(
+      spdlog::warn(
           "{} is both training and validation text: validation will measure how well the model has learned it by "
           "heart; use other text, such as lines that are held out",
-          file.path));
+          file.path);
 }
 
 namespace {
@@ -136,17 +136,16 @@ void warn_of_format(const std::string& path) {
   int64_t tabs = 0;
   for (std::string line; reader.line_number() < kLooked && reader.next(line);) {
     if (reader.line_number() == 1 && line.rfind("<?xml", 0) == 0)
-      return spdlog::warn(fmt::format(
-          "{}: begins as XML does, but each line is read as text; 'prepare --pairs' makes text of TMX and XLIFF",
-          path));
+      return spdlog::warn(
+          "{}: begins as XML does, but each line is read as text; 'prepare --pairs' makes text of TMX and XLIFF", path);
     const size_t tab = line.find('\t');
     tabs += tab != std::string::npos && tab > 0 && tab + 1 < line.size() ? 1 : 0;
   }
   if (tabs >= kFewest && 10 * tabs >= 9 * reader.line_number())
-    spdlog::warn(fmt::format(
+    spdlog::warn(
         "{}: has tabs in {} of its first {}, but each line is read as one text; 'cut -f 1' takes the first column, and "
         "a config's data.train_pairs has files of source<tab>target",
-        path, format_count(tabs), counted(reader.line_number(), "line")));
+        path, format_count(tabs), counted(reader.line_number(), "line"));
 }
 
 void check_file(const std::string& path, const std::string& data_folder) {

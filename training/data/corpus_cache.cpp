@@ -43,7 +43,7 @@ class FolderLock {
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     int failed = fd_ < 0 ? -1 : ::flock(fd_, LOCK_EX | LOCK_NB);
     if (fd_ >= 0 && failed != 0 && errno == EWOULDBLOCK) {
-      spdlog::info(fmt::format("waiting for another process that prepares text in {}", folder));
+      spdlog::info("waiting for another process that prepares text in {}", folder);
       do {
         failed = ::flock(fd_, LOCK_EX);
       } while (failed != 0 && errno == EINTR);
@@ -189,7 +189,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
     try {
       return std::make_shared<TokenShards>(corpus, key);
     } catch (const DamagedShards& error) {
-      spdlog::warn(fmt::format("{}: the text is tokenized again", error.what()));
+      spdlog::warn("{}: the text is tokenized again", error.what());
       if (!fs::is_directory(corpus)) fs::remove(corpus);  // which make() would leave alone
     }
   }
@@ -216,13 +216,13 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
     const LeftOut left_out = tokenize_files(files, tokenizer, limits, workers, [&](const TokenizedPair& pair) {
       writer.add(pair);
       if (writer.pairs() % options.pairs_per_shard == 0)
-        spdlog::info(fmt::format("{} {} are tokenized", format_count(static_cast<int64_t>(writer.pairs())), unit));
+        spdlog::info("{} {} are tokenized", format_count(static_cast<int64_t>(writer.pairs())), unit);
     });
     writer.finish(left_out);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
-    spdlog::info(fmt::format("tokenized {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
-                             unit, seconds, format_count(static_cast<int64_t>(lines / seconds))));
+    spdlog::info("tokenized {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)), unit, seconds,
+                 format_count(static_cast<int64_t>(lines / seconds)));
   });
 }
 
@@ -230,8 +230,7 @@ void CorpusCache::remove_others() {
   const FolderLock lock(folder_);
   for (const auto& entry : fs::directory_iterator(folder_)) {
     if (!names_corpus(entry.path().filename().string()) || opened_.count(entry.path().string()) > 0) continue;
-    spdlog::info(
-        fmt::format("removing {}, which was made from another text or with another tokenizer", entry.path().string()));
+    spdlog::info("removing {}, which was made from another text or with another tokenizer", entry.path().string());
     fs::remove_all(entry.path());
   }
 }

@@ -132,9 +132,9 @@ class GlooConnection : public Connection {
   void meet() {
     if (options_.rank == 0 && options_.local_size != options_.size && options_.secret.empty())
       spdlog::warn(
-          fmt::format("anybody who reaches {}:{} can end this training: set {} for all ranks, for example to "
-                      "what \"openssl rand -hex 16\" prints",
-                      options_.address, options_.port, kSecretVariable));
+          "anybody who reaches {}:{} can end this training: set {} for all ranks, for example to "
+          "what \"openssl rand -hex 16\" prints",
+          options_.address, options_.port, kSecretVariable);
     try {
       store_ = connect(options_, options_.rank == 0, options_.timeout_seconds);
       route_ = route_to(options_.address);

@@ -67,9 +67,9 @@ void keep_to_loopback(int port) {
   }
   if (!is_kept)
     spdlog::warn(
-        fmt::format("port {}, where the ranks meet, is open to other machines: this system cannot keep it to "
-                    "the loopback interface",
-                    port));
+        "port {}, where the ranks meet, is open to other machines: this system cannot keep it to "
+        "the loopback interface",
+        port);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ bool comes_after(const ResumePoint& point, const Json& record) {
 void keep_lines_up_to(const ResumePoint& point, const std::string& path) {
   AtomicFile kept(path);
   for_each_line(path, [&](std::string& line, int64_t number, const std::optional<Json>& record) {
-    if (!record) return spdlog::warn(fmt::format("{}:{}: not a metrics record; ignored", path, number));
+    if (!record) return spdlog::warn("{}:{}: not a metrics record; ignored", path, number);
     if (comes_after(point, *record)) return;
     line += '\n';
     kept.write(line.data(), line.size());
