@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/build_info.h>
+#include <transmute/common/files.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -27,7 +28,7 @@ constexpr int kHow = RTLD_NOW | RTLD_GLOBAL;
 // The loader's word on a library that is there but cannot be loaded, which names it; of one that is not, it says that
 // there is no such file.
 bool is_missing(const std::string& error) {
-  return error.rfind(kLibrary, 0) == 0 && error.find("cannot open shared object file") != std::string::npos;
+  return begins_with(error, kLibrary) && error.find("cannot open shared object file") != std::string::npos;
 }
 
 const DeviceBackend* load() {

@@ -2,6 +2,7 @@
 #include <transmute/formats/pickle.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 
 #include <cstring>
 
@@ -152,7 +153,7 @@ bool Pickle::push_object() {
   std::string name = top(PickleKind::global).text;
   pop();
   if (objects_ == PickleObjects::kept) return push({PickleKind::object, 0, std::move(name), {}});
-  if (name.rfind("__torch__.", 0) != 0) refuse_pickle(fmt::format("it has an object of the class '{}'", name));
+  if (!begins_with(name, "__torch__.")) refuse_pickle(fmt::format("it has an object of the class '{}'", name));
   return push({PickleKind::module, 0, {}, {}});
 }
 

@@ -2,6 +2,7 @@
 #include <transmute/network/device.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/common/threads.h>
 
 #include <optional>
@@ -16,7 +17,7 @@ namespace {
 std::optional<int> cuda_index(const std::string& name) {
   const std::string kind = "cuda";
   if (name == kind) return 0;
-  if (name.rfind(kind + ":", 0) != 0) return std::nullopt;
+  if (!begins_with(name, kind + ":")) return std::nullopt;
   const std::string digits = name.substr(kind.size() + 1);
   if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;

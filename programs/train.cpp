@@ -83,7 +83,9 @@ std::vector<std::string> command_of_rank(int argc, char** argv, const Arguments&
   if (arguments.setup.trainer.threads == 0) flags.emplace_back("--threads");
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const auto is_word = [&](const std::string& flag) { return word == flag || word.rfind(flag + "=", 0) == 0; };
+    const auto is_word = [&](const std::string& flag) {
+      return word == flag || transmute::begins_with(word, flag + "=");
+    };
     if (std::none_of(flags.begin(), flags.end(), is_word)) {
       words.push_back(word);
     } else if (word.find('=') == std::string::npos) {

@@ -2,6 +2,7 @@
 #include <transmute/training/config.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/tokenizer/truecase.h>
 #include <transmute/training/data/augmentation.h>
@@ -205,7 +206,7 @@ void check_plain_text(const TrainingConfig& config) {
 bool is_fixed_for_a_run(const std::string& key) {
   if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
   for (const char* prefix : {"model.", "tokenizer.", "data."})
-    if (key.rfind(prefix, 0) == 0) return true;
+    if (begins_with(key, prefix)) return true;
   return key == "training.initialize_from" || key == "training.seed" || key == "training.batch_tokens" ||
          key == "training.augment";
 }

@@ -293,8 +293,7 @@ void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Expe
 
 Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options, Experiment& experiment) {
   const auto is_vocabulary = [](const std::string& assignment) {
-    return assignment.rfind("tokenizer.vocab_size=", 0) == 0 ||
-           assignment.rfind("tokenizer.target_vocab_size=", 0) == 0;
+    return begins_with(assignment, "tokenizer.vocab_size=") || begins_with(assignment, "tokenizer.target_vocab_size=");
   };
   const auto& asked = setup.assignments;
   const bool is_chosen_here = experiment.is_chosen() && std::none_of(asked.begin(), asked.end(), is_vocabulary);

@@ -62,7 +62,7 @@ uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles
   config.declare(schema);
   uint64_t hash = 0;
   for (const auto& [key, value] : schema.values())
-    if (key.rfind("tokenizer.", 0) == 0) hash = hash_bytes(value.data(), value.size(), hash);
+    if (begins_with(key, "tokenizer.")) hash = hash_bytes(value.data(), value.size(), hash);
   for (const std::string& language : options.languages) hash = hash_bytes(language.data(), language.size(), hash);
   for (const auto* side : {&files.source, &files.target})
     for (const TextFile& file : *side)

@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, std::string>> values_of(ModelConfig config) {
 }
 
 bool is_of_search(const std::string& key) {
-  return key.rfind("search.", 0) == 0;
+  return begins_with(key, "search.");
 }
 
 bool is_the_runs_own(const std::string& key) {

@@ -135,7 +135,7 @@ void warn_of_format(const std::string& path) {
   TextFileReader reader(path);
   int64_t tabs = 0;
   for (std::string line; reader.line_number() < kLooked && reader.next(line);) {
-    if (reader.line_number() == 1 && line.rfind("<?xml", 0) == 0)
+    if (reader.line_number() == 1 && begins_with(line, "<?xml"))
       return spdlog::warn(
           "{}: begins as XML does, but each line is read as text; 'prepare --pairs' makes text of TMX and XLIFF", path);
     const size_t tab = line.find('\t');

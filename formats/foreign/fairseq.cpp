@@ -31,7 +31,7 @@ constexpr int64_t kUnusedPositions = 2;
 
 bool is_dictionary(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.rfind("dict.", 0) == 0 && path.extension() == ".txt";
+  return begins_with(name, "dict.") && path.extension() == ".txt";
 }
 
 // The folder of the dictionaries for checkpoints in a folder; empty where there are none.
@@ -89,7 +89,7 @@ bool is_set(const JsonConfig& config, const std::string& key) {
 void refuse_other_kinds(const JsonConfig& config) {
   const std::string task = config.text("task", ""), architecture = config.text("arch", "");
   if (task != "translation") unsupported(config, fmt::format("it was trained for the task \"{}\"", task));
-  if (architecture.rfind("transformer", 0) != 0)
+  if (!begins_with(architecture, "transformer"))
     unsupported(config, fmt::format("it has the architecture \"{}\"", architecture));
   for (const char* flag : {"adaptive_input", "no_cross_attention", "cross_self_attention",
                            "no_token_positional_embeddings", "merge_src_tgt_embed", "no_decoder_final_norm"})
@@ -183,7 +183,7 @@ void replace(std::string& name, const std::string& from, const std::string& to) 
 NamedArrays with_newer_names(NamedArrays tensors) {
   NamedArrays newer;
   for (auto& [name, tensor] : tensors) {
-    const bool is_decoder = name.rfind("decoder.", 0) == 0;
+    const bool is_decoder = begins_with(name, "decoder.");
     replace(name, ".layer_norms.0.", ".self_attn_layer_norm.");
     replace(name, ".layer_norms.1.", is_decoder ? ".encoder_attn_layer_norm." : ".final_layer_norm.");
     replace(name, ".layer_norms.2.", ".final_layer_norm.");

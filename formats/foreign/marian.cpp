@@ -105,7 +105,7 @@ void refuse_other_kinds(const Settings& settings, const std::string& path) {
                                       {"transformer-decoder-ffn-depth", "transformer-ffn-depth"}})
     if (settings.text(decoder, "0") != "0") settings.require(decoder, settings.text(both));
   // Input that a training had beside the text leaves the network as it is.
-  if (settings.text("input-types").rfind("sequence, sequence", 0) != 0) settings.require("input-types", "", "");
+  if (!begins_with(settings.text("input-types"), "sequence, sequence")) settings.require("input-types", "", "");
   if (without_dropout(settings.text("transformer-preprocess")).empty()) {
     settings.require_operations("transformer-postprocess", "dan");
     settings.require_operations("transformer-postprocess-top", "");

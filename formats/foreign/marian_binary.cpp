@@ -155,7 +155,7 @@ MarianFile read_marian_binary(const std::string& path) {
     if (item.name == kMarianSettings && item.type == kText) {
       if (item.bytes > kMaxMarianSettings) cursor.damaged(fmt::format("'{}' has {} bytes", item.name, item.bytes));
       file.settings = read_flat_yaml(read_text(cursor, item.bytes, "'" + item.name + "'"));
-    } else if (item.name.rfind("special:", 0) == 0 || ends_in(item.name, "_QuantMultA")) {
+    } else if (begins_with(item.name, "special:") || ends_in(item.name, "_QuantMultA")) {
       cursor.skip(item.bytes, "'" + item.name + "'");
     } else {
       read_tensor(cursor, item, file);

@@ -212,7 +212,7 @@ MarianFile read_marian_npz(const std::string& path) {
             fmt::format("{}: damaged ({} has {} bytes); restore the file", path, kMarianSettings, text.size()));
       if (!text.empty() && text.back() == '\0') text.pop_back();
       file.settings = read_flat_yaml(text);
-    } else if (name.rfind("special:", 0) != 0) {
+    } else if (!begins_with(name, "special:")) {
       file.tensors.emplace_back(name, array.as_array());
     }
   }
@@ -227,7 +227,7 @@ std::map<std::string, std::string> read_flat_yaml(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::string content = without_spaces(line);
-    if (list != nullptr && content.rfind("- ", 0) == 0) {
+    if (list != nullptr && begins_with(content, "- ")) {
       *list += (list->empty() ? "" : ", ") + unquoted(content.substr(2));
       continue;
     }
@@ -253,7 +253,7 @@ std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t 
   for (bool has_piece = false; std::getline(lines, line);) {
     ++place;
     if (line.empty() || line == "---" || line.front() == '#') continue;
-    if (line.rfind("? ", 0) == 0) {
+    if (begins_with(line, "? ")) {
       long_piece = line.substr(2);
       has_piece = true;
       continue;

@@ -84,7 +84,7 @@ void refuse_other_kinds(const JsonConfig& config) {
                                     {"layer_norm", "standard"}})
     if (const std::string value = config.text(key, wanted); value != wanted)
       unsupported(config, fmt::format("its {} is \"{}\"", key, value));
-  if (const std::string kind = config.text("self_attn_type", "scaled-dot"); kind.rfind("scaled-dot", 0) != 0)
+  if (const std::string kind = config.text("self_attn_type", "scaled-dot"); !begins_with(kind, "scaled-dot"))
     unsupported(config, fmt::format("its self_attn_type is \"{}\"", kind));
   for (const char* key : {"max_relative_positions", "relative_positions_buckets", "parallel_residual", "multiquery",
                           "num_experts", "sliding_window", "copy_attn"})

@@ -5,6 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/build_info.h>
 #include <transmute/common/config_schema.h>
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/programs/shared/help.h>
@@ -87,7 +88,7 @@ std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) return fallback;
   const std::string word = words.front().substr(0, words.front().find('='));
-  if (word.rfind('-', 0) != 0) {
+  if (!begins_with(word, "-")) {
     const std::string ending = std::filesystem::path(words.front()).extension().string();
     const bool is_config = (ending == ".yaml" || ending == ".yml") && app.get_option_no_throw("--config") != nullptr;
     const std::string key = key_without_value(app);
@@ -123,7 +124,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
     return flag + (is_repeated(app, flag) ? " is given more than once" : " needs a value");
   }
   const std::string no_conversion = "Could not convert: ";
-  if (message.rfind(no_conversion, 0) != 0) return message;
+  if (!begins_with(message, no_conversion)) return message;
   const size_t equals = message.find(" = ");
   if (equals == std::string::npos) return message;
   return fmt::format("{}: needs a number, not '{}'",
@@ -138,7 +139,7 @@ std::string with_flag(const CLI::App& app, const std::string& message) {
   std::replace(flag.begin(), flag.end(), '_', '-');
   const std::string rest = message.substr(end);
   const bool speaks_of_it =
-      rest.rfind(" must ", 0) == 0 || rest.rfind(" cannot ", 0) == 0 || rest.rfind(" needs ", 0) == 0;
+      begins_with(rest, " must ") || begins_with(rest, " cannot ") || begins_with(rest, " needs ");
   return speaks_of_it && app.get_option_no_throw(flag) != nullptr ? flag + rest : message;
 }
 

@@ -3,6 +3,7 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
+#include <transmute/common/files.h>
 #include <unistd.h>
 
 namespace transmute {
@@ -29,7 +30,7 @@ Route route_to(const std::string& host) {
 }
 
 bool is_loopback(const std::string& address) {
-  return address.empty() || address == "::1" || address.rfind("127.", 0) == 0;
+  return address.empty() || address == "::1" || begins_with(address, "127.");
 }
 
 }  // namespace distributed
