@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <transmute/common/parsed_number.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -259,16 +260,12 @@ namespace {
 // The open file that /dev/stderr, /dev/fd/3 or a link to one of these stands for, from 0; -1: none.
 int descriptor_named(const std::string& path) {
   constexpr int kMostLinks = 8;
-  constexpr size_t kMostDigits = 9;
-  const auto is_number = [&](const std::string& name) {
-    return !name.empty() && name.size() <= kMostDigits && name.find_first_not_of("0123456789") == std::string::npos;
-  };
   std::error_code error;
   const fs::path descriptors = fs::canonical("/proc/self/fd", error);
   fs::path named = fs::absolute(path, error);
   for (int links = 0; !error && links < kMostLinks; ++links) {
     if (fs::weakly_canonical(named.parent_path(), error) == descriptors)
-      return is_number(named.filename()) ? std::stoi(named.filename()) : -1;
+      return parsed_number<int>(named.filename().string()).value_or(-1);
     if (!fs::is_symlink(fs::symlink_status(named, error))) return -1;
     named = named.parent_path() / fs::read_symlink(named, error);
   }

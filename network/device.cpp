@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/parsed_number.h>
 #include <transmute/common/threads.h>
 
 #include <optional>
@@ -19,9 +20,7 @@ std::optional<int> cuda_index(const std::string& name) {
   if (name == kind) return 0;
   if (!begins_with(name, kind + ":")) return std::nullopt;
   const std::string digits = name.substr(kind.size() + 1);
-  if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos)
-    return std::nullopt;
-  return std::stoi(digits);
+  return digits.size() > 3 ? std::nullopt : parsed_number<uint16_t>(digits);
 }
 
 }  // namespace

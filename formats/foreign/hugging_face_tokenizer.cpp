@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
+#include <transmute/common/parsed_number.h>
 #include <transmute/formats/foreign/hugging_face_weights.h>
 #include <transmute/formats/foreign/tokenizer_json.h>
 #include <transmute/tokenizer/piece_table.h>
@@ -160,8 +161,7 @@ AddedPieces read_added_pieces(const std::string& folder, const std::optional<Jso
     const JsonConfig config(file(name));
     if (config.has("added_tokens_decoder") && config.json().at("added_tokens_decoder").is_object())
       for (const auto& [number, piece] : config.json().at("added_tokens_decoder").items())
-        if (!number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos)
-          add(content_of(piece), std::stoll(number), config.path());
+        if (const auto id = parsed_number<uint32_t>(number)) add(content_of(piece), *id, config.path());
     if (config.has("additional_special_tokens") && config.json().at("additional_special_tokens").is_array() &&
         added.in_order.empty())
       for (const Json& piece : config.json().at("additional_special_tokens"))

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/parsed_number.h>
 #include <transmute/formats/foreign/marian_files.h>
 #include <transmute/formats/foreign/marian_shortlist.h>
 #include <transmute/formats/foreign/network_builder.h>
@@ -38,10 +39,11 @@ class Settings {
     return found == values_.end() ? otherwise : found->second;
   }
   int64_t integer(const std::string& key) const {
-    const std::string value = text(key);
-    if (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)
-      throw std::runtime_error(fmt::format("{}: its option {} is \"{}\", not a number", path_, key, value));
-    return std::stoll(value);
+    constexpr uint32_t kMost = 1'000'000'000;
+    const auto value = parsed_number<uint32_t>(text(key));
+    if (!value || *value >= kMost)
+      throw std::runtime_error(fmt::format("{}: its option {} is \"{}\", not a number", path_, key, text(key)));
+    return *value;
   }
   bool is_on(const std::string& key) const { return text(key) == "true"; }
 

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/parsed_number.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/yaml.h>
 #include <transmute/common/zip_archive.h>
@@ -162,10 +163,9 @@ class NumpyArray {
     for (std::string number; std::getline(numbers, number, ',');) {
       number = without_spaces(number);
       if (number.empty()) continue;
-      if (sizes.size() == kMaxDimensions || number.size() > 10 ||
-          number.find_first_not_of("0123456789") != std::string::npos)
-        damaged("its shape is impossible");
-      sizes.push_back(std::stoll(number));
+      const auto size = parsed_number<uint32_t>(number);
+      if (sizes.size() == kMaxDimensions || !size) damaged("its shape is impossible");
+      sizes.push_back(*size);
     }
     return sizes;
   }
@@ -260,13 +260,13 @@ std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t 
     }
     const size_t colon = has_piece ? 0 : line.rfind(':');
     const std::string number = colon == std::string::npos ? "" : without_spaces(line.substr(colon + 1));
-    if (number.empty() || number.size() > 8 || number.find_first_not_of("0123456789") != std::string::npos ||
-        (has_piece && line.front() != ':'))
+    constexpr uint32_t kMostNumbers = 100'000'000;
+    const auto id = parsed_number<uint32_t>(number);
+    if (!id || *id >= kMostNumbers || (has_piece && line.front() != ':'))
       throw std::runtime_error(fmt::format("{}:{}: no piece with its number", path, place));
-    const auto id = static_cast<size_t>(std::stoll(number));
     const std::string piece = unquoted(has_piece ? long_piece : line.substr(0, colon));
     has_piece = false;
-    if (id < rows) give_number(pieces, id, piece, path);
+    if (*id < rows) give_number(pieces, *id, piece, path);
   }
   return pieces;
 }

@@ -4,11 +4,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
+#include <transmute/common/parsed_number.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/foreign/network_builder.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <stdexcept>
@@ -121,10 +121,7 @@ std::string find_shortlist(const std::string& model, const std::vector<std::stri
 // A number of a decoder.yml, or true or false; NaN for anything else.
 double number_of(const std::string& text) {
   if (text == "true" || text == "false") return text == "true" ? 1 : 0;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number ? value : std::numeric_limits<double>::quiet_NaN();
+  return parsed_number<double>(text).value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 SearchOptions read_search(const std::vector<std::string>& decoders, bool is_intgemm) {

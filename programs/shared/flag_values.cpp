@@ -4,9 +4,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/config_schema.h>
+#include <transmute/common/parsed_number.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <limits>
 
@@ -14,18 +14,12 @@ namespace transmute {
 
 namespace {
 
-template <class T>
-bool reads_as(const std::string& text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // Demands of a number what the words say and the function tells.
 CLI::Validator number_that(const std::string& wanted, const std::function<bool(double)>& holds) {
   return CLI::Validator(
       [=](std::string& text) -> std::string {
-        double value = 0;
-        if (reads_as(text, value) && holds(value)) return "";
+        const auto value = parsed_number<double>(text);
+        if (value && holds(*value)) return "";
         return fmt::format("must be {}, not '{}'", wanted, text);
       },
       "");
@@ -35,11 +29,11 @@ CLI::Validator number_that(const std::string& wanted, const std::function<bool(d
 CLI::Validator whole_number_that(const std::string& wanted, const std::function<bool(int64_t)>& holds) {
   return CLI::Validator(
       [=](std::string& text) -> std::string {
-        int64_t value = 0;
-        if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
-        if (const std::string plain = std::to_string(value); text != plain)  // CLI11 would read 010 as octal
+        const auto value = parsed_number<int64_t>(text);
+        if (!value) return fmt::format("needs a whole number, not '{}'", text);
+        if (const std::string plain = std::to_string(*value); text != plain)  // CLI11 would read 010 as octal
           return fmt::format("write {}, not '{}'", plain, text);
-        return holds(value) ? "" : fmt::format("must be {}, not {}", wanted, value);
+        return holds(*value) ? "" : fmt::format("must be {}, not {}", wanted, *value);
       },
       "");
 }

@@ -3,11 +3,9 @@
 #include <transmute/programs/shared/search_flags.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/parsed_number.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <optional>
 #include <stdexcept>
 
 namespace transmute {
@@ -16,17 +14,10 @@ namespace {
 
 constexpr const char* kGroup = "Search";
 
-// The exponent where --length-penalty is a number, as other programs take it.
-std::optional<double> exponent_of(const std::string& penalty) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(penalty.data(), penalty.data() + penalty.size(), value);
-  if (error != std::errc() || end != penalty.data() + penalty.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
+// A number is the exponent, as in other programs.
 std::string check_length_penalty(std::string& penalty) {
   if (penalty == "paper" || penalty == "power") return "";
-  const std::optional<double> exponent = exponent_of(penalty);
+  const auto exponent = parsed_number<double>(penalty);
   if (exponent && *exponent >= 0 && *exponent <= kMostLengthAlpha) return "";
   return fmt::format("must be paper, power, or a number from 0 to {}, not '{}'", kMostLengthAlpha, penalty);
 }
@@ -86,7 +77,7 @@ SearchOptions SearchFlags::options(int64_t num_best, const SearchOptions& of_mod
   check_beam_holds("--n-best", num_best);
   if (num_best > 0) options.num_hypotheses = num_best;
   options.beam_size = std::max(options.beam_size, options.num_hypotheses);
-  if (const std::optional<double> exponent = exponent_of(length_penalty_)) {
+  if (const auto exponent = parsed_number<double>(length_penalty_)) {
     if (length_alpha_->count() > 0)
       throw std::invalid_argument(
           fmt::format("--length-penalty {0} is the exponent itself; leave --length-alpha out, or say --length-penalty "

@@ -2,9 +2,9 @@
 #include <transmute/training/distributed/ranks.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/parsed_number.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -26,13 +26,11 @@ std::optional<std::string> variable(const char* name) {
 std::optional<int> number(const char* name, int least, int most) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
-  char* end = nullptr;
-  errno = 0;
-  const long value = std::strtol(text->c_str(), &end, 10);
-  if (*end != '\0' || errno != 0 || value < least || value > most)
+  const auto value = parsed_number<int>(*text);
+  if (!value || *value < least || *value > most)
     throw std::invalid_argument(fmt::format("the environment says {}={}, which should be a whole number from {} to {}",
                                             name, *text, least, most));
-  return static_cast<int>(value);
+  return value;
 }
 
 // One launcher's names for the same four things.

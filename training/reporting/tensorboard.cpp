@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/parsed_number.h>
 #include <transmute/common/process_lock.h>
 #include <unistd.h>
 
@@ -68,9 +69,7 @@ std::optional<int64_t> seconds_in(std::string_view name) {
   if (name.substr(0, kPrefix.size()) != kPrefix) return std::nullopt;
   const std::string_view rest = name.substr(kPrefix.size());
   const std::string_view digits = rest.substr(0, rest.find('.'));
-  if (digits.size() != kTimeDigits || digits.find_first_not_of("0123456789") != std::string_view::npos)
-    return std::nullopt;
-  return std::stoll(std::string(digits));
+  return digits.size() == kTimeDigits ? parsed_number<uint64_t>(digits) : std::nullopt;
 }
 
 std::string event_at(double wall_time, int64_t step) {
