@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace transmute {
 inline namespace v0 {
@@ -11,6 +12,11 @@ inline namespace v0 {
 /// XXH64 (Collet, github.com/Cyan4973/xxHash): tells contents apart at the speed of memory. No protection against
 /// those who forge.
 uint64_t hash_bytes(const void* bytes, size_t count, uint64_t seed = 0);
+
+/// The same of a text's bytes.
+inline uint64_t hash_text(std::string_view text, uint64_t seed = 0) {
+  return hash_bytes(text.data(), text.size(), seed);
+}
 
 /// The hash of a file's content, read in blocks.
 /// @throws std::runtime_error naming the file that cannot be read.

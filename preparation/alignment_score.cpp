@@ -21,7 +21,7 @@ constexpr int64_t kIterations = 5;
 
 // The half of the sample, and so the model that scores the pair: a function of the pair alone.
 size_t half_of(const TextPair& pair) {
-  return hash_bytes(pair.target.data(), pair.target.size(), hash_bytes(pair.source.data(), pair.source.size())) % 2;
+  return hash_text(pair.target, hash_text(pair.source)) % 2;
 }
 
 // The factor by which a source makes the words of its target more probable, as a logarithm.

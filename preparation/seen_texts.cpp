@@ -10,7 +10,7 @@ namespace transmute {
 inline namespace v0 {
 
 uint64_t hash_of(const std::string& text, uint64_t before) {
-  return std::max<uint64_t>(hash_bytes(text.data(), text.size(), before), 1);
+  return std::max<uint64_t>(hash_text(text, before), 1);
 }
 
 // The place of the hash, or the one where it would be put. There is always a free place.

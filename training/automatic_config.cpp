@@ -247,7 +247,7 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   std::set<uint64_t> seen;  // until a line is held out
   for (AlignedLine line; lines.next(line); ++number) {
     const std::string& deciding = is_plain ? line.target : line.source;
-    const uint64_t hash = hash_bytes(deciding.data(), deciding.size());
+    const uint64_t hash = hash_text(deciding);
     const bool is_last_chance = held_out == 0 && seen.insert(hash).second && number + 1 == size.lines;
     const size_t out = hash % one_in == 0 || is_last_chance ? 1 : 0;
     held_out += static_cast<int64_t>(out);

@@ -45,10 +45,6 @@ void Fingerprints::write(const std::string& run_folder) const {
   write_file_atomically(path_of(run_folder), json_text(json, 2) + "\n");
 }
 
-uint64_t fingerprint_of(const std::string& bytes) {
-  return hash_bytes(bytes.data(), bytes.size());
-}
-
 uint64_t files_fingerprint(const std::vector<std::string>& paths) {
   uint64_t hash = 0;
   for (const std::string& path : paths) hash = combine_keys(hash, hash_file(path));
@@ -62,8 +58,8 @@ uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles
   config.declare(schema);
   uint64_t hash = 0;
   for (const auto& [key, value] : schema.values())
-    if (begins_with(key, "tokenizer.")) hash = hash_bytes(value.data(), value.size(), hash);
-  for (const std::string& language : options.languages) hash = hash_bytes(language.data(), language.size(), hash);
+    if (begins_with(key, "tokenizer.")) hash = hash_text(value, hash);
+  for (const std::string& language : options.languages) hash = hash_text(language, hash);
   for (const auto* side : {&files.source, &files.target})
     for (const TextFile& file : *side)
       hash = combine_keys(hash, hash_file(file.path), file.column ? *file.column + 1 : size_t{0});

@@ -28,9 +28,6 @@ struct Fingerprints {
   void write(const std::string& run_folder) const;
 };
 
-/// A number that differs where the bytes differ.
-uint64_t fingerprint_of(const std::string& bytes);
-
 /// The fingerprint of the content of these files, in their order.
 uint64_t files_fingerprint(const std::vector<std::string>& paths);
 

@@ -7,7 +7,6 @@
 #include <transmute/kernels/simd/simd.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/autograd/device_tensors.h>
-#include <transmute/training/fingerprints.h>
 
 #include <cstdint>
 #include <fstream>
@@ -36,7 +35,7 @@ void check_gpus_differ(ProcessGroup& group, torch::Device device) {
   std::string machine;
   if (!std::getline(boot_id, machine)) machine = host_name();
   const std::string gpu = machine + kernels::cuda::pci_address(device);
-  const std::vector<int64_t> gpus = group.gather(static_cast<int64_t>(fingerprint_of(gpu)));
+  const std::vector<int64_t> gpus = group.gather(static_cast<int64_t>(hash_text(gpu)));
   for (size_t rank = 1; rank < gpus.size(); ++rank)
     for (size_t other = 0; other < rank; ++other)
       if (gpus[rank] == gpus[other])
@@ -53,7 +52,7 @@ void check_ranks_fit(ProcessGroup& group, const std::string& config_yaml, const 
   if (group.size() == 1) return;
   group.check_equal(device.is_cuda() ? 1 : 0, "whether it computes on a GPU; give all ranks the same --device");
   if (device.is_cuda()) check_gpus_differ(group, device);
-  group.check_equal(fingerprint_of(config_yaml), "the config; give all ranks the same file and the same --set");
+  group.check_equal(hash_text(config_yaml), "the config; give all ranks the same file and the same --set");
   group.check_equal(text.fingerprint(), "the training text; give all ranks the same files");
   group.check_equal(static_cast<uint64_t>(precision), "whether it has bfloat16; set training.precision");
   group.check_equal(static_cast<uint64_t>(kernels::active_simd()),

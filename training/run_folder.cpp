@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
+#include <transmute/common/hash.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/formats/model_output.h>
@@ -216,7 +217,7 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
           fmt::format("{} has a tokenizer that was not learned there, and training.initialize_from brings its own; "
                       "move it, or use another --run-folder",
                       path_));
-    replace_by(tokenizer, fingerprint_of(tokenizer.source().serialized()));
+    replace_by(tokenizer, hash_text(tokenizer.source().serialized()));
     return tokenizer;
   }
   const TextFiles files = train_files(config);

@@ -51,8 +51,7 @@ std::string partial_path(const std::string& output) {
   fs::path path(output);
   std::string name = path.filename().string();
   if (name.size() > NAME_MAX - kEndingBytes)
-    name = fmt::format("{}-{:016x}", shortened_name(name, NAME_MAX - kEndingBytes - kHashBytes),
-                       hash_bytes(name.data(), name.size()));
+    name = fmt::format("{}-{:016x}", shortened_name(name, NAME_MAX - kEndingBytes - kHashBytes), hash_text(name));
   return path.replace_filename(name + ".partial").string();
 }
 
@@ -140,7 +139,7 @@ std::string content_of(const std::string& path) {
       files.push_back(entry->path().filename().string() + " " + fingerprint_of(entry->path()));
   std::sort(files.begin(), files.end());
   const std::string all = fmt::format("{}", fmt::join(files, "\n"));
-  return all.empty() ? "" : fmt::format(" {:016x}", hash_bytes(all.data(), all.size()));
+  return all.empty() ? "" : fmt::format(" {:016x}", hash_text(all));
 }
 
 // The same for what an option's value names; empty where it names no file.
@@ -233,7 +232,7 @@ void LineOutput::skip_finished(const BlockSource& next_block,
     const auto left = static_cast<size_t>(finished_lines_ - lines_);
     std::vector<std::string> lines = next_block(std::min(left, kMost));
     if (lines.empty()) break;
-    for (const std::string& line : lines) hash = hash_bytes(line.data(), line.size(), hash);
+    for (const std::string& line : lines) hash = hash_text(line, hash);
     if (also) also(lines);
     lines_ += static_cast<int64_t>(lines.size());
   }
@@ -282,7 +281,7 @@ void LineOutput::write(const std::string& text, const std::vector<std::string>& 
   if (lines_ == finished_lines_) begin_partial();
   write_all(partial_fd_, partial_, text, static_cast<off_t>(bytes_));
   bytes_ += text.size();
-  for (size_t i = 0; i < count; ++i) input_ = hash_bytes(lines[i].data(), lines[i].size(), input_);
+  for (size_t i = 0; i < count; ++i) input_ = hash_text(lines[i], input_);
   lines_ += static_cast<int64_t>(count);
   write_state();
 }

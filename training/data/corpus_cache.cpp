@@ -78,11 +78,9 @@ bool names_corpus(const std::string& name) {
 }
 
 uint64_t key_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
-  const auto hash = [](const SubwordModel& model) {
-    return hash_bytes(model.serialized().data(), model.serialized().size());
-  };
-  return combine_keys(kCorpusVersion, hash(tokenizer.source()), hash(tokenizer.target()), limits.source_tokens,
-                      limits.target_tokens, hash_bytes(&limits.ratio, sizeof(limits.ratio)));
+  return combine_keys(kCorpusVersion, hash_text(tokenizer.source().serialized()),
+                      hash_text(tokenizer.target().serialized()), limits.source_tokens, limits.target_tokens,
+                      hash_bytes(&limits.ratio, sizeof(limits.ratio)));
 }
 
 const std::string& first_file_of(const AlignedFiles& files) {
@@ -179,7 +177,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
     return file.column ? combine_keys(whole, *file.column) : whole;
   };
   const uint64_t key = combine_keys(key_of(tokenizer, limits), content(files.source), content(files.target),
-                                    content(files.alignment), hash_bytes(files.language.data(), files.language.size()));
+                                    content(files.alignment), hash_text(files.language));
   contents_->write();
   constexpr size_t kMostNameBytes = 200;  // bytes of the file's name, so that there is room for the key
   const std::string name = shortened_name(fs::path(first_file_of(files)).filename().string(), kMostNameBytes);

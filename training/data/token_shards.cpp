@@ -40,8 +40,7 @@ uint64_t checksum_of(const Footer& footer, const void* table, size_t table_bytes
 
 // The checksum of an index without its own.
 std::string checksum_of(const Json& index) {
-  const std::string text = json_text(index);
-  return fmt::format("{:016x}", hash_bytes(text.data(), text.size()));
+  return fmt::format("{:016x}", hash_text(json_text(index)));
 }
 
 std::string shard_path(const std::string& folder, size_t number) {
