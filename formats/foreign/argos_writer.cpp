@@ -4,8 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_writer.h>
+#include <transmute/formats/foreign/outgoing_model.h>
 #include <transmute/text/language_codes.h>
-#include <transmute/tokenizer/piece_table.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -29,17 +29,13 @@ void require_package(const LoadedModel& model, const ModelFacts& facts) {
         "--target-language");
   if (!model.tokenizer.source().language_names().empty())
     throw std::invalid_argument("Argos Translate cannot run this model: it would not tell it the target language");
-  if (has_whole_words(model.tokenizer.source().serialized()))
-    throw std::invalid_argument(
-        "Argos Translate cannot run this model: its vocabulary is a list of words between spaces, without a "
-        "SentencePiece model");
+  require_sentencepiece(model.tokenizer.source(), "Argos Translate");
 }
 
 std::string metadata(const ModelFacts& facts) {
-  const nlohmann::ordered_json json{
-      {"package_version", kVersion},        {"argos_version", kVersion},
-      {"from_code", facts.source_language}, {"from_name", language_name(facts.source_language)},
-      {"to_code", facts.target_language},   {"to_name", language_name(facts.target_language)}};
+  const Json json{{"package_version", kVersion},        {"argos_version", kVersion},
+                  {"from_code", facts.source_language}, {"from_name", language_name(facts.source_language)},
+                  {"to_code", facts.target_language},   {"to_name", language_name(facts.target_language)}};
   return json.dump(2, ' ', true) + "\n";  // ASCII: Argos Translate reads it in the encoding of the locale
 }
 

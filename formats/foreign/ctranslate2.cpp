@@ -195,7 +195,7 @@ double scale_of(const CTranslate2File& file, const std::string& stack, int64_t d
 }
 
 std::vector<std::string> pieces_of_list(const std::string& path, size_t most) {
-  const nlohmann::ordered_json json = read_json(path);
+  const Json json = read_json(path);
   if (!json.is_array()) throw std::runtime_error(fmt::format("{}: damaged (no JSON list); restore the file", path));
   if (json.size() > most) refuse_more_pieces(path, static_cast<int64_t>(most));
   std::vector<std::string> pieces;
@@ -255,7 +255,7 @@ std::string sentencepiece_of(const std::string& folder, const std::string& side)
 void refuse_target_prefix(const std::string& folder) {
   const fs::path path = package_of(folder) / "metadata.json";
   if (!fs::exists(path)) return;
-  const nlohmann::ordered_json package = read_json(path.string());
+  const Json package = read_json(path.string());
   if (package.is_object() && package.contains("target_prefix") && package["target_prefix"].is_string() &&
       package["target_prefix"] != "")
     throw std::runtime_error(
@@ -323,29 +323,19 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
   Vocabulary vocabulary;
   std::string path;
   std::tie(path, vocabulary.pieces) = read_pieces(folder, side, static_cast<size_t>(std::min(rows, kMostPieces)));
-  const auto number_of = [&](const std::string& piece) {
-    const auto found = std::find(vocabulary.pieces.begin(), vocabulary.pieces.end(), piece);
-    return found == vocabulary.pieces.end() ? kNoPiece : found - vocabulary.pieces.begin();
-  };
-  const auto require = [&](int64_t number, const std::string& piece) {
-    if (number == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", path, piece));
-  };
+  std::vector<std::string>& pieces = vocabulary.pieces;
   // CTranslate2 puts it after the others where a file does not have it.
-  if (number_of(settings.unknown) == kNoPiece) vocabulary.pieces.push_back(settings.unknown);
-  check_rows_have_pieces(vocabulary.pieces, rows, path);
-  vocabulary.control = languages_among(vocabulary.pieces);
-  vocabulary.unknown = number_of(settings.unknown);
-  vocabulary.end = number_of(settings.end);
-  vocabulary.start = settings.starts_from_zeros ? kNoPiece : number_of(settings.start);
-  if (side == "source" && settings.source_begin) {
-    vocabulary.start = number_of(settings.begin);
-    require(vocabulary.start, settings.begin);
-  }
-  vocabulary.padding = number_of("<pad>");
-  if (vocabulary.padding == kNoPiece) vocabulary.padding = number_of("<blank>");
-  require(vocabulary.end, settings.end);
+  if (find_piece(pieces, settings.unknown) == kNoPiece) pieces.push_back(settings.unknown);
+  check_rows_have_pieces(pieces, rows, path);
+  vocabulary.control = languages_among(pieces);
+  vocabulary.unknown = find_piece(pieces, settings.unknown);
+  vocabulary.start = settings.starts_from_zeros ? kNoPiece : find_piece(pieces, settings.start);
+  if (side == "source" && settings.source_begin) vocabulary.start = required_piece(pieces, settings.begin, path);
+  vocabulary.padding = find_piece(pieces, "<pad>");
+  if (vocabulary.padding == kNoPiece) vocabulary.padding = find_piece(pieces, "<blank>");
+  vocabulary.end = required_piece(pieces, settings.end, path);
   if (side == "target" && (settings.names_start || !settings.starts_from_zeros))
-    require(number_of(settings.start), settings.start);
+    required_piece(pieces, settings.start, path);
   return renumber(vocabulary, path);
 }
 

@@ -197,10 +197,6 @@ class CTranslate2Variables {
   std::map<std::string, std::string> aliases_;
 };
 
-void write_json(const std::string& folder, const std::string& name, const nlohmann::ordered_json& json) {
-  write_file_atomically(path_in(folder, name), json.dump(2) + "\n");
-}
-
 }  // namespace
 
 void save_ctranslate2_folder(const LoadedModel& given, Precision precision, const std::string& folder) {

@@ -24,8 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using FairseqSettings = nlohmann::ordered_json;
-
 // Rows of a learned table, and numbers of sinusoids, before the first position: as many as the padding's number plus 1.
 constexpr int64_t kUnusedPositions = 2;
 
@@ -45,14 +43,14 @@ fs::path dictionaries_for(const fs::path& folder) {
 }
 
 // Newer versions call the task and the architecture by the name of their record.
-void name_by_record(FairseqSettings& settings, const char* key) {
+void name_by_record(Json& settings, const char* key) {
   if (!settings.contains(key) && settings.contains("_name")) settings[key] = settings["_name"];
   settings.erase("_name");
 }
 
 // The settings in `args`, the command line, or in `cfg`, which newer versions make of it.
-FairseqSettings settings_of(const Pickle& pickle) {
-  FairseqSettings settings = FairseqSettings::object();
+Json settings_of(const Pickle& pickle) {
+  Json settings = Json::object();
   add_settings(pickle, pickle.member(pickle.root(), "args"), settings);
   if (!settings.empty()) return settings;
   const PickleValue* configuration = pickle.member(pickle.root(), "cfg");
@@ -65,7 +63,7 @@ FairseqSettings settings_of(const Pickle& pickle) {
 }
 
 struct Checkpoint {
-  FairseqSettings settings;
+  Json settings;
   NamedArrays tensors;
 };
 

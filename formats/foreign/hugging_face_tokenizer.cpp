@@ -65,26 +65,19 @@ std::vector<std::string> read_vocabulary(const std::string& path, int64_t size) 
   return pieces;
 }
 
-int64_t number_of(const std::vector<std::string>& pieces, const std::string& piece, const std::string& file) {
-  for (size_t i = 0; i < pieces.size(); ++i)
-    if (pieces[i] == piece) return static_cast<int64_t>(i);
-  throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", file, piece));
-}
-
 // The number that a configuration gives under the key `key`, which some piece must have: `piece`, where the file has
 // it.
 int64_t configured_number(const JsonConfig& config, const std::string& key, const std::vector<std::string>& pieces,
                           const std::string& file, const std::string& piece = "") {
   const int64_t number = config.integer(key);
-  const auto found = std::find(pieces.begin(), pieces.end(), piece);
+  const int64_t of_piece = piece.empty() ? kNoPiece : find_piece(pieces, piece);
   const auto refuse = [&](const std::string& why) {
     throw std::runtime_error(fmt::format("{}: {} is {}, {} in {}; restore both files from one source", config.path(),
                                          key, number, why, file));
   };
   if (number < 0 || number >= static_cast<int64_t>(pieces.size()) || pieces[static_cast<size_t>(number)].empty())
     refuse("which no piece has");
-  if (!piece.empty() && found != pieces.end() && found - pieces.begin() != number)
-    refuse(fmt::format("but \"{}\" has the number {}", piece, found - pieces.begin()));
+  if (of_piece != kNoPiece && of_piece != number) refuse(fmt::format("but \"{}\" has the number {}", piece, of_piece));
   return number;
 }
 
@@ -105,7 +98,7 @@ Vocabulary marian_vocabulary(const std::string& path, const JsonConfig& config, 
   for (const std::string& piece : pieces)
     if (is_language_tag(piece)) vocabulary.control.insert(piece);
   vocabulary.end = configured_number(config, "eos_token_id", pieces, path, "</s>");
-  vocabulary.unknown = number_of(pieces, "<unk>", path);
+  vocabulary.unknown = required_piece(pieces, "<unk>", path);
   // A vocabulary of targets may give its padding another number, which the model does not use.
   vocabulary.padding = side == Side::source ? padding_number(config, vocabulary, path)
                                             : configured_number(config, "pad_token_id", pieces, path);
@@ -348,7 +341,7 @@ VocabularyPair read_multilingual_vocabularies(const std::string& folder, const J
   vocabulary.start = config.has("decoder_start_token_id")
                          ? configured_number(config, "decoder_start_token_id", vocabulary.pieces, files.path)
                          : vocabulary.end;
-  vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", files.path);
+  vocabulary.unknown = required_piece(vocabulary.pieces, "<unk>", files.path);
   vocabulary.padding = padding_number(config, vocabulary, files.path);
   if (vocabulary.control.count(vocabulary.pieces[static_cast<size_t>(vocabulary.start)]) > 0) refuse_mbart25(folder);
 

@@ -5,7 +5,6 @@
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/outgoing_model.h>
 #include <transmute/network/weight_names.h>
-#include <transmute/tokenizer/piece_table.h>
 
 #include <algorithm>
 #include <map>
@@ -18,8 +17,6 @@ inline namespace v0 {
 namespace formats {
 
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr double kMarianNormEpsilon = 1e-5;  // torch.nn.LayerNorm's
 constexpr int64_t kMostLength = 512;         // of a text, in tokens; the tokenizer cuts off the rest
@@ -133,60 +130,56 @@ const char* name_of(Activation activation) {
   return "quick_gelu";
 }
 
-void write(const std::string& folder, const std::string& name, const OrderedJson& json) {
-  write_file_atomically(path_in(folder, name), json.dump(2) + "\n");
-}
-
 void write_config(const LoadedModel& model, Precision precision, const std::string& folder) {
   const TransformerOptions& o = model.options;
   const char* type = precision == Precision::bfloat16 ? "bfloat16"
                      : precision == Precision::half   ? "float16"
                                                       : "float32";
-  write(folder, "config.json",
-        {{"architectures", {"MarianMTModel"}},
-         {"model_type", "marian"},
-         {"is_encoder_decoder", true},
-         {"vocab_size", o.source_vocab_size},
-         {"decoder_vocab_size", o.target_vocab_size},
-         {"d_model", o.d_model},
-         {"encoder_layers", o.num_encoder_layers},
-         {"decoder_layers", o.num_decoder_layers},
-         {"encoder_attention_heads", o.num_heads},
-         {"decoder_attention_heads", o.num_heads},
-         {"encoder_ffn_dim", o.d_ff},
-         {"decoder_ffn_dim", o.d_ff},
-         {"activation_function", name_of(o.activation)},
-         {"dropout", o.dropout},
-         {"attention_dropout", o.attention_dropout},
-         {"activation_dropout", o.activation_dropout},
-         {"max_position_embeddings", std::max(o.max_positions, kMostLength)},
-         {"scale_embedding", o.embedding_scale},
-         {"static_position_embeddings", true},
-         {"share_encoder_decoder_embeddings", shares_all(model)},
-         {"tie_word_embeddings", o.embedding_tying != EmbeddingTying::none},
-         {"pad_token_id", special_ids::kPad},
-         {"bos_token_id", special_ids::kBegin},
-         {"eos_token_id", special_ids::kEnd},
-         {"decoder_start_token_id", special_ids::kBegin},
-         {"torch_dtype", type}});
+  write_json(folder, "config.json",
+             {{"architectures", {"MarianMTModel"}},
+              {"model_type", "marian"},
+              {"is_encoder_decoder", true},
+              {"vocab_size", o.source_vocab_size},
+              {"decoder_vocab_size", o.target_vocab_size},
+              {"d_model", o.d_model},
+              {"encoder_layers", o.num_encoder_layers},
+              {"decoder_layers", o.num_decoder_layers},
+              {"encoder_attention_heads", o.num_heads},
+              {"decoder_attention_heads", o.num_heads},
+              {"encoder_ffn_dim", o.d_ff},
+              {"decoder_ffn_dim", o.d_ff},
+              {"activation_function", name_of(o.activation)},
+              {"dropout", o.dropout},
+              {"attention_dropout", o.attention_dropout},
+              {"activation_dropout", o.activation_dropout},
+              {"max_position_embeddings", std::max(o.max_positions, kMostLength)},
+              {"scale_embedding", o.embedding_scale},
+              {"static_position_embeddings", true},
+              {"share_encoder_decoder_embeddings", shares_all(model)},
+              {"tie_word_embeddings", o.embedding_tying != EmbeddingTying::none},
+              {"pad_token_id", special_ids::kPad},
+              {"bos_token_id", special_ids::kBegin},
+              {"eos_token_id", special_ids::kEnd},
+              {"decoder_start_token_id", special_ids::kBegin},
+              {"torch_dtype", type}});
 }
 
 // Padding, unknown and begin are never chosen, as in this project's search.
 void write_generation_config(const SearchOptions& search, const std::string& folder) {
-  OrderedJson never = OrderedJson::array();
+  Json never = Json::array();
   for (const int64_t id : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
-    never.push_back(OrderedJson::array({id}));
-  write(folder, "generation_config.json",
-        {{"num_beams", search.beam_size},
-         {"length_penalty", search.length_alpha},
-         {"no_repeat_ngram_size", search.no_repeat_ngram},
-         {"repetition_penalty", search.repetition_penalty},
-         {"max_length", kMostLength},
-         {"bad_words_ids", never},
-         {"pad_token_id", special_ids::kPad},
-         {"bos_token_id", special_ids::kBegin},
-         {"eos_token_id", special_ids::kEnd},
-         {"decoder_start_token_id", special_ids::kBegin}});
+    never.push_back(Json::array({id}));
+  write_json(folder, "generation_config.json",
+             {{"num_beams", search.beam_size},
+              {"length_penalty", search.length_alpha},
+              {"no_repeat_ngram_size", search.no_repeat_ngram},
+              {"repetition_penalty", search.repetition_penalty},
+              {"max_length", kMostLength},
+              {"bad_words_ids", never},
+              {"pad_token_id", special_ids::kPad},
+              {"bos_token_id", special_ids::kBegin},
+              {"eos_token_id", special_ids::kEnd},
+              {"decoder_start_token_id", special_ids::kBegin}});
 }
 
 void write_tokenizer(const LoadedModel& model, const ModelFacts& facts, const std::string& folder) {
@@ -199,15 +192,15 @@ void write_tokenizer(const LoadedModel& model, const ModelFacts& facts, const st
   write_vocabulary("vocab.json", tokenizer.source());
   if (!shares_all(model)) write_vocabulary("target_vocab.json", tokenizer.target());
   write_sentencepiece_models(tokenizer, folder);
-  OrderedJson config{{"tokenizer_class", "MarianTokenizer"},
-                     {"separate_vocabs", !shares_all(model)},
-                     {"model_max_length", kMostLength},
-                     {"unk_token", "<unk>"},
-                     {"eos_token", "</s>"},
-                     {"pad_token", "<pad>"}};
+  Json config{{"tokenizer_class", "MarianTokenizer"},
+              {"separate_vocabs", !shares_all(model)},
+              {"model_max_length", kMostLength},
+              {"unk_token", "<unk>"},
+              {"eos_token", "</s>"},
+              {"pad_token", "<pad>"}};
   if (!facts.source_language.empty()) config["source_lang"] = facts.source_language;
   if (!facts.target_language.empty()) config["target_lang"] = facts.target_language;
-  write(folder, "tokenizer_config.json", config);
+  write_json(folder, "tokenizer_config.json", config);
 }
 
 void require_marian_mt(const LoadedModel& model) {
@@ -221,11 +214,8 @@ void require_marian_mt(const LoadedModel& model) {
                        {"embedding_norm", !o.embedding_norm},
                        {"source_begin", !o.source_begin},
                        {"source_end", o.source_end}});
-  for (const SubwordModel* subwords : {&model.tokenizer.source(), &model.tokenizer.target()})
-    if (has_whole_words(subwords->serialized()))
-      throw std::invalid_argument(
-          "MarianMT cannot run this model: its vocabulary is a list of words between spaces, without a SentencePiece "
-          "model");
+  require_sentencepiece(model.tokenizer.source(), "MarianMT");
+  require_sentencepiece(model.tokenizer.target(), "MarianMT");
 }
 
 std::vector<std::string> deviations(const LoadedModel& model) {

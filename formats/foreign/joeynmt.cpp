@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kConfig = "config.yaml";
 
 // A single value of YAML as PyYAML takes it.
-nlohmann::ordered_json value_of(const YAML::Node& node) {
+Json value_of(const YAML::Node& node) {
   int64_t integer = 0;
   double number = 0;
   bool boolean = false;
@@ -57,7 +57,7 @@ class JoeyConfig {
 
   /// The single values of a section such as data.src; none where there is no such section.
   JsonConfig section(const std::string& name) const {
-    auto values = nlohmann::ordered_json::object();
+    auto values = Json::object();
     if (const YAML::Node node = find(name); node.IsMap())
       for (const auto& entry : node)
         if (entry.first.IsScalar() && (entry.second.IsScalar() || entry.second.IsNull()))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/json.h>
 #include <transmute/network/options.h>
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace formats {
 
 /// A JSON file of another program; null where it is no JSON.
 /// @throws std::runtime_error where the file cannot be read, or has more values than any of them
-nlohmann::ordered_json read_json(const std::string& path);
+Json read_json(const std::string& path);
 
 /// The settings in a JSON file of another program.
 class JsonConfig {
@@ -22,7 +23,7 @@ class JsonConfig {
   /// @throws std::runtime_error where the file cannot be read or is no JSON object
   explicit JsonConfig(const std::string& path);
   /// The settings that something else than JSON has in the file.
-  JsonConfig(std::string path, nlohmann::ordered_json json) : path_(std::move(path)), json_(std::move(json)) {}
+  JsonConfig(std::string path, Json json) : path_(std::move(path)), json_(std::move(json)) {}
 
   bool has(const std::string& key) const { return json_.contains(key) && !json_.at(key).is_null(); }
   /// These throw std::runtime_error, naming file and key, where the value is of another kind, and those without a
@@ -33,14 +34,14 @@ class JsonConfig {
   bool boolean(const std::string& key, bool otherwise) const;
   std::string text(const std::string& key, const std::string& otherwise) const;
 
-  const nlohmann::ordered_json& json() const { return json_; }
+  const Json& json() const { return json_; }
   const std::string& path() const { return path_; }
 
  private:
   [[noreturn]] void wrong(const std::string& key, const char* kind) const;
 
   std::string path_;
-  nlohmann::ordered_json json_;
+  Json json_;
 };
 
 /// The activation that a setting names, one of `known`; `otherwise` is the name where there is no such setting.

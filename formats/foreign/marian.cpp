@@ -259,13 +259,10 @@ Renumbering read_order(const std::string& path, int64_t rows) {
   // --dim-vocabs leaves out the last ones of a list.
   check_rows_have_pieces(vocabulary.pieces, rows, path);
   check_numbers_are_complete(vocabulary.pieces, path);
-  for (int64_t number = 0; number < rows; ++number) {
-    const std::string& piece = vocabulary.pieces[static_cast<size_t>(number)];
-    if (piece == "</s>") vocabulary.end = number;
-    if (piece == "<unk>") vocabulary.unknown = number;
+  for (const std::string& piece : vocabulary.pieces)
     if (is_language_tag(piece)) vocabulary.control.insert(piece);
-  }
-  if (vocabulary.end == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"</s>\"", path));
+  vocabulary.end = required_piece(vocabulary.pieces, "</s>", path);
+  vocabulary.unknown = find_piece(vocabulary.pieces, "<unk>");
   return renumber(vocabulary, path);
 }
 

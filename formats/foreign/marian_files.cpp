@@ -102,7 +102,7 @@ std::vector<std::string> pieces_of_lines(const std::string& path, size_t rows) {
   return pieces;
 }
 
-std::vector<std::string> pieces_of_json(const nlohmann::ordered_json& map, const std::string& path, size_t rows) {
+std::vector<std::string> pieces_of_json(const Json& map, const std::string& path, size_t rows) {
   std::vector<std::string> pieces;
   for (const auto& [piece, number] : map.items()) {
     if (!number.is_number_unsigned()) throw std::runtime_error(fmt::format("{}: \"{}\" has no number", path, piece));
@@ -245,7 +245,7 @@ std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t 
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".yml" && ending != ".yaml" && ending != ".json") return pieces_of_lines(path, rows);
   // Either may have any of these endings: JSON is YAML, too.
-  if (const nlohmann::ordered_json json = read_json(path); json.is_object()) return pieces_of_json(json, path, rows);
+  if (const Json json = read_json(path); json.is_object()) return pieces_of_json(json, path, rows);
   std::vector<std::string> pieces;
   std::istringstream lines(read_model_text(path));
   std::string line, long_piece;

@@ -8,7 +8,6 @@
 #include <transmute/formats/foreign/saved_checkpoint.h>
 #include <transmute/formats/foreign/stack_reader.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -21,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Checkpoint {
-  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+  Json settings = Json::object();
   NamedArrays tensors;  // those of the generator begin with "generator."
   std::vector<std::string> source, target;
 };
@@ -123,14 +122,10 @@ Renumbering order_of(std::vector<std::string> pieces, const std::string& start, 
   check_rows_have_pieces(pieces, rows, name);
   Vocabulary vocabulary;
   vocabulary.pieces = std::move(pieces);
-  const auto number_of = [&](const std::string& piece) {
-    const auto found = std::find(vocabulary.pieces.begin(), vocabulary.pieces.end(), piece);
-    return found == vocabulary.pieces.end() ? kNoPiece : found - vocabulary.pieces.begin();
-  };
-  vocabulary.padding = number_of("<blank>");
-  vocabulary.unknown = number_of("<unk>");
-  vocabulary.start = number_of(start);
-  vocabulary.end = number_of("</s>");
+  vocabulary.padding = find_piece(vocabulary.pieces, "<blank>");
+  vocabulary.unknown = find_piece(vocabulary.pieces, "<unk>");
+  vocabulary.start = find_piece(vocabulary.pieces, start);
+  vocabulary.end = find_piece(vocabulary.pieces, "</s>");
   return renumber(vocabulary, name);
 }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
@@ -105,6 +106,17 @@ std::vector<std::string> pieces_by_id(const SubwordModel& subwords) {
 
 bool has_one_vocabulary(const Tokenizer& tokenizer) {
   return tokenizer.shared() || pieces_by_id(tokenizer.source()) == pieces_by_id(tokenizer.target());
+}
+
+void require_sentencepiece(const SubwordModel& subwords, const std::string& program) {
+  if (has_whole_words(subwords.serialized()))
+    throw std::invalid_argument(
+        program +
+        " cannot run this model: its vocabulary is a list of words between spaces, without a SentencePiece model");
+}
+
+void write_json(const std::string& folder, const std::string& name, const Json& json) {
+  write_file_atomically(path_in(folder, name), json.dump(2) + "\n");
 }
 
 void write_sentencepiece_models(const Tokenizer& tokenizer, const std::string& folder) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/json.h>
 #include <transmute/formats/model_folder.h>
 
 #include <initializer_list>
@@ -37,6 +38,11 @@ std::vector<std::string> pieces_by_id(const SubwordModel& subwords);
 
 /// True if both sides have the same pieces under the same ids.
 bool has_one_vocabulary(const Tokenizer& tokenizer);
+
+/// @throws std::invalid_argument where a vocabulary of the program's models cannot be this one, of words between spaces
+void require_sentencepiece(const SubwordModel& subwords, const std::string& program);
+
+void write_json(const std::string& folder, const std::string& name, const Json& json);
 
 /// Writes the SentencePiece models as `source.spm` and `target.spm`; a vocabulary of words between spaces has none.
 void write_sentencepiece_models(const Tokenizer& tokenizer, const std::string& folder);

@@ -6,6 +6,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace transmute {
@@ -44,7 +45,7 @@ void read_checkpoint(const std::string& path, const std::function<void(const Pic
   }
 }
 
-void add_settings(const Pickle& pickle, const PickleValue* record, nlohmann::ordered_json& settings) {
+void add_settings(const Pickle& pickle, const PickleValue* record, Json& settings) {
   constexpr size_t kMost = 10'000;  // some hundred; each is compared with those before it
   if (record == nullptr || (record->kind != PickleKind::map && record->kind != PickleKind::object)) return;
   if (record->values.size() > 2 * kMost) throw PickleError("it has more settings than any program");

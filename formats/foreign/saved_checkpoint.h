@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/json.h>
 #include <transmute/formats/state_dict.h>
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -29,7 +29,7 @@ void read_checkpoint(const std::string& path, const std::function<void(const Pic
 /// Adds the single values of a record of settings, such as an argparse.Namespace: numbers and texts. Those that are
 /// none stay away; null is a record without any.
 /// @throws PickleError where there are more than in any program
-void add_settings(const Pickle& pickle, const PickleValue* record, nlohmann::ordered_json& settings);
+void add_settings(const Pickle& pickle, const PickleValue* record, Json& settings);
 
 }  // namespace formats
 }  // namespace v0

@@ -38,6 +38,17 @@ std::string read_model_text(const std::string& path) {
   return read_regular_file(path, kMaxVocabularyBytes);
 }
 
+int64_t find_piece(const std::vector<std::string>& pieces, const std::string& piece) {
+  const auto found = std::find(pieces.begin(), pieces.end(), piece);
+  return found == pieces.end() ? kNoPiece : found - pieces.begin();
+}
+
+int64_t required_piece(const std::vector<std::string>& pieces, const std::string& piece, const std::string& path) {
+  const int64_t number = find_piece(pieces, piece);
+  if (number == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", path, piece));
+  return number;
+}
+
 void give_number(std::vector<std::string>& pieces, size_t number, const std::string& piece, const std::string& path) {
   if (pieces.size() <= number) pieces.resize(number + 1);
   std::string& place = pieces[number];

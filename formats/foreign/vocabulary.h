@@ -40,6 +40,11 @@ struct Renumbering {
 /// @throws std::runtime_error where it is no regular file or far larger than any of those
 std::string read_model_text(const std::string& path);
 
+/// The number of a piece; kNoPiece where there is none.
+int64_t find_piece(const std::vector<std::string>& pieces, const std::string& piece);
+/// The same. @throws std::runtime_error naming the file `path` where there is none.
+int64_t required_piece(const std::vector<std::string>& pieces, const std::string& piece, const std::string& path);
+
 /// Puts a piece of the file `path` where its number says, making room as needed.
 /// @throws std::runtime_error where another piece has that number
 void give_number(std::vector<std::string>& pieces, size_t number, const std::string& piece, const std::string& path);
