@@ -352,6 +352,35 @@ Array matrix_of(CTranslate2File& file, const std::string& name) {
   return matrix;
 }
 
+TransformerOptions options_of(CTranslate2File& file, const std::string& folder, const TokenSettings& tokens,
+                              int64_t d_model) {
+  TransformerOptions options;
+  options.d_model = d_model;
+  options.num_encoder_layers = count_layers(file, "encoder");
+  options.num_decoder_layers = count_layers(file, "decoder");
+  options.num_heads = heads_of(file);
+  options.d_ff = matrix_of(file, "encoder/layer_0/ffn/linear_0/weight").size(0);
+  options.activation = activation_of(file);
+  options.attention_bias = true;
+  options.source_begin = tokens.source_begin;
+  options.source_end = tokens.source_end;
+  options.norm_position = setting(file, "pre_norm", 1) != 0 ? NormPosition::pre : NormPosition::post;
+  options.embedding_norm = file.has("encoder/layernorm_embedding/gamma");
+  options.norm_epsilon = norm_epsilon_of(folder);
+  if (options.norm_position == NormPosition::pre && !file.has("encoder/layer_norm/gamma"))
+    unsupported(file, "it has pre-norm layers without a norm behind the last");
+  find_positions(file, options);
+
+  // Ours is one scale for both sides: sqrt(d_model) or 1.
+  const double scale = scale_of(file, "encoder", options.d_model);
+  const double root = std::sqrt(static_cast<double>(options.d_model));
+  if (scale != scale_of(file, "decoder", options.d_model) ||
+      (std::abs(scale - 1) > 1e-6 && std::abs(scale / root - 1) > 1e-6))
+    unsupported(file, "it scales embeddings by other numbers than 1 and sqrt(d_model)");
+  options.embedding_scale = std::abs(scale - 1) > 1e-6;
+  return options;
+}
+
 }  // namespace
 
 std::string find_ctranslate2_folder(const std::string& path) {
@@ -382,40 +411,16 @@ LoadedModel load_ctranslate2_folder(const std::string& folder) {
   model.source = ctranslate2_tokenizer(folder, "source", source.renumbering);
   model.target = ctranslate2_tokenizer(folder, "target", target.renumbering);
 
-  TransformerOptions& options = model.options;
-  options.d_model = source.weight.size(1);
-  options.num_encoder_layers = count_layers(file, "encoder");
-  options.num_decoder_layers = count_layers(file, "decoder");
-  options.num_heads = heads_of(file);
-  options.d_ff = matrix_of(file, "encoder/layer_0/ffn/linear_0/weight").size(0);
-  options.activation = activation_of(file);
-  options.attention_bias = true;
-  options.source_begin = settings.source_begin;
-  options.source_end = settings.source_end;
-  options.norm_position = setting(file, "pre_norm", 1) != 0 ? NormPosition::pre : NormPosition::post;
-  options.embedding_norm = file.has("encoder/layernorm_embedding/gamma");
-  options.norm_epsilon = norm_epsilon_of(folder);
-  if (options.norm_position == NormPosition::pre && !file.has("encoder/layer_norm/gamma"))
-    unsupported(file, "it has pre-norm layers without a norm behind the last");
-  find_positions(file, options);
-  options.embedding_tying = tying_of(source, target, output);
-
-  // Ours is one scale for both sides: sqrt(d_model) or 1.
-  const double scale = scale_of(file, "encoder", options.d_model);
-  const double root = std::sqrt(static_cast<double>(options.d_model));
-  if (scale != scale_of(file, "decoder", options.d_model) ||
-      (std::abs(scale - 1) > 1e-6 && std::abs(scale / root - 1) > 1e-6))
-    unsupported(file, "it scales embeddings by other numbers than 1 and sqrt(d_model)");
-  options.embedding_scale = std::abs(scale - 1) > 1e-6;
-
+  model.options = options_of(file, folder, settings, source.weight.size(1));
+  model.options.embedding_tying = tying_of(source, target, output);
   const Array bias = file.has("decoder/projection/bias") ? file.take("decoder/projection/bias") : Array();
   if (bias.defined() && (bias.dimensions() != 1 || bias.size(0) != output.size(0)))
     throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has the shape {}, but there are {} pieces",
                                          file.path(), bias.shape_text(), output.size(0)));
   model.add_tables(source, target, output, bias);
   CTranslate2Stacks stacks(file, model);
-  stacks.read_stack("encoder", options.num_encoder_layers);
-  stacks.read_stack("decoder", options.num_decoder_layers);
+  stacks.read_stack("encoder", model.options.num_encoder_layers);
+  stacks.read_stack("decoder", model.options.num_decoder_layers);
   refuse_leftovers(file.path(), file.left());
   return make_loaded_model(model);
 }
