@@ -225,17 +225,14 @@ void translate(const Arguments& arguments, const std::vector<std::string>& facts
     while (true) {
       std::vector<std::string> block = next_block(output.next_block_lines(arguments.buffer.lines));
       if (block.empty()) break;
-      std::vector<transmute::Translation> translations;
-      const std::string refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
-        block.resize(count);
-        translations = translator.translate_batch(block, options);
-      });
+      const auto [translations, refusal] =
+          transmute::results_before_bad_text(block, [&] { return translator.translate_batch(block, options); });
       std::string text;
       for (size_t i = 0; i < translations.size(); ++i)
         if (is_confident(translations[i], arguments.min_confidence))
           text += column(translations[i].hypotheses.front().text) + "\t" + column(block[i]) + "\n";
-      output.write(text, block, translations.size());
-      lines += static_cast<int64_t>(translations.size());
+      output.write(text, block, block.size());
+      lines += static_cast<int64_t>(block.size());
       progress.show(-1, transmute::counted(lines, "line"));
       if (!refusal.empty())
         throw std::runtime_error(fmt::format("{}: line {} of all: {}", arguments.texts[file], lines + 1, refusal));

@@ -111,12 +111,8 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
     while (true) {
       std::vector<std::string> block = next_block(options.token_vectors ? kBlockLinesByToken : kBlockLines);
       if (block.empty()) break;
-      std::vector<transmute::TextVectors> results;
-      const std::string refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
-        block.resize(count);
-        results = encoder.encode(block, options);
-      });
-      block.resize(results.size());  // none, if the first line is the bad one
+      const auto [results, refusal] =
+          transmute::results_before_bad_text(block, [&] { return encoder.encode(block, options); });
       std::string text;
       for (const auto& vectors : results) {
         ++lines;

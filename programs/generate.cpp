@@ -85,17 +85,14 @@ int generate(const Arguments& arguments, const std::vector<std::string>& facts) 
     while (true) {
       std::vector<std::string> block = next_block(output.next_block_lines(arguments.buffer.lines));
       if (block.empty()) break;
-      std::vector<transmute::Translation> results;
-      const std::string refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
-        block.resize(count);
-        results = model.generate_batch(block, options);
-      });
+      const auto [results, refusal] =
+          transmute::results_before_bad_text(block, [&] { return model.generate_batch(block, options); });
       std::string text;
       for (const auto& texts : results) {
         text += format(texts, lines++, arguments);
         looping_lines.add(texts);
       }
-      output.write(text, block, results.size());
+      output.write(text, block, block.size());
       if (!refusal.empty()) refuse_prompt(arguments, lines + 1, refusal);
     }
   });

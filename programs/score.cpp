@@ -130,15 +130,12 @@ void score_text(const Arguments& arguments, transmute::Output& output, Totals& t
   options.batch_size = arguments.translation.batch_size;
   options.batch_tokens = arguments.translation.batch_tokens;
   CountedLines lines(arguments.text, arguments);
-  std::vector<transmute::Hypothesis> scored;
   while (true) {
     std::vector<std::string> texts = lines.next_block();
     if (texts.empty()) return lines.check();
-    const std::string refusal = transmute::do_before_bad_text(texts.size(), [&](size_t count) {
-      texts.resize(count);
-      scored = model.score_batch(texts, options);
-    });
-    output.write(totals.add(std::exchange(scored, {}), arguments));
+    const auto [scored, refusal] =
+        transmute::results_before_bad_text(texts, [&] { return model.score_batch(texts, options); });
+    output.write(totals.add(scored, arguments));
     if (!refusal.empty()) throw transmute::BadLine(fmt::format("{}:{}: {}", lines.name(), totals.lines + 1, refusal));
   }
 }

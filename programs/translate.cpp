@@ -125,12 +125,6 @@ std::string format(const transmute::Translation& translation, const std::string&
   return best.text + (alignment ? " ||| " + transmute::format_alignment(best) : "") + "\n";
 }
 
-// The translations of a block, or of what is before its first bad line, and what to say of that line.
-struct BlockResult {
-  std::vector<transmute::Translation> translations;
-  std::string refusal;
-};
-
 std::string remedy_of_long_lines(const Arguments& arguments) {
   if (arguments.trees.empty())
     return "--long-lines split translates it in parts; the limit is --max-source-tokens or the model's learned "
@@ -139,20 +133,18 @@ std::string remedy_of_long_lines(const Arguments& arguments) {
          "positions for more, shorten it";
 }
 
-BlockResult translate_block(const transmute::Translator& translator, std::vector<std::string> block,
-                            transmute::TranslationOptions options, const transmute::TranslationHooks& hooks,
-                            const Arguments& arguments) {
-  BlockResult result;
-  result.refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
-    block.resize(count);
-    if (!options.target_prefixes.empty()) options.target_prefixes.resize(count);
+// The block loses a bad line, and those after it.
+auto translate_block(const transmute::Translator& translator, std::vector<std::string>& block,
+                     transmute::TranslationOptions options, const transmute::TranslationHooks& hooks,
+                     const Arguments& arguments) {
+  return transmute::results_before_bad_text(block, [&] {
+    if (!options.target_prefixes.empty()) options.target_prefixes.resize(block.size());
     try {
-      result.translations = translator.translate_batch(block, options, hooks);
+      return translator.translate_batch(block, options, hooks);
     } catch (const transmute::TextTooLong& error) {
       throw transmute::TextTooLong(error.text(), error.reason() + "; " + remedy_of_long_lines(arguments));
     }
   });
-  return result;
 }
 
 std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Arguments& arguments,
@@ -246,15 +238,15 @@ int translate(const Arguments& arguments, const std::vector<std::string>& facts)
       std::vector<std::string> block = next_block(output.next_block_lines(arguments.buffer.lines));
       if (block.empty()) break;
       options.target_prefixes = prefixes.next(block);
-      const BlockResult result = translate_block(translator, block, options, hooks, arguments);
+      const auto [translations, refusal] = translate_block(translator, block, options, hooks, arguments);
       std::string text;
-      for (size_t i = 0; i < result.translations.size(); ++i) {
-        text += format(result.translations[i], block[i], totals.lines(), as, options);
-        totals.add(block[i], result.translations[i]);
+      for (size_t i = 0; i < translations.size(); ++i) {
+        text += format(translations[i], block[i], totals.lines(), as, options);
+        totals.add(block[i], translations[i]);
       }
       progress.clear();
-      output.write(text, block, result.translations.size());
-      if (!result.refusal.empty()) refuse_line(arguments, totals.lines() + 1, result.refusal);
+      output.write(text, block, block.size());
+      if (!refusal.empty()) refuse_line(arguments, totals.lines() + 1, refusal);
       if (!prefixes.fault().empty()) throw transmute::BadLine(prefixes.fault());
     }
     prefixes.finish();
