@@ -8,6 +8,7 @@
 #include <transmute/common/process_lock.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/shell_word.h>
+#include <transmute/common/stopwatch.h>
 #include <transmute/preparation/preparation.h>
 #include <transmute/preparation/report.h>
 #include <transmute/programs/shared/bad_text.h>
@@ -23,7 +24,6 @@
 #include <transmute/translation/translator.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -242,7 +242,7 @@ void translate(const Arguments& arguments, const std::vector<std::string>& facts
 
 // Writes the pairs that keep the rules of prepare, with the tag before their sources.
 int64_t filter(const Arguments& arguments, const std::vector<transmute::TextFile>& excluded) {
-  const auto start = std::chrono::steady_clock::now();
+  const transmute::Stopwatch clock;
   transmute::PreparationOptions options;
   options.inputs = {{arguments.file(kTranslationsFile), ""}};
   options.exclude = excluded;
@@ -254,7 +254,7 @@ int64_t filter(const Arguments& arguments, const std::vector<transmute::TextFile
       preparation.run([&](const transmute::TextPair& pair,
                           const transmute::WordLinks&) { pairs.write(tag + pair.source + "\t" + pair.target + "\n"); },
                       [](transmute::Rule, const transmute::DroppedPair&) {});
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = clock.seconds();
   std::cerr << preparation_summary(preparation, outcome, seconds);
   if (outcome.kept == 0)
     throw std::runtime_error(

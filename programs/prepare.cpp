@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/stopwatch.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/preparation/preparation.h>
 #include <transmute/preparation/report.h>
@@ -16,7 +17,6 @@
 #include <transmute/text/sentence_language.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -185,7 +185,7 @@ void note_unknown_language(const transmute::ExpectedSide& side, const char* name
 int prepare(const Arguments& arguments) {
   check_outputs(arguments);
   transmute::PreparationOptions options = options_of(arguments);
-  const auto start = std::chrono::steady_clock::now();
+  const transmute::Stopwatch clock;
   transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
   transmute::ProgressLine line;
   PairOutput output(arguments);
@@ -207,7 +207,7 @@ int prepare(const Arguments& arguments) {
                                      pair.pair.target));
       });
   line.clear();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = clock.seconds();
   if (outcome.kept == 0) {
     std::cerr << preparation_summary(preparation, outcome, seconds);
     throw std::runtime_error(

@@ -7,6 +7,7 @@
 #include <transmute/common/hash.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/stopwatch.h>
 #include <transmute/formats/model_output.h>
 #include <transmute/tokenizer/actual_options.h>
 #include <transmute/tokenizer/tokenizer_files.h>
@@ -15,7 +16,6 @@
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/run_text.h>
-#include <transmute/training/stopwatch.h>
 #include <transmute/training/text_profile.h>
 
 #include <filesystem>

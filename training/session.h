@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/stopwatch.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/data/batch_stream.h>
@@ -15,7 +16,6 @@
 #include <transmute/training/run_report.h>
 #include <transmute/training/step.h>
 #include <transmute/training/step_report.h>
-#include <transmute/training/stopwatch.h>
 #include <transmute/training/trainer_options.h>
 #include <transmute/training/validation.h>
 #include <transmute/training/verdict.h>

@@ -3,12 +3,12 @@
 
 #include <c10/core/Event.h>
 #include <torch/types.h>
+#include <transmute/common/stopwatch.h>
 #include <transmute/model/module_weights.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/data/batch_stream.h>
 #include <transmute/training/distributed/process_group.h>
 #include <transmute/training/replicas.h>
-#include <transmute/training/stopwatch.h>
 
 #include <atomic>
 #include <functional>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/stopwatch.h>
 #include <transmute/training/run_log.h>
 #include <transmute/training/source_signal.h>
 #include <transmute/training/step.h>
-#include <transmute/training/stopwatch.h>
 
 #include <atomic>
 #include <optional>

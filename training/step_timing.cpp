@@ -2,6 +2,7 @@
 #include <transmute/training/step_timing.h>
 
 #include <transmute/common/random.h>
+#include <transmute/common/stopwatch.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/training/data/batcher.h>
@@ -11,7 +12,6 @@
 #include <transmute/training/run_text.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <vector>
 
@@ -50,11 +50,9 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
 
 double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options,
                                 double most_seconds) {
-  using Clock = std::chrono::steady_clock;
   constexpr int kWarmUp = 2, kLeastTimed = 4;
   constexpr double kLeastSeconds = 3, kShareOfMost = 1.0 / 3;  // what else the machine does comes and goes
-  const std::chrono::duration<double> longest(most_seconds),
-      least(std::min(kLeastSeconds, kShareOfMost * most_seconds));
+  const double least_seconds = std::min(kLeastSeconds, kShareOfMost * most_seconds);
   const ResolvedOptions resolved = resolve_options(options, config.training);
   WorkerCrew workers(resolved.workers, run_operations_on_this_thread_only);
   TransformerOptions model = config.model.model;
@@ -71,10 +69,10 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   std::vector<size_t> pairs(text.size());
   std::iota(pairs.begin(), pairs.end(), size_t{0});
 
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch clock;
   std::vector<double> seconds;
-  for (int step = 0; step < kWarmUp + kLeastTimed || Clock::now() - begin < least; ++step) {
-    const Clock::time_point start = Clock::now();
+  for (int step = 0; step < kWarmUp + kLeastTimed || clock.seconds() < least_seconds; ++step) {
+    const Stopwatch step_clock;
     const int64_t batches = config.training.accumulate_batches;
     for (int64_t batch = 0; batch < batches; ++batch) {
       StepInput input;
@@ -88,10 +86,9 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
     }
     optimizer.update(replicas.gradients(), 1e-6, workers);
     replicas.clear_gradients();
-    const Clock::time_point end = Clock::now();
-    const bool takes_long = end - begin > longest;
+    const bool takes_long = clock.seconds() > most_seconds;
     if (step < kWarmUp && !takes_long) continue;
-    seconds.push_back(std::chrono::duration<double>(end - start).count());
+    seconds.push_back(step_clock.seconds());
     if (takes_long) break;
   }
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);

@@ -242,15 +242,15 @@ void LineOutput::skip_finished(const BlockSource& next_block,
         "start over without --continue",
         partial_, counted(finished_lines_, "line")));
   if (finished_lines_ > 0) note(fmt::format("continuing after {}", counted(finished_lines_, "line")));
-  start_ = std::chrono::steady_clock::now();
+  clock_ = Stopwatch();
 }
 
 size_t LineOutput::next_block_lines(int64_t most) const {
   constexpr int64_t kFirst = 1000, kLeast = 64;
   constexpr double kSeconds = 60;
   if (partial_.empty()) return static_cast<size_t>(most);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const double lines_a_minute = static_cast<double>(lines_ - finished_lines_) / std::max(seconds, 1e-3) * kSeconds;
+  const double lines_a_minute =
+      static_cast<double>(lines_ - finished_lines_) / std::max(clock_.seconds(), 1e-3) * kSeconds;
   const int64_t wanted =
       lines_ == finished_lines_ ? kFirst : std::max(kLeast, static_cast<int64_t>(std::min(lines_a_minute, 1e9)));
   return static_cast<size_t>(std::min(wanted, most));

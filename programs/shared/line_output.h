@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/stopwatch.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -71,7 +71,7 @@ class LineOutput {
   int64_t finished_lines_ = 0, lines_ = 0;  // lines of an earlier run; lines in all
   uint64_t bytes_ = 0;                      // bytes of the partial file
   uint64_t input_ = 0;                      // hash of the lines
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  // of the work on the other lines
+  Stopwatch clock_;                         // of the work on the other lines
 };
 
 }  // namespace transmute

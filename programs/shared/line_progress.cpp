@@ -23,7 +23,7 @@ LineProgress::LineProgress(const StreamFlags& streams, int64_t before)
 
 void LineProgress::show(int64_t done) {
   if (!shown_ || !line_.is_due()) return;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double seconds = clock_.seconds();
   const double rate = static_cast<double>(done - before_) / seconds;
   std::string text = fmt::format("{} | {} lines/s | {}", counted(done, "line"),
                                  format_count(static_cast<int64_t>(rate)), format_duration(seconds));

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <transmute/common/progress.h>
+#include <transmute/common/stopwatch.h>
 #include <transmute/programs/shared/stream_flags.h>
 
-#include <chrono>
 #include <cstdint>
 
 namespace transmute {
@@ -24,7 +24,7 @@ class LineProgress {
   bool shown_;
   int64_t before_;
   int64_t lines_ = 0;  // lines of the input, where that is known
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stopwatch clock_;
 };
 
 }  // namespace transmute

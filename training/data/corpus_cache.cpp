@@ -11,10 +11,10 @@
 #include <transmute/common/json.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
+#include <transmute/common/stopwatch.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -197,8 +197,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
 
 void CorpusCache::make(const std::string& folder, const AlignedFiles& files, const Tokenizer& tokenizer,
                        const LengthLimits& limits, WorkerCrew& workers, uint64_t key) const {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const Stopwatch clock;
   const bool plain = files.source.empty();
   const char* unit = plain ? "lines" : "pairs";
   spdlog::info("tokenizing " + (plain || files.source.path == files.target.path
@@ -217,7 +216,7 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
         spdlog::info("{} {} are tokenized", format_count(static_cast<int64_t>(writer.pairs())), unit);
     });
     writer.finish(left_out);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = clock.seconds();
     const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
     spdlog::info("tokenized {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)), unit, seconds,
                  format_count(static_cast<int64_t>(lines / seconds)));
