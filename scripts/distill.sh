@@ -33,8 +33,6 @@ FOLDER/tuned/model.
   --programs FOLDER       build/release/bin by default
   --threads N             CPU worker threads; 0, the default: one per core"
 root="$(cd "$(dirname "$0")/.." && pwd)"
-# shellcheck source=scripts/settle.sh
-source "$root/scripts/settle.sh"
 # shellcheck source=scripts/yaml.sh
 source "$root/scripts/yaml.sh"
 programs=$root/build/release/bin
@@ -70,6 +68,19 @@ fail() { echo "distill: error: $1" >&2; exit 1; }
 fail_with_log() { # fail_with_log <what> <log>
   tail -n 5 "$2" >&2
   fail "$1 failed: $2"
+}
+# Keeps in a file what its folder is made with; a missing file counts as an empty one. Other settings need another
+# folder, unless nothing has come of the old ones yet, as after a slip that a program refused.
+settle() { # settle <file> <settings> <what they are> <what comes of them>…
+  local file=$1 settings=$2 what=$3 made
+  shift 3
+  if [[ $(cat "$file" 2>/dev/null) != "$settings" ]]; then
+    for made; do
+      [[ ! -e $made ]] || fail "$(dirname "$file") was begun with another $what; delete it, or use another --output"
+    done
+  fi
+  mkdir -p "$(dirname "$file")"
+  printf '%s\n' "$settings" >"$file"
 }
 for file in "$config" "$source" "$target"; do [[ -f $file ]] || fail "$file: no such file"; done
 path_of() { # path_of <model>, which may be the name of a downloaded one
