@@ -5,6 +5,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/formats/model_store.h>
+#include <transmute/network/device.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/stream_flags.h>
@@ -50,7 +51,7 @@ int make_shortlist(const Arguments& arguments) {
   transmute::check_output_is_no_input(arguments.output, inputs);
   const transmute::Tokenizer tokenizer = load_tokenizer(folder);
   transmute::Output output(arguments.output);  // now rather than later, if it cannot be
-  transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
+  transmute::WorkerCrew workers(transmute::worker_count(arguments.threads, {}));
   const transmute::LoadedText loaded = transmute::load_parallel_text(
       {{arguments.source.begin(), arguments.source.end()}, {arguments.target.begin(), arguments.target.end()}},
       tokenizer, arguments.limits, workers);

@@ -6,6 +6,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/common/stopwatch.h>
 #include <transmute/formats/model_store.h>
+#include <transmute/network/device.h>
 #include <transmute/preparation/preparation.h>
 #include <transmute/preparation/report.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -186,7 +187,7 @@ int prepare(const Arguments& arguments) {
   check_outputs(arguments);
   transmute::PreparationOptions options = options_of(arguments);
   const transmute::Stopwatch clock;
-  transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
+  transmute::WorkerCrew workers(transmute::worker_count(arguments.threads, {}));
   transmute::ProgressLine line;
   PairOutput output(arguments);
   const auto dropped = open_output(arguments.dropped), alignments = open_output(arguments.alignments);
@@ -338,7 +339,6 @@ int main(int argc, char** argv) {
   Arguments arguments;
   declare_files(app, arguments);
   declare_rules(app, arguments);
-  app.add_option("--threads", arguments.threads, "number of threads; by default, one per core")
-      ->check(transmute::whole_between(1, 4096));
+  transmute::add_threads_flag(app, arguments.threads);
   return transmute::run_program(app, argc, argv, [&] { return prepare(arguments); });
 }
