@@ -8,11 +8,11 @@
 #include <transmute/common/text_file.h>
 #include <transmute/documents/wrapped_text.h>
 #include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_progress.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/output.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/translation/document_texts.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -30,24 +30,6 @@ namespace {
 
 constexpr const char* kByName = "auto";
 constexpr const char* kLines = "lines";
-
-// Says how far the translation of a document is.
-class DocumentProgress {
- public:
-  explicit DocumentProgress(const std::string& output)
-      : shown_(line_.visible() && (!is_standard_stream(output) || isatty(STDOUT_FILENO) == 0)) {}
-
-  void show(size_t done, size_t all) {
-    if (!shown_) return;
-    line_.show(
-        static_cast<double>(done) / static_cast<double>(all),
-        fmt::format("{} of {}", format_count(static_cast<int64_t>(done)), counted(static_cast<int64_t>(all), "text")));
-  }
-
- private:
-  ProgressLine line_;
-  bool shown_;
-};
 
 // The first bytes of a file; of a pipe none, because they would be lost.
 std::string beginning_of(const std::string& path) {
@@ -154,8 +136,13 @@ void DocumentRun::translate(const Translator& translator, TranslationOptions opt
   call.name = input_name(input_);
   call.segments = segments_;
   call.block_texts = static_cast<size_t>(block_segments);
-  DocumentProgress progress(output_);
-  call.hooks.on_progress = [&](size_t done, size_t all) { progress.show(done, all); };
+  ProgressLine line;
+  if (may_show(line, output_))
+    call.hooks.on_progress = [&](size_t done, size_t all) {
+      line.show(static_cast<double>(done) / static_cast<double>(all),
+                fmt::format("{} of {}", format_count(static_cast<int64_t>(done)),
+                            counted(static_cast<int64_t>(all), "text")));
+    };
   call.on_translation = [&](const std::string& segment, const Translation& translation) {
     totals.add(segment, translation);
   };

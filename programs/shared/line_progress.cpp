@@ -7,12 +7,15 @@
 
 #include <filesystem>
 #include <stdexcept>
-#include <string>
 
 namespace transmute {
 
+bool may_show(const ProgressLine& line, const std::string& output) {
+  return line.visible() && (!is_standard_stream(output) || isatty(STDOUT_FILENO) == 0);
+}
+
 LineProgress::LineProgress(const StreamFlags& streams, int64_t before)
-    : shown_(line_.visible() && (!is_standard_stream(streams.output) || isatty(STDOUT_FILENO) == 0)), before_(before) {
+    : shown_(may_show(line_, streams.output)), before_(before) {
   if (!shown_ || !std::filesystem::is_regular_file(streams.input)) return;  // a pipe can be read once only
   try {
     LineReader reader(streams.input, {InvalidUtf8::replace, streams.lines.max_line_bytes});

@@ -6,8 +6,12 @@
 #include <transmute/programs/shared/stream_flags.h>
 
 #include <cstdint>
+#include <string>
 
 namespace transmute {
+
+/// True if the line can be seen, and the results do not go to the terminal too.
+bool may_show(const ProgressLine& line, const std::string& output);
 
 /// A line on standard error that says how far a program is; nothing where results go to the terminal too.
 class LineProgress {
