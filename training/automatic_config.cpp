@@ -33,12 +33,10 @@ AlignedFilesReader reader_of(const PairOfFiles& files) {
   return AlignedFilesReader({files.source, files.target, {}});
 }
 
-// Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no blanks between words. All are three bytes of UTF-8.
-bool is_of_script_without_blanks(const std::string& line, size_t at) {
-  if ((line[at] & 0xf0) != 0xe0 || at + 2 >= line.size()) return false;
-  const uint32_t code = (line[at] & 0x0fU) << 12 | (line[at + 1] & 0x3fU) << 6 | (line[at + 2] & 0x3fU);
-  constexpr std::pair<uint32_t, uint32_t> kRanges[] = {{0x0e00, 0x0eff}, {0x1000, 0x109f}, {0x1780, 0x17ff},
-                                                       {0x3040, 0x30ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}};
+// Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no blanks between words.
+bool is_of_script_without_blanks(UChar32 code) {
+  constexpr std::pair<UChar32, UChar32> kRanges[] = {{0x0e00, 0x0eff}, {0x1000, 0x109f}, {0x1780, 0x17ff},
+                                                     {0x3040, 0x30ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}};
   return std::any_of(std::begin(kRanges), std::end(kRanges),
                      [&](const auto& range) { return code >= range.first && code <= range.second; });
 }
@@ -47,11 +45,11 @@ int64_t words_in(const std::string& line) {
   constexpr int64_t kCharactersOfAWord = 2;
   int64_t words = 0, characters = 0;
   bool in_word = false;
-  for (size_t at = 0; at < line.size(); ++at) {
-    const bool is_blank = line[at] == ' ' || line[at] == '\t';
+  for (const Character& character : Characters(line)) {
+    const bool is_blank = character.code == ' ' || character.code == '\t';
     if (!is_blank && !in_word) ++words;
     in_word = !is_blank;
-    if (is_of_script_without_blanks(line, at)) ++characters;
+    if (is_of_script_without_blanks(character.code)) ++characters;
   }
   return words + characters / kCharactersOfAWord;
 }

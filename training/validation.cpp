@@ -2,6 +2,7 @@
 #include <transmute/training/validation.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/progress.h>
 #include <transmute/device/step_models.h>
 #include <transmute/libtorch/libtorch.h>
@@ -35,8 +36,7 @@ namespace {
 std::string spaced_words(const std::string& text) {
   std::string words = " ";
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_part = byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_part = (c & 0x80) != 0 || is_ascii_alphanumeric(c);
     if (is_part || words.back() != ' ') words += is_part ? c : ' ';
   }
   return words.back() == ' ' ? words : words + ' ';

@@ -2,6 +2,7 @@
 #include <transmute/training/data/language_pairs.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,10 +16,8 @@ namespace {
 
 // Letters, digits and underscores, as in "de", "pt_BR" and "deu_Latn": the code becomes a piece of the vocabulary.
 bool is_code(const std::string& code) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return !code.empty() && std::all_of(code.begin(), code.end(), fits);
+  return !code.empty() &&
+         std::all_of(code.begin(), code.end(), [](char c) { return is_ascii_alphanumeric(c) || c == '_'; });
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ double now() {
 
 // TensorBoard takes letters, digits, '_', '.', '-' and '/' in a tag.
 std::string tag_of(const std::string& type, std::string name) {
-  for (size_t at = 0; (at = name.find('+', at)) != std::string::npos;) name.replace(at, 1, 1, 'p');
+  std::replace(name.begin(), name.end(), '+', 'p');
   return type + "/" + name;
 }
 

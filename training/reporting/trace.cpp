@@ -2,6 +2,7 @@
 #include <transmute/training/reporting/trace.h>
 
 #include <ATen/record_function.h>
+#include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <nlohmann/json.hpp>
@@ -96,12 +97,14 @@ std::string Trace::Recording::text() const {
   // The Trace Event Format: complete events ("X"), times in microseconds.
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   for (const auto& [id, thread] : threads_)
-    text += R"({"ph":"M","pid":1,"tid":)" + std::to_string(thread) +
-            R"(,"name":"thread_name","args":{"name":"worker )" + std::to_string(thread) + "\"}},\n";
+    text +=
+        fmt::format(R"({{"ph":"M","pid":1,"tid":{0},"name":"thread_name","args":{{"name":"worker {0}"}}}},)", thread) +
+        '\n';
   for (const auto& event : events_)
-    text += "{\"ph\":\"X\",\"pid\":1,\"tid\":" + std::to_string(event.thread) + ",\"name\":" + names[event.name] +
-            ",\"ts\":" + std::to_string(static_cast<double>(event.begin) * 1e-3) +
-            ",\"dur\":" + std::to_string(static_cast<double>(event.end - event.begin) * 1e-3) + "},\n";
+    text += fmt::format(R"({{"ph":"X","pid":1,"tid":{},"name":{},"ts":{:.6f},"dur":{:.6f}}},)", event.thread,
+                        names[event.name], static_cast<double>(event.begin) * 1e-3,
+                        static_cast<double>(event.end - event.begin) * 1e-3) +
+            '\n';
   text += R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"train"}}]})";
   return text + '\n';
 }
