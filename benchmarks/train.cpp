@@ -11,7 +11,6 @@
 #include <transmute/benchmarks/train_on_device.h>
 #include <transmute/benchmarks/training_work.h>
 #include <transmute/common/build_info.h>
-#include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
 #include <transmute/model/autograd/matrix_product.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/benchmarks/conditions.h>
 #include <transmute/benchmarks/train_on_device.h>
-#include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/training/optimization/optimizer.h>

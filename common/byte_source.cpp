@@ -17,7 +17,6 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 namespace transmute {

@@ -7,7 +7,6 @@
 #include <transmute/formats/model_checksums.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/formats/shortlist_file.h>
-#include <transmute/tokenizer/tokenizer_files.h>
 
 #include <algorithm>
 #include <filesystem>

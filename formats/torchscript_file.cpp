@@ -2,7 +2,6 @@
 #include <transmute/formats/torchscript_file.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/json.h>
 #include <transmute/common/zip_archive.h>

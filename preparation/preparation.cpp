@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
-#include <transmute/common/text_file.h>
 #include <transmute/preparation/encoding.h>
 #include <transmute/preparation/kept_parts.h>
 #include <transmute/preparation/side.h>

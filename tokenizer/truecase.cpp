@@ -4,8 +4,6 @@
 #include <transmute/common/utf8.h>
 #include <unicode/uchar.h>
 
-#include <utility>
-
 namespace transmute {
 inline namespace v0 {
 

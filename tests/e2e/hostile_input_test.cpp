@@ -9,7 +9,6 @@
 #include <transmute/tests/support/tiny_model.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 
-#include <cmath>
 #include <filesystem>
 #include <string>
 
