@@ -87,23 +87,27 @@ std::string bytes_of(const std::vector<float>& row) {
   return {reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float)};
 }
 
+// Refuses what an array cannot be.
+void check_npy(const Arguments& arguments) {
+  if (arguments.per == "token")
+    throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
+  if (transmute::is_standard_stream(arguments.streams.output))
+    throw std::invalid_argument("--format npy needs --output FILE: its header, which counts the lines, comes first");
+  if (arguments.streams.resumes)
+    throw std::invalid_argument("--format npy cannot be combined with --continue: an array is whole or not at all");
+}
+
 int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
   const bool npy = arguments.format == "npy";
+  if (npy) check_npy(arguments);
   transmute::TextEncoderOptions options = arguments.encoder;
   options.token_vectors = arguments.per == "token";
-  if (npy && options.token_vectors)
-    throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
-  if (npy && transmute::is_standard_stream(arguments.streams.output))
-    throw std::invalid_argument("--format npy needs --output FILE: its header, which counts the lines, comes first");
   transmute::check_output_is_no_input(arguments.streams.output, {{"--model", transmute::model_path(arguments.model)}});
   transmute::TranslatorOptions opened_with = arguments.opened_with;
   opened_with.precision = transmute::precision_from_name(arguments.precision);
   const transmute::TextEncoder encoder(arguments.model, opened_with);
   encoder.encode({}, options);  // whether it can be done at all, before the first line arrives
   const transmute::BlockSource next_block = arguments.streams.open();
-  if (npy && arguments.streams.resumes)
-    throw std::invalid_argument("--format npy cannot be combined with --continue: an array is whole or not at all");
-
   int64_t lines = 0;  // so far, those of an earlier run included
   transmute::CutLines cut_lines(options.max_source_tokens);
   std::vector<std::vector<float>> rows;  // rows of an npy file, whose header comes first and counts them

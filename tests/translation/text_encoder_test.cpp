@@ -219,6 +219,7 @@ TEST_F(EmbedProgram, MistakesAreNamed) {
   };
   expect(embed({"--format", "npy", "--per", "token", "--output", "x"}, "a\n"), 2, "--per token needs --format json");
   expect(embed({"--format", "npy"}, "a\n"), 2, "--format npy needs --output");
+  expect(embed({"--format", "npy", "--continue", "--output", "x"}, "a\n"), 2, "npy cannot be combined with --continue");
   expect(embed({"--per", "word"}, "a\n"), 2, "--per");
   expect(embed({}, "a\nb\xff\n"), 1, "standard input:2: not valid UTF-8");
   expect(embed({"--max-source-tokens", "3"}, "the red house is near.\n"), 0, "1 of 1 line had over 3 tokens");
