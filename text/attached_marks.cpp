@@ -33,6 +33,21 @@ std::vector<size_t> ends_of_marks(const std::string& text) {
   return ends;
 }
 
+constexpr std::string_view kClauseMarks = ":;,(";  // for which translators may write a dash
+
+size_t count_any(std::string_view text, std::string_view characters) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [&](char c) { return characters.find(c) != std::string_view::npos; }));
+}
+
+bool has_space_in_brackets(const std::string& text) {
+  bool is_within = false;
+  return std::any_of(text.begin(), text.end(), [&](char c) {
+    if (c == '(' || c == ')') is_within = c == '(';
+    return is_within && c == ' ';
+  });
+}
+
 }  // namespace
 
 AttachedMarks::AttachedMarks(const std::string& source) {
@@ -54,45 +69,60 @@ void AttachedMarks::restore(Rewriting& translation) const {
   }
 }
 
-JoiningMarks::JoiningMarks(const std::string& source) {
-  constexpr std::string_view kOpening = "([", kClosing = ")]", kJoining = "/+";
+JoiningMarks::JoiningMarks(const std::string& source)
+    : clauses_(count_any(source, kClauseMarks)), has_spaces_in_brackets_(has_space_in_brackets(source)) {
+  constexpr std::string_view kOpening = "([", kClosing = ")]", kJoining = "/+-";
   const auto is_space = [&](size_t at) { return at >= source.size() || source[at] == ' '; };  // nothing is at -1
-  const auto have_none = [&](char mark, bool before, bool after) {
+  const auto add = [&](char mark, const auto& is_such, auto& marks) {
     size_t at = source.find(mark);
-    if (at == std::string::npos) return false;
+    if (at == std::string::npos) return;
     for (; at != std::string::npos; at = source.find(mark, at + 1))
-      if ((before && is_space(at - 1)) || (after && is_space(at + 1))) return false;
-    return true;
+      if (!is_such(at)) return;
+    marks += mark;
   };
-  for (const char mark : kJoining) {
-    if (!have_none(mark, true, true)) continue;
-    no_space_before_ += mark;
-    no_space_after_ += mark;
-  }
-  for (const char mark : kOpening)
-    if (have_none(mark, false, true)) no_space_after_ += mark;
-  for (const char mark : kClosing)
-    if (have_none(mark, true, false)) no_space_before_ += mark;
-  if (have_none('-', true, true)) hyphens_ = static_cast<size_t>(std::count(source.begin(), source.end(), '-'));
-  bool is_of_word = have_none('(', true, false);  // file(s)
-  for (size_t at = source.find('('); at != std::string::npos; at = source.find('(', at + 1)) {
+  const auto joins_words = [&](size_t at) {  // no "18+," and no "(+5"
+    constexpr std::string_view kBegin = "([{\"'", kEnd = ")]}\"'.,:;!?";
+    return !is_space(at - 1) && !is_space(at + 1) && kBegin.find(source[at - 1]) == std::string_view::npos &&
+           kEnd.find(source[at + 1]) == std::string_view::npos;
+  };
+  const auto is_of_word = [&](size_t at) {  // file(s)
     const UChar32 before = characters::before(source, at);
-    is_of_word =
-        is_of_word && characters::is_letter_or_digit(before) && !sentence_characters::is_written_without_spaces(before);
-  }
-  if (is_of_word) no_space_before_ += '(';
+    return characters::is_letter_or_digit(before) && !sentence_characters::is_written_without_spaces(before);
+  };
+  std::string joints;
+  for (const char mark : kJoining) add(mark, joins_words, joints);
+  add('(', is_of_word, joints);
+  for (const char mark : joints) joints_.emplace_back(mark, count_any(source, {&mark, 1}));
+  for (const char mark : kOpening)
+    add(
+        mark, [&](size_t at) { return !is_space(at + 1); }, no_space_after_);
+  for (const char mark : kClosing)
+    add(
+        mark, [&](size_t at) { return !is_space(at - 1); }, no_space_before_);
 }
 
 void JoiningMarks::restore(Rewriting& translation) const {
   const std::string& text = translation.text();
+  std::string no_space_after = no_space_after_, no_space_before = no_space_before_;
+  bool joins_hyphens = false;
+  for (const auto& [mark, number] : joints_) {
+    if (count_any(text, {&mark, 1}) != number) continue;
+    if (mark == '-') {
+      joins_hyphens = count_any(text, kClauseMarks) >= clauses_;
+    } else if (mark != '(') {
+      no_space_after += mark;
+      no_space_before += mark;
+    } else if (has_spaces_in_brackets_ || !has_space_in_brackets(text)) {
+      no_space_before += mark;
+    }
+  }
   const auto is_one_of = [&](size_t at, const std::string& marks) {
     return at < text.size() && marks.find(text[at]) != std::string::npos;  // nothing is at -1
   };
   for (size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1))
-    if ((is_one_of(at - 1, no_space_after_) || is_one_of(at + 1, no_space_before_)) &&
-        translation.is_free({at, at + 1}))
+    if ((is_one_of(at - 1, no_space_after) || is_one_of(at + 1, no_space_before)) && translation.is_free({at, at + 1}))
       translation.replace({at, at + 1}, "");
-  if (hyphens_ == 0 || hyphens_ != static_cast<size_t>(std::count(text.begin(), text.end(), '-'))) return;
+  if (!joins_hyphens) return;
   constexpr std::string_view kSpaced = " - ";
   for (size_t at = text.find(kSpaced); at != std::string::npos; at = text.find(kSpaced, at + kSpaced.size()))
     for (const size_t space : {at, at + 2})

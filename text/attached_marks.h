@@ -4,6 +4,7 @@
 #include <transmute/text/rewriting.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -29,14 +30,16 @@ class JoiningMarks {
  public:
   explicit JoiningMarks(const std::string& source);
 
-  bool exist() const { return !no_space_before_.empty() || !no_space_after_.empty() || hyphens_ > 0; }
-  /// Removes the spaces on the sides on which no such mark of the source has one. Hyphens may be dashes, so that there
-  /// must be as many.
+  bool exist() const { return !no_space_before_.empty() || !no_space_after_.empty() || !joints_.empty(); }
+  /// Removes the spaces on the sides on which no such mark of the source has one. Marks between words must be as many
+  /// as in the source, because others may have taken their places: "email - see" for "e-mail: see".
   void restore(Rewriting& translation) const;
 
  private:
-  std::string no_space_before_, no_space_after_;  // marks
-  size_t hyphens_ = 0;                            // of the source, where each joins two words
+  std::string no_space_before_, no_space_after_;  // brackets
+  std::vector<std::pair<char, size_t>> joints_;   // marks that join words, and how many the source has
+  size_t clauses_ = 0;                            // the source's marks that may become dashes
+  bool has_spaces_in_brackets_ = false;
 };
 
 }  // namespace v0

@@ -104,6 +104,31 @@ TEST(JoiningMarks, HaveNoSpacesThatTheSourceLacks) {
     EXPECT_EQ(restored(source, "a (b)"), "a (b)") << source;
 }
 
+TEST(JoiningMarks, LeaveOthersThatAreInTheirPlace) {
+  EXPECT_EQ(restored("e-mail: see below", "email - ver abaixo"), "email - ver abaixo");
+  EXPECT_EQ(restored("Plug-in: see below", "Plug - in: ver abaixo"), "Plug-in: ver abaixo");
+  EXPECT_EQ(restored("an on/off switch or a key", "um interruptor / uma tecla on / off"),
+            "um interruptor / uma tecla on / off");
+  EXPECT_EQ(restored("GPLv3+: a license", "GPLv3+ é uma"), "GPLv3+ é uma");
+  EXPECT_EQ(restored("more (+5 %)", "mais de +5 %"), "mais de +5 %");
+  EXPECT_EQ(restored("use \",\"-separated lines", "linhas \", - separadas"), "linhas \", - separadas");
+  EXPECT_EQ(restored("Student(s)", "Alunos (em inglês)"), "Alunos (em inglês)");
+  EXPECT_EQ(restored("file(s)", "ficheiro (s) (em)"), "ficheiro (s) (em)");
+  EXPECT_EQ(restored("f(a b)", "f (a b)"), "f(a b)");
+  EXPECT_EQ(restored("1+1", "1 + 1"), "1+1");
+}
+
+TEST(JoiningMarks, TakeLinearTimeForTextsOfMarks) {
+  constexpr size_t kBytes = 200'000;
+  for (const std::string unit : {"(", "a(b", "a/b", "a - b-c", "+ ( "}) {
+    std::string text;
+    while (text.size() < kBytes) text += unit;
+    const auto start = testing::CpuClock::now();
+    restored(text, text);
+    EXPECT_LT(std::chrono::duration<double>(testing::CpuClock::now() - start).count(), 5) << unit;
+  }
+}
+
 TEST(WrittenMarks, WithSpacesAroundThemTakeTurns) {
   EXPECT_EQ(restored("« Olá », disse ele.", "\"Here,\" he said."), "«Here,» he said.");
   EXPECT_EQ(restored("O livro « A Casa » é « bom ».", "The book \"The House\" is \"good\"."),
