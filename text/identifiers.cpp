@@ -143,9 +143,12 @@ size_t function_name_end(std::string_view text, size_t begin) {
   const size_t closing = text.find(')', end);
   if (closing == std::string_view::npos || closing < end + 1 + kFewest) return begin;
   const std::string_view arguments = text.substr(end, closing - end);
+  const bool are_words =
+      arguments.find(' ') != std::string_view::npos &&
+      arguments.find_first_of(";,|[\"=") == std::string_view::npos;  // WHO(World Health Organization)
   const bool are_in_capitals =
       std::none_of(arguments.begin(), arguments.end(), [](char c) { return is_ascii_small(c) || is_ascii_digit(c); });
-  return are_in_capitals ? begin : end;
+  return are_words || are_in_capitals ? begin : end;
 }
 
 // The end of the name of a page of the Unix manual, such as printf(3) and ssl(3ossl); `begin` if there is none.

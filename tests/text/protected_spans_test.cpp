@@ -201,6 +201,7 @@ TEST(ProtectedSpans, AreIdentifiers) {
   EXPECT_EQ(spans_of("As in this example::"), Texts{":"});
   EXPECT_EQ(spans_of("F.DIST(Number; Degrees [; Array]), {SUMX2PY2(a) and COLOR(0;0)"),
             (Texts{"F.DIST", "SUMX2PY2", "COLOR"}));
+  EXPECT_EQ(spans_of("WHO(World Health Organization)"), Texts{});
   EXPECT_EQ(spans_of("(\"=SUM(A1)\" and **=SUM(A1)**)"), (Texts{"=SUM(A1)", "=SUM(A1)"}));
   EXPECT_EQ(spans_of("FILE(S) OR PLACE(WEST SIDE), NOTE(s), Sum(Number), A(1.5), = SUM, x2(a), f(2), no (3)"), Texts{});
   EXPECT_EQ(spans_of("self.my_var->other, a_b=yes. a_b= or a_b = no"),
