@@ -109,10 +109,12 @@ bool joins_clauses(UChar32 before, UChar32 after) {
          (u_isalnum(after) || type == U_INITIAL_PUNCTUATION || type == U_START_PUNCTUATION);
 }
 
-// True for the emoji of "Great 👍!" and "(Great 👍)".
+// True for the emoji of "Great 👍!" and "(Great 👍)". The symbols of "the #, the <, and", which a vocabulary may lack,
+// are of one byte.
 bool is_between_space_and_mark(const std::string& text, size_t begin, size_t end) {
   constexpr std::string_view kMarks = ".,;:!?)]";
-  return begin > 0 && text[begin - 1] == ' ' && end < text.size() && kMarks.find(text[end]) != std::string_view::npos;
+  return end - begin > 1 && begin > 0 && text[begin - 1] == ' ' && end < text.size() &&
+         kMarks.find(text[end]) != std::string_view::npos;
 }
 
 // True for the symbols between the items of a line: A → B, A ● B.

@@ -66,6 +66,12 @@ TEST(InlineTags, OfEmojiLeaveNoSpaceBeforeAMark) {
   EXPECT_EQ(tagged("(Great 👍) 👍 🌍!").plain(), "(Great) !");
   EXPECT_EQ(tagged("Oh 👍 !").plain(), "Oh  !") << "as in French";
   EXPECT_EQ(tagged("Oh👍! 👍").plain(), "Oh! ");
+  const auto is_unknown = [](int32_t c) { return c == '#' || c == '<'; };
+  const std::string symbols = "the #, the <, and";
+  EXPECT_EQ(TaggedText(symbols, tags_and_spans(
+                                    symbols, false, [](const ProtectedSpan&) { return true; }, is_unknown))
+                .plain(),
+            "the , the , and");
 }
 
 TEST(InlineTags, DoNotComeWithinACharacter) {
