@@ -60,6 +60,31 @@ std::string lower_stem(std::string_view text) {
   return to_lower(std::string(text.substr(0, end)));
 }
 
+// True if the bracket after a word is a part of it, as in Lehrer(in).
+bool is_of_word(std::string_view text, const Span& pair) {
+  const UChar32 before = characters::before(text, pair.first);
+  return characters::is_letter_or_digit(before) && !sentence_characters::is_written_without_spaces(before);
+}
+
+// The ASCII quotation marks of a text, but for those within words, as Hebrew acronyms have them.
+struct QuotationMarks {
+  size_t number = 0, after_digits = 0;
+  size_t last = 0;  // byte
+};
+
+QuotationMarks quotation_marks_in(std::string_view text) {
+  QuotationMarks marks;
+  for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at + 1)) {
+    const UChar32 before = characters::before(text, at);
+    if (characters::is_letter_or_digit(before) && characters::is_letter_or_digit(characters::at(text, at + 1)))
+      continue;
+    ++marks.number;
+    marks.after_digits += characters::is_digit(before) ? 1 : 0;
+    marks.last = at;
+  }
+  return marks;
+}
+
 bool has_no_words(std::string_view text) {
   return sentence_characters::all_characters(text, [](UChar32 c) { return u_isalnum(c) == 0; });
 }
@@ -69,9 +94,6 @@ bool has_no_words(std::string_view text) {
 bool is_no_longer_of_word(std::string_view source, const Brackets& own, std::string_view target,
                           const Brackets& translated) {
   if (own.opening.size() != 1 || translated.opening.size() != 1 || own.unpaired || translated.unpaired) return false;
-  const auto is_of_word = [](std::string_view text, const Span& pair) {
-    return characters::is_letter_or_digit(characters::before(text, pair.first));
-  };
   const auto words = [](std::string_view text, const Span& pair) {
     return split_at_space(text.substr(pair.first, pair.second - pair.first)).size();
   };
@@ -85,7 +107,6 @@ std::optional<BracketFault> find_bracket_fault(std::string_view source, std::str
   constexpr size_t kMostAdded = 2;  // the trees of a parser have more
   const Brackets own = brackets_in(source), translated = brackets_in(target);
   if (translated.opening.size() > own.opening.size() + kMostAdded) return std::nullopt;
-  const auto is_odd = [](std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 != 0; };
   const auto text_at = [&](const Span& span) { return target.substr(span.first, span.second - span.first); };
   if (translated.opening.size() > own.opening.size()) {
     const Span added{translated.opening[own.opening.size()].first, target.size()};
@@ -93,14 +114,17 @@ std::optional<BracketFault> find_bracket_fault(std::string_view source, std::str
       return BracketFault{added, fmt::format("the translation repeats the source and adds \"{}\"", text_at(added))};
   }
   const Span& last = translated.last;
-  if ((own.opening.empty() && last.second > 0 && has_no_words(target.substr(last.second))) ||
+  if ((own.opening.empty() && last.second > 0 && !is_of_word(target, last) &&
+       has_no_words(target.substr(last.second))) ||
       is_no_longer_of_word(source, own, target, translated))
     return BracketFault{last, fmt::format("the source has no \"{}\"", text_at(last))};
   if (!own.unpaired && translated.unpaired)
     return BracketFault{*translated.unpaired,
                         fmt::format("the bracket \"{}\" is not one of a pair", text_at(*translated.unpaired))};
-  if (const size_t quote = target.rfind('"'); is_odd(target) && !is_odd(source))
-    return BracketFault{{quote, quote + 1}, "a quotation mark is not one of a pair"};
+  const QuotationMarks own_marks = quotation_marks_in(source), marks = quotation_marks_in(target);
+  const bool may_be_inches = marks.after_digits > own_marks.after_digits;  // 12" for 12 inches
+  if (own_marks.number % 2 == 0 && marks.number % 2 != 0 && !may_be_inches)
+    return BracketFault{{marks.last, marks.last + 1}, "a quotation mark is not one of a pair"};
   if (!own.empty && translated.empty) return BracketFault{*translated.empty, "the translation has empty brackets"};
   return std::nullopt;
 }

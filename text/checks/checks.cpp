@@ -161,9 +161,17 @@ Repetition repetition_in(std::string_view text) {
   return found;
 }
 
+// True for a word that its language writes twice, as Turkish does: "yavaş yavaş" for "slowly". Models that repeat the
+// word of a label write each with a capital, or with a mark.
+bool is_double_word(std::string_view source, std::string_view target) {
+  const std::vector<Word> words = words_of(target);
+  return words_of(source).size() == 1 && words.size() == 2 && words[1].lower.rfind(words[0].lower, 0) == 0 &&
+         part_of(target, words[1].span) == words[1].lower;
+}
+
 void check_repetition(std::string_view source, std::string_view target, Warnings& warnings) {
   const Repetition found = repetition_in(target);
-  if (found.times == 1) return;
+  if (found.times == 1 || (found.times == 2 && is_double_word(source, target))) return;
   if (2 * repetition_in(source).times > found.times + 1) return;  // the source repeats itself as well
   warnings.push_back({WarningKind::repetition,
                       {0, source.size()},

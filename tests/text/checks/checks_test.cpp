@@ -96,6 +96,8 @@ TEST(Checks, FindLoopsOfWordsPhrasesAndLetters) {
   EXPECT_EQ(kinds("A man.", "Ein Mann. , , , , , , , , "), Kinds{"repetition"});
   EXPECT_EQ(kinds("Lista:", "List, list:"), Kinds{"repetition"});
   EXPECT_EQ(kinds("Sim", "- Yes Yes - yes"), Kinds{"repetition"});
+  EXPECT_EQ(kinds("Tipo", "Type Type"), Kinds{"repetition"});
+  EXPECT_EQ(kinds("A lista", "list list"), Kinds{"repetition"});
   EXPECT_EQ(kinds("Inglês (EUA)", "English (US) English (US)"), Kinds{"repetition"});
   const auto warnings = check_texts("A man.", "Ein Mann in der in der in der Stadt.", {});
   EXPECT_EQ(warnings.at(0).target, std::make_pair(size_t{9}, size_t{29}));
@@ -107,6 +109,8 @@ TEST(Checks, AcceptRepetitionOfTheSourceAndOfOrdinaryText) {
   EXPECT_EQ(kinds("hahahahaha", "hahahahaha"), Kinds{});
   EXPECT_EQ(kinds("Yes, yes, YES, yes,", "Ja, ja,"), Kinds{});
   EXPECT_EQ(kinds("No, no!", "Nein! nein!"), Kinds{});
+  EXPECT_EQ(kinds("Slowly.", "Yavaş yavaş."), Kinds{});
+  EXPECT_EQ(kinds("slowly", "धीरे धीरे"), Kinds{});
   EXPECT_EQ(kinds("12 men", "12 12"), Kinds{});
   EXPECT_EQ(kinds("the woman who opens the door", "die, die die Tür öffnet"), Kinds{});
   EXPECT_EQ(kinds("A line: ----------", "Eine Linie: ----------"), Kinds{});
@@ -143,6 +147,8 @@ TEST(Checks, FindBracketsThatNoTranslatorWrites) {
            {"Shavian (Shaw)", "Shavian (Shaw) (em inglês)"},
            {"Defaults to \"info\".", "Padrão para \"info\" (em inglês)."},
            {"Architecture(s)", "Arquitetura (em inglês)"},
+           {"Teacher", "教師（男性）"},
+           {"It is \"red\".", "É o \"vermelho."},
            {"One of \"none\", \"atm\" or \"ptm\".", "Um de \"none\", \"atm ou \"ptm\"."},
        })
     EXPECT_EQ(kinds(source, target), Kinds{"bracket"}) << source;
@@ -157,6 +163,9 @@ TEST(Checks, FindBracketsThatNoTranslatorWrites) {
            {"a 3.5\" and a \"big\" disk", "um disco de 3,5\" e um \"grande\""},
            {"The file(s) of it", "Die Datei (en) davon"},
            {"Hi(s)", "Oi(tudo bem)"},
+           {"Teacher", "Lehrer(in)"},
+           {"A screen of 12 inches", "Uma tela de 12\""},
+           {"The IDF said so.", "צה\"ל אמר את זה."},
            {"the dog runs", "(TOP (S (NP XX XX )NP (VP XX )VP"},
        })
     EXPECT_EQ(kinds(source, target), Kinds{}) << source;
