@@ -253,14 +253,18 @@ SentenceScan::Next SentenceScan::next_of(const Mark& mark) {
   return is_name_in_lower_case(byte) ? Next::upper : Next::lower;
 }
 
-// True for names such as iPhone and digiKam, which sentences begin with as they are; units such as kWh are shorter.
+// True for names such as iPhone, digiKam and macOS, which sentences begin with as they are, but not for units such as
+// kWh, mmHg and dBFS.
 bool SentenceScan::is_name_in_lower_case(size_t byte) const {
-  constexpr size_t kShortest = 4, kLongest = 40;
+  constexpr size_t kLongest = 40, kBefore = 3, kAfter = 2;  // letters; small ones before or after a capital
   bool has_capital = false;
-  size_t letters = 0;
-  for (; letters < kLongest && u_isalpha(at(byte)) != 0; byte = step(byte), ++letters)
-    has_capital = has_capital || u_isupper(at(byte)) != 0;
-  return has_capital && letters >= kShortest;
+  for (size_t letters = 0, small = 0; letters < kLongest && u_isalpha(at(byte)) != 0; byte = step(byte), ++letters) {
+    const bool is_capital = u_isupper(at(byte)) != 0;
+    if (is_capital ? small >= kBefore : has_capital && small + 1 >= kAfter) return true;
+    has_capital = has_capital || is_capital;
+    small = is_capital ? 0 : small + 1;
+  }
+  return false;
 }
 
 // True if the word there is one that often begins sentences.

@@ -38,6 +38,8 @@ TEST(Sentences, EndAtMarksBeforeCapitals) {
 TEST(Sentences, EndBeforeNamesThatBeginInLowerCase) {
   expect_apart("en", {"It is a folder of the system.", "digiKam does not read it.", "iPhones do."});
   expect_apart("en", {"I have an approx. iPhone-sized box, i.e. jQuery, at 5 kHz. kWh are more, and so is max. pH."});
+  expect_apart("en",
+               {"It runs on a Mac.", "macOS is old.", "eBay sold 5 of max. dBFS or lit. kVAr, and at min. mmHg."});
 }
 
 TEST(Sentences, ContainAbbreviationsTitlesAndInitials) {
