@@ -129,5 +129,21 @@ void JoiningMarks::restore(Rewriting& translation) const {
       if (translation.is_free({space, space + 1})) translation.replace({space, space + 1}, "");
 }
 
+EndingEllipsis::EndingEllipsis(const TagSource& source) {
+  if (source.tags.empty()) return;
+  const auto [begin, end] = source.tags.back().opening;
+  exists_ = end == source.text.size() && mark_length(source.text, begin) == end - begin && source.text[begin] != '*';
+}
+
+void EndingEllipsis::restore(Rewriting& translation) const {
+  const std::string& text = translation.text();
+  if (!exists_) return;
+  for (const std::string_view mark : {".", ",", "。", "，"}) {
+    if (text.size() <= mark.size() || text.compare(text.size() - mark.size(), mark.size(), mark) != 0) continue;
+    const ByteSpan place{text.size() - mark.size(), text.size()};
+    if (translation.is_free(place)) translation.replace(place, "");
+  }
+}
+
 }  // namespace v0
 }  // namespace transmute

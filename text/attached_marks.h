@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/text/rewriting.h>
+#include <transmute/text/tag_placement.h>
 
 #include <string>
 #include <utility>
@@ -40,6 +41,19 @@ class JoiningMarks {
   std::vector<std::pair<char, size_t>> joints_;   // marks that join words, and how many the source has
   size_t clauses_ = 0;                            // the source's marks that may become dashes
   bool has_spaces_in_brackets_ = false;
+};
+
+/// The ellipsis at the end of a text, which the model does not see: "Open...". Models end some words with a comma or a
+/// full stop, which it replaces: "Olá,...".
+class EndingEllipsis {
+ public:
+  explicit EndingEllipsis(const TagSource& source);
+
+  bool exists() const { return exists_; }
+  void restore(Rewriting& translation) const;
+
+ private:
+  bool exists_ = false;
 };
 
 }  // namespace v0

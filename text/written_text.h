@@ -16,9 +16,15 @@ inline namespace v0 {
 class WrittenText {
  public:
   explicit WrittenText(const TagSource& source)
-      : forms_(source.plain), marks_(source.plain, source.marks), attached_(source.plain), joining_(source.plain) {}
+      : forms_(source.plain),
+        marks_(source.plain, source.marks),
+        attached_(source.plain),
+        joining_(source.plain),
+        ellipsis_(source) {}
 
-  bool exist() const { return forms_.exist() || marks_.exist() || attached_.exist() || joining_.exist(); }
+  bool exist() const {
+    return forms_.exist() || marks_.exist() || attached_.exist() || joining_.exist() || ellipsis_.exists();
+  }
   /// @param kept what the caller demands of the translation, which stays as it is
   RecasedText restore(const std::string& translation, const std::vector<std::string>& kept) const {
     Rewriting rewriting(translation, kept);
@@ -26,6 +32,7 @@ class WrittenText {
     marks_.restore(rewriting);
     attached_.restore(rewriting);
     joining_.restore(rewriting);
+    ellipsis_.restore(rewriting);
     return rewriting.rewritten();
   }
 
@@ -34,6 +41,7 @@ class WrittenText {
   WrittenMarks marks_;
   AttachedMarks attached_;
   JoiningMarks joining_;
+  EndingEllipsis ellipsis_;
 };
 
 }  // namespace v0

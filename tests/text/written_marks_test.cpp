@@ -118,6 +118,19 @@ TEST(JoiningMarks, LeaveOthersThatAreInTheirPlace) {
   EXPECT_EQ(restored("1+1", "1 + 1"), "1+1");
 }
 
+TEST(EndingEllipsis, ReplacesTheLastStop) {
+  const auto ended = [](const std::string& source, const std::string& translation) {
+    const TaggedText text(source, tags_and_spans(source, false, [](const ProtectedSpan&) { return true; }, {}));
+    return WrittenText(text.source()).restore(translation, {}).text;
+  };
+  EXPECT_EQ(ended("Hello...", "Olá,"), "Olá");
+  EXPECT_EQ(ended("Yes…", "是的。"), "是的");
+  EXPECT_EQ(ended("Yes...", "Sim!"), "Sim!");
+  EXPECT_EQ(ended("Yes...", "."), ".");
+  EXPECT_EQ(ended("Well, no...", "Bem, não."), "Bem, não.") << "the model sees it";
+  EXPECT_EQ(ended("Yes 👍", "Sim."), "Sim.");
+}
+
 TEST(JoiningMarks, TakeLinearTimeForTextsOfMarks) {
   constexpr size_t kBytes = 200'000;
   for (const std::string unit : {"(", "a(b", "a/b", "a - b-c", "+ ( "}) {
