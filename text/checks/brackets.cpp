@@ -66,18 +66,19 @@ bool is_of_word(std::string_view text, const Span& pair) {
   return characters::is_letter_or_digit(before) && !sentence_characters::is_written_without_spaces(before);
 }
 
-// The ASCII quotation marks of a text, but for those within words, as Hebrew acronyms have them.
+// The ASCII quotation marks of a text, but for those within Hebrew acronyms.
 struct QuotationMarks {
   size_t number = 0, after_digits = 0;
   size_t last = 0;  // byte
 };
 
 QuotationMarks quotation_marks_in(std::string_view text) {
+  constexpr UChar32 kAlef = 0x05D0, kTav = 0x05EA;
+  const auto is_hebrew = [](UChar32 c) { return c >= kAlef && c <= kTav; };
   QuotationMarks marks;
   for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at + 1)) {
     const UChar32 before = characters::before(text, at);
-    if (characters::is_letter_or_digit(before) && characters::is_letter_or_digit(characters::at(text, at + 1)))
-      continue;
+    if (is_hebrew(before) && is_hebrew(characters::at(text, at + 1))) continue;
     ++marks.number;
     marks.after_digits += characters::is_digit(before) ? 1 : 0;
     marks.last = at;

@@ -165,8 +165,8 @@ Repetition repetition_in(std::string_view text) {
 // word of a label write each with a capital, or with a mark.
 bool is_double_word(std::string_view source, std::string_view target) {
   const std::vector<Word> words = words_of(target);
-  return words_of(source).size() == 1 && words.size() == 2 && words[1].lower.rfind(words[0].lower, 0) == 0 &&
-         part_of(target, words[1].span) == words[1].lower;
+  return words_of(source).size() == 1 && words.size() == 2 && letters_in(words[0].lower) > 1 &&
+         words[1].lower.rfind(words[0].lower, 0) == 0 && part_of(target, words[1].span) == words[1].lower;
 }
 
 void check_repetition(std::string_view source, std::string_view target, Warnings& warnings) {

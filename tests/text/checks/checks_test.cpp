@@ -98,6 +98,7 @@ TEST(Checks, FindLoopsOfWordsPhrasesAndLetters) {
   EXPECT_EQ(kinds("Sim", "- Yes Yes - yes"), Kinds{"repetition"});
   EXPECT_EQ(kinds("Tipo", "Type Type"), Kinds{"repetition"});
   EXPECT_EQ(kinds("A lista", "list list"), Kinds{"repetition"});
+  EXPECT_EQ(kinds("AND", "E e"), Kinds{"repetition"});
   EXPECT_EQ(kinds("Inglês (EUA)", "English (US) English (US)"), Kinds{"repetition"});
   const auto warnings = check_texts("A man.", "Ein Mann in der in der in der Stadt.", {});
   EXPECT_EQ(warnings.at(0).target, std::make_pair(size_t{9}, size_t{29}));
@@ -149,6 +150,7 @@ TEST(Checks, FindBracketsThatNoTranslatorWrites) {
            {"Architecture(s)", "Arquitetura (em inglês)"},
            {"Teacher", "教師（男性）"},
            {"It is \"red\".", "É o \"vermelho."},
+           {"A \"B\" if x==\"B\".", "Um \"B se x\"B\"."},
            {"One of \"none\", \"atm\" or \"ptm\".", "Um de \"none\", \"atm ou \"ptm\"."},
        })
     EXPECT_EQ(kinds(source, target), Kinds{"bracket"}) << source;
