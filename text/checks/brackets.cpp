@@ -78,9 +78,10 @@ QuotationMarks quotation_marks_in(std::string_view text) {
   QuotationMarks marks;
   for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at + 1)) {
     const UChar32 before = characters::before(text, at);
-    if (is_hebrew(before) && is_hebrew(characters::at(text, at + 1))) continue;
+    const UChar32 after = characters::at(text, at + 1);
+    if (is_hebrew(before) && is_hebrew(after)) continue;
     ++marks.number;
-    marks.after_digits += characters::is_digit(before) ? 1 : 0;
+    marks.after_digits += characters::is_digit(before) && !characters::is_letter_or_digit(after) ? 1 : 0;
     marks.last = at;
   }
   return marks;

@@ -151,6 +151,7 @@ TEST(Checks, FindBracketsThatNoTranslatorWrites) {
            {"Teacher", "教師（男性）"},
            {"It is \"red\".", "É o \"vermelho."},
            {"A \"B\" if x==\"B\".", "Um \"B se x\"B\"."},
+           {"A \"B\" if 7==\"B\".", "Um \"B se 7\"B\"."},
            {"One of \"none\", \"atm\" or \"ptm\".", "Um de \"none\", \"atm ou \"ptm\"."},
        })
     EXPECT_EQ(kinds(source, target), Kinds{"bracket"}) << source;
