@@ -6,7 +6,6 @@
 #include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace transmute {
