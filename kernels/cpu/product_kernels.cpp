@@ -158,7 +158,7 @@ TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
 // sums[i] += the two products of bfloat16 numbers that the words x[i] and w[i] hold.
 TRANSMUTE_INLINE Floats add_dots(Floats sums, Words x, Words w) {
 #if defined(__AVX512BF16__)
-  return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(w));
+  return add_bfloat16_dots(sums, reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(w));
 #elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
   return reinterpret_cast<Floats>(vbfdotq_f32(reinterpret_cast<float32x4_t>(sums), reinterpret_cast<bfloat16x8_t>(x),
                                               reinterpret_cast<bfloat16x8_t>(w)));

@@ -123,7 +123,7 @@ TRANSMUTE_TARGET_AMX TRANSMUTE_INLINE __m512 add_products(__m512 sums, __m512i x
   return _mm512_fmadd_ps(_mm512_castsi512_ps(x), _mm512_castsi512_ps(w), sums);
 }
 TRANSMUTE_TARGET_AMX TRANSMUTE_INLINE __m512 add_products(__m512 sums, __m512i x, __m512i w, uint16_t) {
-  return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(w));
+  return add_bfloat16_dots(sums, x, w);
 }
 
 // sums [32,32] = (or, unless it begins, +=) a pair of left tiles times a pair of right ones, `apart` from each other.

@@ -25,6 +25,15 @@ TRANSMUTE_AVX512_INLINE __mmask16 first_lanes(int64_t count) {
   return count >= 16 ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
 }
 
+/// sums[i] += the two products of bfloat16 numbers that the words x[i] and w[i] hold.
+__attribute__((target("avx512f,avx512bf16"))) TRANSMUTE_INLINE __m512 add_bfloat16_dots(__m512 sums, __m512i x,
+                                                                                        __m512i w) {
+#if defined(__clang__) && (__clang_major__ == 16 || __clang_major__ == 17)
+  asm("" : "+v"(x));  // Both crash where a vector of bfloat16 is known to repeat one number.
+#endif
+  return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(w));
+}
+
 /// A 16 by 16 matrix of words, the other way, in registers: words change places, then pairs of them, then quarters of
 /// rows.
 TRANSMUTE_AVX512_INLINE void transpose_words(__m512i (&rows)[16]) {
