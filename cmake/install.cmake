@@ -103,8 +103,9 @@ if(TRANSMUTE_BUILD_PROGRAMS)
       target_link_options(${program} PRIVATE "LINKER:--disable-new-dtags")
     endforeach()
     set_target_properties(${_transmute_programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH OFF)
+    # The C library's own, which fit no other version of it. libgssapi, a need of libcurl's, links libresolv.
     install(RUNTIME_DEPENDENCY_SET transmute_needs
-      PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread)\\.so"
+      PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv)\\.so"
       LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
   endif()
   if(_transmute_torch_programs)
