@@ -413,12 +413,15 @@ const icu::RuleBasedNumberFormat* format_of(Speller& speller) {
   return speller.format.get();
 }
 
+// The letters of a number in words; empty if the rules write it in digits.
 icu::UnicodeString spelled(const icu::RuleBasedNumberFormat& format, int32_t rule_set, int64_t value) {
   UErrorCode error = U_ZERO_ERROR;
   icu::FieldPosition position;
   icu::UnicodeString text;
   format.format(value, format.getRuleSetName(rule_set), text, position, error);
-  return U_SUCCESS(error) ? letters_of(text).text : icu::UnicodeString();
+  bool has_digits = false;  // as the Russian ordinals of a million have: "1000000-я" would be spelled "я", which is "I"
+  for (int32_t i = 0; i < text.length(); ++i) has_digits |= u_isdigit(text[i]) != 0;
+  return U_SUCCESS(error) && !has_digits ? letters_of(text).text : icu::UnicodeString();
 }
 
 // True if a word of the text begins as `number` does, but for its last letters: "pěti" for "pět".

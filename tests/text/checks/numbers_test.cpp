@@ -174,6 +174,7 @@ TEST(Numbers, ThatDifferByAFactorOfAThousandAreFound) {
   EXPECT_EQ(faults("1,000 km", "1.000.000 km"), Faults{">1.000.000"});
   EXPECT_EQ(faults("1 000 000 km and 1 000 kg", "1 000 km e 1 000 kg"), Faults{"1 000 000>"});
   EXPECT_EQ(faults("2,500,000", "2.500"), Faults{"2,500,000>"});
+  EXPECT_EQ(faults("I have 1,000,000 rubles.", "Я богатый."), Faults{"1,000,000>"}) << "1000000-я is no word";
   EXPECT_EQ(faults("5,000", "5"), Faults{"5,000>"});
   EXPECT_EQ(faults("1,250 km", "1,25 km"), Faults{"1,250>1,25"});
   EXPECT_EQ(faults("0.500 kg", "500 kg"), Faults{"0.500>"});
