@@ -213,11 +213,7 @@ std::string xliff_in_language(std::string xliff, const LanguagePair& languages) 
     if (name == "xliff") is_version_2 = xml_attribute(tag, "version").substr(0, 2) == "2.";
     const char* const attribute = is_version_2 ? "trgLang" : "target-language";
     if (name != (is_version_2 ? "xliff" : "file")) return;
-    const std::string_view old = xml_attribute(tag, attribute);
-    if (old.data() != nullptr && old.empty()) changes.replace(old, names.like(""));
-    if (old.data() != nullptr) return;
-    changes.replace(tag.substr(tag.find_first_of(" \t\r\n/>"), 0),
-                    fmt::format(" {}=\"{}\"", attribute, names.like("")));
+    if (xml_attribute(tag, attribute).empty()) changes.replace(tag, with_xml_attribute(tag, attribute, names.like("")));
   });
   return changes.result();
 }

@@ -21,15 +21,6 @@ inline namespace v0 {
 
 namespace {
 
-// The tag with another value of an attribute.
-std::string with_attribute(std::string_view tag, std::string_view name, std::string_view value) {
-  const std::string_view old = xml_attribute(tag, name);
-  std::string result(tag);
-  if (old.data() != nullptr) return result.replace(static_cast<size_t>(old.data() - tag.data()), old.size(), value);
-  const size_t name_end = tag.find_first_of(" \t\r\n/>");
-  return result.insert(name_end, fmt::format(" {}=\"{}\"", name, value));
-}
-
 bool is_protected(std::string_view tag) {
   return xml_attribute(tag, "translate") == "no" || xml_attribute(tag, "mtype") == "protected";
 }
@@ -275,7 +266,7 @@ class XliffFile : public SpanFile {
       add({tag.begin,
            tag.end,
            {},
-           [state = with_attribute(tag.in(content_), "state", "translated")](const auto&) { return state; },
+           [state = with_xml_attribute(tag.in(content_), "state", "translated")](const auto&) { return state; },
            false});
     }
     FileSpan span;
@@ -290,8 +281,8 @@ class XliffFile : public SpanFile {
       if (!is_start(target)) tag.erase(tag.size() - 2, 1);
     }
     if (!is_version_2_)
-      tag =
-          with_attribute(with_attribute(tag, "state-qualifier", "mt-suggestion"), "state", "needs-review-translation");
+      tag = with_xml_attribute(with_xml_attribute(tag, "state-qualifier", "mt-suggestion"), "state",
+                               "needs-review-translation");
     read.between.front().insert(0, (target == kNone ? space_before(tokens_[whole].begin) : "") + tag);
     read.between.back() += fmt::format("</{}target>", prefix);
     if (message.has_own_texts()) {

@@ -140,6 +140,13 @@ std::string_view xml_attribute(std::string_view tag, std::string_view name) {
   return {};
 }
 
+std::string with_xml_attribute(std::string_view tag, std::string_view name, std::string_view value) {
+  const std::string_view old = xml_attribute(tag, name.substr(name.find(':') + 1));
+  std::string result(tag);
+  if (old.data() != nullptr) return result.replace(static_cast<size_t>(old.data() - tag.data()), old.size(), value);
+  return result.insert(tag.find_first_of(" \t\r\n/>"), fmt::format(" {}=\"{}\"", name, value));
+}
+
 void for_each_tag(std::string_view xml, const UseTag& use) {
   constexpr std::string_view kOthers[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
   for (size_t at = xml.find('<'); at < xml.size(); at = xml.find('<', at)) {

@@ -44,6 +44,11 @@ std::vector<XmlToken> xml_tokens(std::string_view xml, const std::string& name);
 /// @param name without a prefix, which does not count
 std::string_view xml_attribute(std::string_view tag, std::string_view name);
 
+/// The tag with another value of an attribute, which is added where there is none.
+/// @param name with the prefix that the attribute gets if it is added; another one of that name counts as well
+/// @param value as it is written
+std::string with_xml_attribute(std::string_view tag, std::string_view name, std::string_view value);
+
 /// Gets the name of a start tag or an empty tag, without its prefix, the tag, and the text after it.
 using UseTag = std::function<void(std::string_view name, std::string_view tag, std::string_view text)>;
 
