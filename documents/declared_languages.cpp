@@ -6,6 +6,8 @@
 #include <transmute/common/text_file.h>
 #include <transmute/documents/html_markup.h>
 #include <transmute/documents/html_tokens.h>
+#include <transmute/documents/office_scripts.h>
+#include <transmute/documents/replacements.h>
 #include <transmute/documents/xml_tokens.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/locid.h>
@@ -34,31 +36,20 @@ icu::Locale likely_locale(const std::string& code) {
   return locale;
 }
 
-// The kinds of scripts for which Word and OpenDocument have fonts and languages of their own, by number.
-constexpr size_t kWestern = 0, kAsian = 1, kComplex = 2;
-
-size_t kind_of_script(const std::string& script) {
-  if (lists("Hans Hant Hani Jpan Kore", script)) return kAsian;
-  return lists("Arab Beng Deva Gujr Guru Hebr Khmr Knda Laoo Mlym Mymr Orya Sinh Syrc Taml Telu Thaa Thai Tibt", script)
-             ? kComplex
-             : kWestern;
-}
-
 // The source language as documents write it, and the target's in the same forms.
 class LanguageNames {
  public:
   explicit LanguageNames(const LanguagePair& languages) {
     const icu::Locale source = likely_locale(languages.source), likely = likely_locale(languages.target);
     source_ = {source.getLanguage(), source.getISO3Language()};
-    is_other_kind_ = kind_of_script(source.getScript()) != kind_of_script(likely.getScript());
-    kind_ = kind_of_script(likely.getScript());
+    source_script = office_script(source.getScript());
+    script = office_script(likely.getScript());
     language = likely.getLanguage();
     region = likely.getCountry();
-    is_right_to_left = likely.isRightToLeft() != 0;
-    changes_direction = is_right_to_left != (source.isRightToLeft() != 0);
+    changes_direction = script.is_right_to_left != source_script.is_right_to_left;
     // Without a script, a program takes another one than readers of these languages expect.
-    const std::string script = lists("az bs sr uz", language) ? fmt::format("_{}", likely.getScript()) : "";
-    long_ = language + script + (region.empty() ? "" : "_" + region);
+    const std::string name = lists("az bs sr uz", language) ? fmt::format("_{}", likely.getScript()) : "";
+    long_ = language + name + (region.empty() ? "" : "_" + region);
     icu::Locale shortest = canonical_locale(languages.target);
     UErrorCode error = U_ZERO_ERROR;
     if (*shortest.getCountry() == '\0') {
@@ -77,8 +68,9 @@ class LanguageNames {
   }
   // True for a value that becomes the target's, of the attribute for scripts of this kind.
   bool is_replaced(std::string_view value, size_t kind) const {
-    if (kind != kind_ || value.size() < 2 || lists("none x-none zxx", std::string(value))) return false;
-    return is_source(value) || (is_other_kind_ && value.substr(0, value.find_first_of("-_")) != language);
+    if (kind != script.kind || value.size() < 2 || lists("none x-none zxx", std::string(value))) return false;
+    return is_source(value) ||
+           (script.kind != source_script.kind && value.substr(0, value.find_first_of("-_")) != language);
   }
   // The target language with a region if `value` has one, and with its separator, else with the format's.
   std::string like(std::string_view value, char separator = '-') const {
@@ -91,38 +83,12 @@ class LanguageNames {
   }
 
   std::string language, region;
-  bool is_right_to_left, changes_direction;
+  OfficeScript source_script, script;
+  bool changes_direction;
 
  private:
   std::array<std::string, 2> source_;
   std::string short_, long_;
-  bool is_other_kind_;
-  size_t kind_;
-};
-
-// A text, and what comes in the place of parts of it.
-class Replacements {
- public:
-  explicit Replacements(std::string text) : text_(std::move(text)) {}
-
-  const std::string& text() const { return text_; }
-  void replace(size_t at, size_t size, std::string by) { by_[at] = {size, std::move(by)}; }
-  void replace(std::string_view part, std::string by) {
-    replace(static_cast<size_t>(part.data() - text_.data()), part.size(), std::move(by));
-  }
-  std::string result() const {
-    std::string result;
-    size_t kept = 0;
-    for (const auto& [at, part] : by_) {
-      result.append(text_, kept, at - kept).append(part.second);
-      kept = at + part.first;
-    }
-    return result.append(text_, kept);
-  }
-
- private:
-  std::string text_;
-  std::map<size_t, std::pair<size_t, std::string>> by_;  // size and new bytes
 };
 
 }  // namespace
@@ -142,7 +108,7 @@ std::string page_in_language(std::string page, const LanguagePair& languages) {
   const LanguageNames names(languages);
   Replacements changes(std::move(page));
   const std::string_view html = changes.text();
-  const char* const direction = names.is_right_to_left ? "rtl" : "ltr";
+  const char* const direction = names.script.is_right_to_left ? "rtl" : "ltr";
   for (const HtmlPiece& piece : html_pieces(changes.text())) {
     const std::string_view tag = html.substr(piece.begin, piece.end - piece.begin);
     const std::string name = element_name(tag);
@@ -162,33 +128,34 @@ std::string page_in_language(std::string page, const LanguagePair& languages) {
         replace(attribute, direction);
     }
     if (has_source && is_whole && names.changes_direction && !has_direction)
-      changes.replace(piece.begin + 1 + name.size(), 0, fmt::format(" dir=\"{}\"", direction));
+      changes.insert(piece.begin + 1 + name.size(), fmt::format(" dir=\"{}\"", direction));
   }
   return changes.result();
 }
 
-std::string xml_in_language(std::string xml, const LanguagePair& languages) {
-  if (xml.find("lang") == std::string::npos && xml.find("Lang") == std::string::npos) return xml;
+std::string xml_in_language(const std::string& name, std::string xml, const LanguagePair& languages) {
   const LanguageNames names(languages);
+  xml = xml_in_script(name, std::move(xml), names.source_script, names.script);
+  if (xml.find("lang") == std::string::npos && xml.find("Lang") == std::string::npos) return xml;
   Replacements changes(std::move(xml));
   bool is_package = false;  // the metadata of a book, which stay: each but dc:language is in the language that it says
-  for_each_tag(changes.text(), [&](std::string_view name, std::string_view tag, std::string_view text) {
-    is_package = is_package || name == "package";
+  for_each_tag(changes.text(), [&](std::string_view element, std::string_view tag, std::string_view text) {
+    is_package = is_package || element == "package";
     const auto replace_if_source = [&](std::string_view value) {
       if (names.is_source(value)) changes.replace(value, names.like(value));
     };
-    if (name == "language") {  // Dublin Core's
+    if (element == "language") {  // Dublin Core's
       constexpr const char* kSpace = " \t\r\n";
       const std::string_view language = text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
       return replace_if_source(language.substr(0, language.find_last_not_of(kSpace) + 1));
     }
-    if (name == "lang" || name == "themeFontLang") {  // Word's
+    if (element == "lang" || element == "themeFontLang") {  // Word's
       constexpr std::array<const char*, 3> kAttributes{"val", "eastAsia", "bidi"};
       for (size_t kind = 0; kind < kAttributes.size(); ++kind) {
         const std::string_view value = xml_attribute(tag, kAttributes[kind]);
         if (names.is_replaced(value, kind)) changes.replace(value, names.like(value));
       }
-    } else if (name == "text-properties") {  // OpenDocument's
+    } else if (element == "text-properties") {  // OpenDocument's
       constexpr std::array<const char*, 3> kEndings{"", "-asian", "-complex"};
       for (size_t kind = 0; kind < kEndings.size(); ++kind) {
         const std::string_view language = xml_attribute(tag, std::string("language") + kEndings[kind]);

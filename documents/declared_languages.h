@@ -18,8 +18,10 @@ std::string page_in_language(std::string page, const LanguagePair& languages);
 
 /// The same for the XML of Office files and of books: their spelling checkers, and programs that read aloud, go by it.
 /// Word and OpenDocument name one language each for Western, Asian and complex scripts; if the target's script is of
-/// another kind than the source's, any language of its kind becomes the target's.
-std::string xml_in_language(std::string xml, const LanguagePair& languages);
+/// another kind than the source's, any language of its kind becomes the target's. The target's direction and formats
+/// are those of xml_in_script().
+/// @param name of the file, for messages
+std::string xml_in_language(const std::string& name, std::string xml, const LanguagePair& languages);
 
 /// XLIFF that names its target language, which version 2 demands of a file with translations. One that is there stays.
 std::string xliff_in_language(std::string xliff, const LanguagePair& languages);

@@ -83,7 +83,7 @@ class PackedDocument : public DocumentParts {
           if (!has_languages || (part == nullptr && declaring_.count(member) == 0)) return content;
           std::string old = content ? std::move(*content) : file_.read(member);
           return part != nullptr && !part->rules ? page_in_language(std::move(old), languages)
-                                                 : xml_in_language(std::move(old), languages);
+                                                 : xml_in_language(name_of(member), std::move(old), languages);
         },
         sink);
   }
@@ -361,8 +361,9 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
     const auto part = std::find_if(parts.begin(), parts.end(),
                                    [&](const OfficePart& candidate) { return begins_with(path, candidate.beginning); });
     if (part != parts.end() && has_ending(path, ".xml")) file->add(member, rules[&*part], part->marks);
-    for (const char* declaring : {"docprops/core.xml", "ppt/presentation.xml", "word/settings.xml", "word/styles.xml"})
-      if (path == declaring) file->add_declaring(member);
+    for (const char* declaring : {"docprops/core.xml", "ppt/notesmasters/notesmaster", "ppt/presentation.xml",
+                                  "word/numbering.xml", "word/settings.xml", "word/styles.xml"})
+      if (begins_with(path, declaring) && has_ending(path, ".xml")) file->add_declaring(member);
   }
   return file;
 }

@@ -145,6 +145,129 @@ TEST(DeclaredLanguage, OfSlidesAndOpenDocumentAndBooksIsTheTarget) {
   EXPECT_EQ(member_of(book, "toc.ncx"), "<ncx xml:lang=\"de-DE\"><text>Dog</text></ncx>");
 }
 
+// The content of a member of a file whose other members, but for this one, are empty.
+std::string member_in_language(const std::string& file, const std::string& member, const std::string& content,
+                               const LanguagePair& languages) {
+  const char* const required = file == "a.epub" ? "META-INF/container.xml"
+                               : file[2] == 'o' ? "content.xml"
+                                                : "[Content_Types].xml";
+  std::vector<std::pair<std::string, std::string>> members{{member, content}};
+  if (member != required) members.emplace_back(required, "<Types/>");
+  return member_of(in_language(file, zip_of(members), languages), member);
+}
+
+TEST(WritingDirection, OfWordGoesByLetters) {
+  const auto in_word = [](const std::string& body, const LanguagePair& languages) {
+    const std::string begin = "<w:body>", end = "</w:body>";
+    const std::string xml = member_in_language("a.docx", "word/document.xml", begin + body + end, languages);
+    return xml.substr(begin.size(), xml.size() - begin.size() - end.size());
+  };
+  for (
+      const auto& [english, hebrew] : std::vector<std::pair<std::string, std::string>>{
+          {"<w:p><w:r><w:t>כלב</w:t></w:r></w:p>",
+           "<w:p><w:pPr><w:bidi/></w:pPr><w:r><w:rPr><w:rtl/></w:rPr><w:t>כלב</w:t></w:r></w:p>"},
+          {"<w:p><w:pPr><w:pStyle w:val=\"Body\"/><w:jc w:val=\"right\"/><w:rPr><w:i/><w:iCs/></w:rPr></w:pPr>"
+           "<w:r><w:rPr><w:color/><w:lang/></w:rPr><w:t>כלב</w:t></w:r><w:r><w:t>, </w:t></w:r><w:r><w:t>12</w:t></w:r>"
+           "<w:r><w:t>Word</w:t></w:r></w:p>",
+           "<w:p><w:pPr><w:pStyle w:val=\"Body\"/><w:bidi/><w:jc w:val=\"right\"/><w:rPr><w:i/><w:iCs/></w:rPr></w:pPr>"
+           "<w:r><w:rPr><w:color/><w:rtl/><w:lang/></w:rPr><w:t>כלב</w:t></w:r>"
+           "<w:r><w:rPr><w:rtl/></w:rPr><w:t>, </w:t></w:r><w:r><w:t>12</w:t></w:r><w:r><w:t>Word</w:t></w:r></w:p>"},
+          {"<w:tbl><w:tblPr><w:tblStyle/><w:tblW/></w:tblPr><w:tr><w:p><w:pPr/><w:r><w:t>12</w:t></w:r></w:p></w:tr></"
+           "w:tbl>",
+           "<w:tbl><w:tblPr><w:tblStyle/><w:bidiVisual/><w:tblW/></w:tblPr><w:tr><w:p><w:pPr><w:bidi/></w:pPr>"
+           "<w:r><w:t>12</w:t></w:r></w:p></w:tr></w:tbl>"},
+          {"<w:p><w:r><w:fldChar/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r></w:p>",
+           "<w:p><w:pPr><w:bidi/></w:pPr><w:r><w:fldChar/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r></w:p>"},
+          {"<w:p><w:pPr><w:bidi w:val=\"0\"/></w:pPr></w:p>", "<w:p><w:pPr><w:bidi/></w:pPr></w:p>"},
+          {"<w:sectPr w:rsidR=\"1\"><w:pgSz/><w:docGrid/></w:sectPr><w:sectPr w:rsidR=\"1\"/>",
+           "<w:sectPr w:rsidR=\"1\"><w:pgSz/><w:bidi/><w:docGrid/></w:sectPr>"
+           "<w:sectPr w:rsidR=\"1\"><w:bidi/></w:sectPr>"},
+          {"<w:p><w:r><w:pict><w:p><w:r><w:t>כלב</w:t></w:r></w:p></w:pict></w:r><w:r><w:t>Word</w:t></w:r></w:p>",
+           "<w:p><w:r><w:pict><w:p><w:pPr><w:bidi/></w:pPr><w:r><w:rPr><w:rtl/></w:rPr><w:t>כלב</w:t></w:r></w:p></"
+           "w:pict>"
+           "</w:r><w:r><w:t>Word</w:t></w:r></w:p>"},
+      })
+    EXPECT_EQ(in_word(english, {"en", "he"}), hebrew);
+  for (const std::string stays : {"<w:p><w:r><w:t>Word.</w:t></w:r><w:r><w:t>)</w:t></w:r></w:p>",
+                                  "<w:p><w:pPr><w:pStyle w:val=\"SourceCode\"/></w:pPr><w:r><w:t>}</w:t></w:r></w:p>"})
+    EXPECT_EQ(in_word(stays, {"en", "he"}), stays);
+  EXPECT_EQ(in_word("<w:p><w:pPr><w:bidi/><w:jc/></w:pPr><w:r><w:rPr><w:rtl/></w:rPr><w:t>Dog</w:t></w:r></w:p>"
+                    "<w:tbl><w:tblPr><w:bidiVisual/></w:tblPr></w:tbl><w:sectPr><w:bidi/></w:sectPr>",
+                    {"ar", "en"}),
+            "<w:p><w:pPr><w:jc/></w:pPr><w:r><w:rPr></w:rPr><w:t>Dog</w:t></w:r></w:p>"
+            "<w:tbl><w:tblPr></w:tblPr></w:tbl><w:sectPr></w:sectPr>");
+  const std::string quotation = "<w:p><w:pPr><w:bidi/></w:pPr><w:r><w:rPr><w:rtl/></w:rPr><w:t>כלב</w:t></w:r></w:p>";
+  EXPECT_EQ(in_word(quotation, {"ar", "en"}), quotation);
+  EXPECT_EQ(
+      member_in_language("a.docx", "word/styles.xml", "<w:style><w:pPr><w:bidi/></w:pPr></w:style>", {"ar", "en"}),
+      "<w:style><w:pPr></w:pPr></w:style>");
+}
+
+TEST(WritingDirection, TurnsSlidesSheetsPagesAndBooks) {
+  struct Case {
+    const char *file, *member, *english, *hebrew;
+  };
+  for (const auto& [file, member, english, hebrew] : std::vector<Case>{
+           {"a.pptx", "ppt/slides/slide1.xml",
+            "<a:tbl><a:tblPr/><a:p><a:pPr "
+            "algn=\"r\"/><a:r><a:t>כלב</a:t></a:r></a:p><a:p><a:r><a:t>Dog</a:t></a:r></a:p>"
+            "<a:p><a:pPr algn=\"ctr\" rtl=\"0\"/></a:p></a:tbl>",
+            "<a:tbl><a:tblPr rtl=\"1\"/><a:p><a:pPr rtl=\"1\" algn=\"l\"/><a:r><a:t>כלב</a:t></a:r></a:p>"
+            "<a:p><a:r><a:t>Dog</a:t></a:r></a:p><a:p><a:pPr algn=\"ctr\" rtl=\"1\"/></a:p></a:tbl>"},
+           {"a.pptx", "ppt/notesMasters/notesMaster1.xml", "<a:lvl2pPr algn=\"l\"/>",
+            "<a:lvl2pPr rtl=\"1\" algn=\"r\"/>"},
+           {"a.pptx", "ppt/presentation.xml", "<a:lvl1pPr algn=\"l\" rtl=\"0\"/>", "<a:lvl1pPr algn=\"r\" rtl=\"1\"/>"},
+           {"a.xlsx", "xl/worksheets/sheet1.xml",
+            "<worksheet><sheetView workbookViewId=\"0\"/><sheetData/><f>sheetView</f></worksheet>",
+            "<worksheet><sheetView rightToLeft=\"1\" workbookViewId=\"0\"/><sheetData/><f>sheetView</f></worksheet>"},
+           {"a.odt", "styles.xml",
+            "<style:default-style><style:paragraph-properties/></style:default-style>"
+            "<style:style><style:paragraph-properties fo:text-align=\"end\" style:writing-mode=\"page\"/></style:style>"
+            "<style:style style:name=\"Source_20_Text\"><style:paragraph-properties/></style:style>"
+            "<style:page-layout-properties/><style:table-properties style:writing-mode=\"lr-tb\"/>",
+            "<style:default-style><style:paragraph-properties fo:text-align=\"right\" style:writing-mode=\"rl-tb\"/>"
+            "</style:default-style>"
+            "<style:style><style:paragraph-properties fo:text-align=\"left\" "
+            "style:writing-mode=\"page\"/></style:style>"
+            "<style:style style:name=\"Source_20_Text\"><style:paragraph-properties fo:text-align=\"left\" "
+            "style:writing-mode=\"lr-tb\"/></style:style>"
+            "<style:page-layout-properties style:writing-mode=\"rl-tb\"/><style:table-properties "
+            "style:writing-mode=\"rl-tb\"/>"},
+           {"a.epub", "a.opf", "<package version=\"3.0\"><spine/></package>",
+            "<package version=\"3.0\"><spine page-progression-direction=\"rtl\"/></package>"},
+           {"a.epub", "a.opf", "<package version=\"2.0\"><spine/></package>",
+            "<package version=\"2.0\"><spine/></package>"}}) {
+    const auto in_one = [](const std::string& xml) { return "<all>" + xml + "</all>"; };
+    EXPECT_EQ(member_in_language(file, member, in_one(english), {"en", "he"}), in_one(hebrew));
+  }
+  EXPECT_EQ(member_in_language("a.pptx", "ppt/slides/slide1.xml",
+                               "<a:p><a:pPr algn=\"r\" rtl=\"1\"/><a:r><a:t>Dog</a:t></a:r></a:p>", {"he", "en"}),
+            "<a:p><a:pPr algn=\"l\" rtl=\"0\"/><a:r><a:t>Dog</a:t></a:r></a:p>");
+  EXPECT_EQ(
+      member_in_language("a.odt", "styles.xml",
+                         "<a><style:paragraph-properties fo:text-align=\"end\" style:writing-mode=\"rl-tb\"/></a>",
+                         {"he", "en"}),
+      "<a><style:paragraph-properties fo:text-align=\"left\" style:writing-mode=\"lr-tb\"/></a>");
+}
+
+TEST(FormatsOfScripts, AreThoseOfTheSource) {
+  const auto in_word = [](const std::string& properties, const LanguagePair& languages) {
+    return member_in_language("a.docx", "word/styles.xml", "<w:rPr>" + properties + "</w:rPr>", languages);
+  };
+  EXPECT_EQ(in_word("<w:b/><w:i w:val=\"0\"/><w:iCs/><w:sz w:val=\"30\"/>", {"en", "hi"}),
+            "<w:rPr><w:b/><w:bCs/><w:i w:val=\"0\"/><w:iCs/><w:sz w:val=\"30\"/><w:szCs w:val=\"30\"/></w:rPr>");
+  EXPECT_EQ(in_word("<w:bCs/>", {"th", "en"}), "<w:rPr><w:b/><w:bCs/></w:rPr>");
+  EXPECT_EQ(in_word("<w:b/>", {"en", "ja"}), "<w:rPr><w:b/></w:rPr>");
+  const auto in_opendocument = [](const std::string& attributes, const LanguagePair& languages) {
+    return member_in_language("a.odt", "styles.xml", "<style:text-properties" + attributes + "/>", languages);
+  };
+  EXPECT_EQ(in_opendocument(" fo:font-weight=\"bold\"", {"en", "ja"}),
+            "<style:text-properties style:font-weight-asian=\"bold\" fo:font-weight=\"bold\"/>");
+  EXPECT_EQ(in_opendocument(" style:font-size-asian=\"9pt\" style:font-size-complex=\"8pt\"", {"zh", "de"}),
+            "<style:text-properties fo:font-size=\"9pt\" style:font-size-asian=\"9pt\" "
+            "style:font-size-complex=\"8pt\"/>");
+}
+
 TEST(DeclaredLanguage, OfCatalogsIsTheTarget) {
   const std::string unit = "<unit id=\"1\"><segment><source>Dog</source></segment></unit></file></xliff>";
   EXPECT_THAT(in_language("a.xlf", "<xliff version=\"2.0\" srcLang=\"en\"><file id=\"f\">" + unit, {"en", "de"}),
@@ -152,6 +275,8 @@ TEST(DeclaredLanguage, OfCatalogsIsTheTarget) {
   EXPECT_THAT(in_language("a.xlf", "<xliff version=\"2.0\" trgLang=\"nl\"><file id=\"f\">" + unit, {"en", "de"}),
               HasSubstr("<xliff version=\"2.0\" trgLang=\"nl\"><file id=\"f\"><unit"))
       << "as it was asked for";
+  EXPECT_THAT(in_language("a.xlf", "<xliff version=\"2.0\" trgLang=\"\"><file id=\"f\">" + unit, {"en", "de"}),
+              HasSubstr("<xliff version=\"2.0\" trgLang=\"de\"><file"));
   const std::string old_unit = "<body><trans-unit id=\"1\"><source>Dog</source></trans-unit></body></file></xliff>";
   EXPECT_THAT(in_language("a.xlf", "<xliff version=\"1.2\"><file source-language=\"en\">" + old_unit, {"en", "pt_BR"}),
               HasSubstr("<xliff version=\"1.2\"><file target-language=\"pt-BR\" source-language=\"en\"><body>"));
