@@ -130,6 +130,17 @@ std::string page_in_language(std::string page, const LanguagePair& languages) {
     if (has_source && is_whole && names.changes_direction && !has_direction)
       changes.insert(piece.begin + 1 + name.size(), fmt::format(" dir=\"{}\"", direction));
   }
+  for (const HtmlToken& token : html_tokens(changes.text())) {
+    if (token.name != "meta") continue;
+    const auto attributes = attributes_of(html.substr(token.begin, token.end - token.begin));
+    const bool is_language = std::any_of(attributes.begin(), attributes.end(), [](const HtmlAttribute& attribute) {
+      return lists("http-equiv name property", attribute.name) &&
+             lists("content-language dc.language language og:locale", lower_case(attribute.value));
+    });
+    for (const HtmlAttribute& attribute : attributes)
+      if (is_language && attribute.name == "content" && names.is_source(attribute.value))
+        changes.replace(token.begin + attribute.begin, attribute.value.size(), names.like(attribute.value));
+  }
   return changes.result();
 }
 

@@ -171,12 +171,19 @@ std::string value_of(const std::vector<HtmlAttribute>& attributes, std::string_v
   return found == attributes.end() ? "" : found->value;
 }
 
-// True if a start tag's attributes say that its element is not to be translated, or is code, or that it is a link to
-// the account or topic that it names, as Mastodon and Discourse write these.
+// True for a link to the account or topic that it names, as Mastodon and Discourse write these, or to the page in the
+// language that it names in this language.
+bool is_name_of_link(const std::vector<HtmlAttribute>& attributes, const std::string& classes) {
+  const std::string language = lower_case(value_of(attributes, "lang"));
+  return has_word(classes, "mention") ||
+         (!language.empty() && language == lower_case(value_of(attributes, "hreflang")));
+}
+
+// True if a start tag's attributes say that its element is not to be translated, or is code or the name of a link.
 bool refuses_translation(const std::string& element, const std::vector<HtmlAttribute>& attributes) {
   const std::string classes = lower_case(value_of(attributes, "class"));
   return lower_case(value_of(attributes, "translate")) == "no" || has_word(classes, "notranslate") ||
-         (element == "a" && has_word(classes, "mention")) ||
+         (element == "a" && is_name_of_link(attributes, classes)) ||
          std::any_of(kCodeClasses.begin(), kCodeClasses.end(),
                      [&](const char* code) { return has_word(classes, code); });
 }

@@ -32,11 +32,11 @@ struct HtmlPiece {
 };
 
 /// All pieces of a page or a part of one, in order. An element that is not to be translated (script, style, code, …,
-/// translate="no", class="notranslate", a link of class "mention", a declaration in documentation of code) is one
-/// piece, to its end tag or, where that may be left out (li, p, td, …), to where a browser ends it. A head's title is
-/// text between two pieces. Tags and a head's descriptions of its page have values to be translated. What is never
-/// closed goes to the end of the text. Commands of templates, such as {% if user %} and <%= price %>, are pieces of
-/// their own.
+/// translate="no", class="notranslate", a link of class "mention" or with one language in lang and hreflang, a
+/// declaration in documentation of code) is one piece, to its end tag or, where that may be left out (li, p, td, …), to
+/// where a browser ends it. A head's title is text between two pieces. Tags and a head's descriptions of its page have
+/// values to be translated. What is never closed goes to the end of the text. Commands of templates, such as
+/// {% if user %} and <%= price %>, are pieces of their own.
 std::vector<HtmlPiece> html_pieces(const std::string& html);
 
 }  // namespace v0

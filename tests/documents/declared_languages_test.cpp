@@ -41,6 +41,11 @@ TEST(DeclaredLanguage, OfPagesIsTheTarget) {
            {"<html><div translate=no><p lang=en>dog</p></div>", "<html><div translate=no><p lang=en>dog</p></div>"},
            {"<html><pre lang=en>dog</pre>", "<html><pre lang=en>dog</pre>"},
            {"<html lang=\"\">", "<html lang=\"\">"},
+           {"<html><a lang=en hreflang=en>dog</a>", "<html><a lang=en hreflang=en>dog</a>"},
+           {"<html lang=eng><head><meta content=en_GB property='og:locale'><meta name=author content=en>",
+            "<html lang=de><head><meta content=de_DE property='og:locale'><meta name=author content=en>"},
+           {"<meta http-equiv=\"Content-Language\" content=\"en\">",
+            "<meta http-equiv=\"Content-Language\" content=\"de\">"},
            {"<html lang=\"en-<?= $region ?>\">", "<html lang=\"en-<?= $region ?>\">"},
        })
     EXPECT_EQ(in_language("a.html", page(old), {"en", "de"}), page(expected));

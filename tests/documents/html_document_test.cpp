@@ -121,11 +121,12 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
        {"<code>a. B</code>", "<code>if (a\n  < b)</code>", "<span translate=\"no\">A. B</span>",
         "<b translate=no>x</b>", "<a class='u-url mention' href=x>@<span>x</span></a>", "<b id=1 TRANSLATE='NO'>x</b>",
         "<i class=\"a notranslate\">x</i>", "<b translate=no><b>x</b> y</b>", "<b title='>' translate=no>x</b>",
-        "<code><!-- </code> --></code>"})
+        "<a lang='de-DE' hreflang=de-de href=x>Deutsch</a>", "<code><!-- </code> --></code>"})
     EXPECT_TRUE(kept(element)) << element;
-  for (const char* element : {"<b>x</b>", "<b title='translate=no'>x</b>", "<b class=donotranslate>x</b>",
-                              "<b translate=yes>x</b>", "<b translate=yes translate=no>x</b>",
-                              "<b data-translate=no>x</b>", "<b class=mention>x</b>", "<br translate=no>"})
+  for (const char* element :
+       {"<b>x</b>", "<b title='translate=no'>x</b>", "<b class=donotranslate>x</b>", "<b translate=yes>x</b>",
+        "<b translate=yes translate=no>x</b>", "<b data-translate=no>x</b>", "<b class=mention>x</b>",
+        "<br translate=no>", "<a hreflang=de href=x>in German</a>", "<a lang=de hreflang=fr href=x>x</a>"})
     EXPECT_FALSE(kept(element)) << element;
 
   const std::string html = "<x00>a</x00> <code>x</code> b <code>y</code>";
