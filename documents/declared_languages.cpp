@@ -9,9 +9,8 @@
 #include <transmute/documents/office_scripts.h>
 #include <transmute/documents/replacements.h>
 #include <transmute/documents/xml_tokens.h>
+#include <transmute/text/language_codes.h>
 #include <transmute/text/tag_end.h>
-#include <unicode/locid.h>
-#include <unicode/uloc.h>
 
 #include <algorithm>
 #include <array>
@@ -25,23 +24,12 @@ inline namespace v0 {
 
 namespace {
 
-icu::Locale canonical_locale(const std::string& code) {
-  return icu::Locale::createCanonical(code.c_str());
-}
-
-icu::Locale likely_locale(const std::string& code) {
-  icu::Locale locale = canonical_locale(code);
-  UErrorCode error = U_ZERO_ERROR;
-  locale.addLikelySubtags(error);
-  return locale;
-}
-
 // The source language as documents write it, and the target's in the same forms.
 class LanguageNames {
  public:
   explicit LanguageNames(const LanguagePair& languages) {
     const icu::Locale source = likely_locale(languages.source), likely = likely_locale(languages.target);
-    source_ = {source.getLanguage(), source.getISO3Language()};
+    source_ = language_of(languages.source);
     source_script = office_script(source.getScript());
     script = office_script(likely.getScript());
     language = likely.getLanguage();
@@ -50,7 +38,7 @@ class LanguageNames {
     // Without a script, a program takes another one than readers of these languages expect.
     const std::string name = lists("az bs sr uz", language) ? fmt::format("_{}", likely.getScript()) : "";
     long_ = language + name + (region.empty() ? "" : "_" + region);
-    icu::Locale shortest = canonical_locale(languages.target);
+    icu::Locale shortest = icu::Locale::createCanonical(standard_code(languages.target).c_str());
     UErrorCode error = U_ZERO_ERROR;
     if (*shortest.getCountry() == '\0') {
       shortest = likely;
@@ -61,10 +49,9 @@ class LanguageNames {
 
   // True for "en", "eng", "en-US" and "EN_us".
   bool is_source(std::string_view value) const {
-    const std::string name = lower_case(std::string(value.substr(0, value.find_first_of("-_"))));
     const bool is_tag = std::all_of(value.begin(), value.end(),
                                     [](char c) { return is_ascii_alphanumeric(c) || c == '-' || c == '_'; });
-    return is_tag && !name.empty() && std::find(source_.begin(), source_.end(), name) != source_.end();
+    return is_tag && language_of(std::string(value)) == source_;
   }
   // True for a value that becomes the target's, of the attribute for scripts of this kind.
   bool is_replaced(std::string_view value, size_t kind) const {
@@ -87,8 +74,7 @@ class LanguageNames {
   bool changes_direction;
 
  private:
-  std::array<std::string, 2> source_;
-  std::string short_, long_;
+  std::string source_, short_, long_;
 };
 
 }  // namespace
@@ -96,12 +82,12 @@ class LanguageNames {
 bool can_declare(const LanguagePair& languages) {
   // Endings of files such as train.src may be names of small languages, too.
   const auto is_known = [](const std::string& code) {
-    const bool is_named = *uloc_getISO3Language(code.c_str()) != '\0' || code.find_first_of("-_") != std::string::npos;
-    return is_named && *likely_locale(code).getCountry() != '\0';
+    const icu::Locale locale = likely_locale(code);
+    const bool is_named = *locale.getISO3Language() != '\0' || code.find_first_of("-_") != std::string::npos;
+    return is_named && *locale.getCountry() != '\0';
   };
   return is_known(languages.source) && is_known(languages.target) &&
-         std::string_view(likely_locale(languages.source).getLanguage()) !=
-             likely_locale(languages.target).getLanguage();
+         language_of(languages.source) != language_of(languages.target);
 }
 
 std::string page_in_language(std::string page, const LanguagePair& languages) {

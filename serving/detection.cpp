@@ -8,7 +8,6 @@
 #include <transmute/text/language_codes.h>
 #include <transmute/text/spelling.h>
 #include <unicode/uchar.h>
-#include <unicode/uloc.h>
 #include <unicode/uscript.h>
 
 #include <algorithm>
@@ -22,14 +21,6 @@
 namespace transmute {
 inline namespace v0 {
 
-std::string likely_script(const std::string& code) {
-  UErrorCode error = U_ZERO_ERROR;
-  char whole[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
-  uloc_addLikelySubtags(standard_code(code).c_str(), whole, sizeof whole, &error);
-  const int32_t length = U_FAILURE(error) ? 0 : uloc_getScript(whole, script, sizeof script, &error);
-  return U_FAILURE(error) ? "" : std::string(script, static_cast<size_t>(length));
-}
-
 namespace {
 
 constexpr size_t kMostWords = 40;  // of a text, which settle its language
@@ -40,20 +31,15 @@ constexpr double kWeightOfDetected = 4;  // added to the log probability of a la
 // Words and letters of a text are not independent, so that the sum of their log probabilities says too much.
 constexpr double kSurenessOfSums = 0.5;
 
-// "eng" of "en", "eng" and "en-US", so that the codes of the models may have two letters or three. Norwegian's two
-// written forms are one language to the detector.
-std::string detected_as(const std::string& code) {
-  const std::string base = standard_code(code.substr(0, code.find_first_of("-_")));
-  const std::string letters = uloc_getISO3Language(base.c_str());
-  if (letters == "nob" || letters == "nno") return "nor";
-  return letters.empty() ? base : letters;
+std::string likely_script(const std::string& code) {
+  return likely_locale(code).getScript();
 }
 
 // The language that the detector calls so: one of the same script, else any.
 std::vector<std::string>::const_iterator find_detected(const std::vector<std::string>& languages,
                                                        const std::string& code) {
-  const std::string language = detected_as(code), script = likely_script(code);
-  const auto is_same = [&](const std::string& other) { return detected_as(other) == language; };
+  const std::string language = language_of(code), script = likely_script(code);
+  const auto is_same = [&](const std::string& other) { return language_of(other) == language; };
   const auto same = std::find_if(languages.begin(), languages.end(), [&](const std::string& other) {
     return is_same(other) && likely_script(other) == script;
   });
@@ -66,11 +52,11 @@ const Spelling* spelling_for(const std::string& code) {
   static const std::map<LanguageAndScript, std::string> known = [] {
     std::map<LanguageAndScript, std::string> codes;
     for (const std::string& language : spelled_languages())
-      codes[{detected_as(language), likely_script(language)}] = language;
+      codes[{language_of(language), likely_script(language)}] = language;
     for (const char* language : {"bos", "srp"}) codes[{language, "Latn"}] = "hr";
     return codes;
   }();
-  const auto found = known.find({detected_as(code), likely_script(code)});
+  const auto found = known.find({language_of(code), likely_script(code)});
   return found == known.end() ? nullptr : &spelling_of(found->second);
 }
 

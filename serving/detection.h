@@ -7,10 +7,6 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The script that a language is written in: "Hant" of "zh-Hant" and "zh-TW", "Hans" of "zh"; empty where it is not
-/// known.
-std::string likely_script(const std::string& code);
-
 /// A language that a text may be in.
 struct DetectedLanguage {
   std::string code;

@@ -170,7 +170,7 @@ std::string language_in_vocabulary(const std::string& code, const std::vector<st
   if (std::find(names.begin(), names.end(), code) != names.end()) return code;
   const std::string language = uloc_getISO3Language(code.c_str());
   const std::string two_letters = code.substr(0, code.find_first_of("-_"));
-  const std::string with_script = language + "_" + likely_script(code);
+  const std::string with_script = language + "_" + likely_locale(code).getScript();
   std::vector<std::string> meant;
   for (const std::string& name : names)
     if (name == two_letters || (!language.empty() && (name == language || name == with_script))) meant.push_back(name);

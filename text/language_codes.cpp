@@ -17,6 +17,21 @@ std::string standard_code(const std::string& code) {
   return code;
 }
 
+std::string language_of(const std::string& code) {
+  const std::string base = standard_code(code.substr(0, code.find_first_of("-_")));
+  std::string letters = uloc_getISO3Language(base.c_str());
+  if (letters.empty()) letters = icu::Locale::createCanonical(base.c_str()).getISO3Language();
+  if (letters == "nob" || letters == "nno") return "nor";
+  return letters.empty() ? base : letters;
+}
+
+icu::Locale likely_locale(const std::string& code) {
+  icu::Locale locale = icu::Locale::createCanonical(standard_code(code).c_str());
+  UErrorCode error = U_ZERO_ERROR;
+  locale.addLikelySubtags(error);
+  return locale;
+}
+
 std::string language_name(const std::string& code) {
   UErrorCode error = U_ZERO_ERROR;
   UChar name[128];

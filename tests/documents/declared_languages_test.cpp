@@ -49,6 +49,9 @@ TEST(DeclaredLanguage, OfPagesIsTheTarget) {
            {"<html lang=\"en-<?= $region ?>\">", "<html lang=\"en-<?= $region ?>\">"},
        })
     EXPECT_EQ(in_language("a.html", page(old), {"en", "de"}), page(expected));
+  for (const auto& [old, source] : std::vector<std::pair<std::string, std::string>>{
+           {"nb", "no"}, {"nn", "no"}, {"no", "nb"}, {"nor", "nb"}, {"ger", "de"}, {"deu", "de"}, {"de", "ger"}})
+    EXPECT_EQ(in_language("a.html", page("<html lang=" + old + ">"), {source, "pt"}), page("<html lang=pt>")) << old;
   const std::string english = page("<html lang=\"en\">");
   for (const LanguagePair& unknown :
        std::vector<LanguagePair>{{}, {"en", ""}, {"", "de"}, {"en", "en-GB"}, {"en", "trg"}})
