@@ -204,7 +204,9 @@ std::string yaml_in_language(std::string yaml, const LanguagePair& languages) {
       continue;
     if (!key.empty()) return yaml;
     key = line.substr(0, line.find(':'));
-    const size_t value = line.find_first_not_of(" \t\r", key.size() + 1);
+    size_t value = line.find_first_not_of(" \t\r", key.size() + 1);
+    if (value < line.size() && line[value] == '&')  // an anchor
+      value = line.find_first_not_of(" \t\r", line.find_first_of(" \t\r", value));
     if (key.size() == line.size() || (value < line.size() && line[value] != '#')) return yaml;
   }
   const bool is_quoted = key.size() > 2 && (key[0] == '"' || key[0] == '\'') && key.back() == key[0];

@@ -317,7 +317,10 @@ TEST(DeclaredLanguage, OfCatalogsIsTheTarget) {
             "de:\n  dog: Dog\n");
   EXPECT_EQ(in_language("en.yml", "'en': # Rails\n  dog: Dog\n", {"en", "no"}), "'no': # Rails\n  dog: Dog\n");
   EXPECT_EQ(in_language("en.yml", "en:\n  dog: Dog\n", {"en", "no"}), "\"no\":\n  dog: Dog\n");
-  for (const char* other : {"en:\n  dog: Dog\nfr:\n  dog: Chien\n", "en: Dog\n", "dog:\n  en: Dog\n"})
+  EXPECT_EQ(in_language("en.yml", "en: &english # Rails\n  dog: Dog\n", {"en", "de"}),
+            "de: &english # Rails\n  dog: Dog\n");
+  for (const char* other :
+       {"en: &english Dog\n", "en:\n  dog: Dog\nfr:\n  dog: Chien\n", "en: Dog\n", "dog:\n  en: Dog\n"})
     EXPECT_EQ(in_language("en.yml", other, {"en", "de"}), other);
   EXPECT_EQ(in_language("a.arb", "{\"@@locale\": \"en_US\", \"dog\": \"Dog\"}", {"en", "de"}),
             "{\"@@locale\": \"de_DE\", \"dog\": \"Dog\"}");
