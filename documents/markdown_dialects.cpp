@@ -197,10 +197,33 @@ bool is_option_of_myst(std::string_view line) {
   return begins(line, ":") && end > 1 && end < line.size() && line[end] == ':';
 }
 
-// Writes blanks, items of lists and marks of headings in place of what only other programs understand.
+// Finds the later paragraphs of a footnote or a definition, which are indented as code is.
+class IndentedParagraphs {
+ public:
+  // True for a line of such a paragraph.
+  // @param words the line from its first character that is no white space
+  bool take(std::string_view line, std::string_view words) {
+    constexpr size_t kTabWidth = 4;
+    const size_t indent = line.size() - words.size();
+    const bool is_blank = without_space_after(words).empty(), is_note = begins(words, "[^") || begins(words, ": ");
+    const bool is_indented = indent >= kTabWidth || begins(line, "\t");
+    if (!is_blank && !is_indented && (is_note || is_after_blank_)) has_note_ = is_note;
+    const bool is_paragraph = has_note_ && is_indented && is_after_blank_ && !is_blank;
+    is_after_blank_ = is_blank || is_paragraph;
+    return is_paragraph;
+  }
+
+ private:
+  bool has_note_ = false;        // the lines before are a footnote or a definition
+  bool is_after_blank_ = false;  // its first paragraph has ended
+};
+
+// Writes blanks, items of lists, marks of headings and marks of quotations in place of what only other programs
+// understand.
 void replace_blocks(std::string& content) {
   Fence fence;
   FencedTexts texts;
+  IndentedParagraphs indented;
   bool has_options = false;   // the lines before are a directive of MyST
   bool has_settings = false;  // they began its options in YAML, between lines of "---"
   for (size_t begin = 0, next = 0; begin < content.size(); begin = next) {
@@ -217,6 +240,7 @@ void replace_blocks(std::string& content) {
     // Code may be in an item of a list.
     if (before_text == 0 && fence.takes(line.substr(std::min(line.find_first_not_of(" *+-.)0123456789"), line.size()))))
       continue;
+    if (indented.take(std::string_view(content).substr(begin, next - begin), line)) content[begin] = '>';
     if (const size_t length = is_option ? line.size() : verbatim_length(rest); length > 0) {
       next = at + length;
       for (size_t i = at; i < next; ++i)

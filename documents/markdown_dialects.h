@@ -12,6 +12,7 @@ inline namespace v0 {
 /// that is text keeps its place:
 /// - spaces stand for blocks that are no Markdown: code of Jekyll, Hugo and MDX, formulas of LaTeX;
 /// - an item of a list stands for an admonition or a tab of MkDocs, so that the indented lines after it belong to it;
+/// - a quotation stands for the later paragraphs of a footnote or a definition;
 /// - a heading stands for a line of a container or of a block of Python-Markdown, for an abbreviation, and for marks of
 ///   MyST and d2l;
 /// - letters stand for what is between the braces of attributes, and for tags of site generators in addresses;

@@ -165,11 +165,20 @@ bool begins_definition(std::string_view line) {
   return line.substr(0, 2) == ": ";
 }
 
+// True for an item of a list that Pandoc knows: "(@) ", "#. ", "a) " and "(a) ".
+bool begins_item_of_pandoc(std::string_view line) {
+  const size_t first = line.substr(0, 1) == "(" ? 1 : 0;
+  const std::string_view label = line.substr(first, 1), end = line.substr(std::min(first + 1, line.size()), 2);
+  return line.substr(0, 3) == "#. " || line.substr(0, 2) == "(@" ||
+         (!label.empty() && is_ascii_alphanumeric(label.front()) && end == ") ");
+}
+
 // True for a line that other programs read as one although a parser of Markdown joins it to the line before: a
-// footnote, attributes, a definition, a row of a table, and those that stand alone.
+// footnote, attributes, a definition, an item of a list, a row of a table, and those that stand alone.
 bool is_line_of_extension(std::string_view line) {
   const size_t length = extension_length(line, 0, false);
-  return line.substr(0, 2) == "{:" || begins_definition(line) || line.substr(0, 1) == "|" || stands_alone(line) ||
+  return line.substr(0, 2) == "{:" || begins_definition(line) || begins_item_of_pandoc(line) ||
+         line.substr(0, 1) == "|" || stands_alone(line) ||
          (line.substr(0, 2) == "[^" && length > 0 && line[length - 1] == ':');
 }
 
