@@ -196,6 +196,10 @@ std::vector<OfficePart> office_parts() {
   charts.paragraphs = "p v";  // copies of the cells that name the series and categories
   charts.skipped = "numCache numLit";
   charts.keeps_lines = true;
+  XmlRules new_charts = charts;  // such as waterfalls, whose labels have no element of their own in a point
+  new_charts.paragraphs = "p v pt";
+  for (const char* part : {"word/charts/chartex", "ppt/charts/chartex", "xl/charts/chartex"})
+    parts.push_back({part, new_charts});
   for (const char* part : {"word/charts/chart", "ppt/charts/chart", "xl/charts/chart"}) parts.push_back({part, charts});
   XmlRules plain;
   plain.paragraphs = "text";

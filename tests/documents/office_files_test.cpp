@@ -516,6 +516,17 @@ TEST(OfficeFile, ChartsShowTheirCopiesOfCellsTranslated) {
   }
 }
 
+TEST(OfficeFile, ChartsOfNewKindsShowTheirLabelsTranslated) {
+  const std::string member = "ppt/charts/chartEx1.xml",
+                    chart =
+                        "<cx:chartSpace><cx:strDim type=\"cat\"><cx:f>Sheet1!$A$2</cx:f><cx:lvl ptCount=\"2\">"
+                        "<cx:pt idx=\"0\">First year</cx:pt><cx:pt idx=\"1\">2024</cx:pt></cx:lvl></cx:strDim>"
+                        "<cx:txData><cx:v>Sales</cx:v></cx:txData></cx:chartSpace>";
+  const auto file = opened("a.pptx", zip_of({{"[Content_Types].xml", "<Types/>"}, {member, chart}}));
+  EXPECT_THAT(file->texts(), ElementsAre("First year", "Sales"));
+  EXPECT_THAT(member_of(shouted(*file), member), HasSubstr("<cx:pt idx=\"0\">FIRST YEAR</cx:pt><cx:pt idx=\"1\">2024"));
+}
+
 TEST(Epub, PagesAreHtml) {
   const auto file =
       opened("a.epub", zip_of({{"META-INF/container.xml", "<container/>"},
