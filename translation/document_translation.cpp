@@ -40,7 +40,10 @@ void translate_document(const Translator& translator, const std::string& input, 
   check_output_format(format, input, output);
   if (!options.target_prefixes.empty()) throw std::invalid_argument("target prefixes are not for documents");
   translator.check(options);
-  const auto opened = open_document(format, input, read_file(input), {document.retranslate});
+  DocumentFileOptions file_options;
+  file_options.retranslate = document.retranslate;
+  file_options.on_warning = document.on_warning;
+  const auto opened = open_document(format, input, read_file(input), file_options);
   DocumentCall call;
   call.name = input;
   call.segments = count_segments(*opened);

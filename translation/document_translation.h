@@ -5,6 +5,7 @@
 #include <transmute/text/types.h>
 #include <transmute/translation/translator.h>
 
+#include <functional>
 #include <string>
 
 namespace transmute {
@@ -14,6 +15,9 @@ inline namespace v0 {
 struct DocumentOptions {
   std::string format;        ///< such as "docx", see docs/documents.md; empty: by the ending of the input's name
   bool retranslate = false;  ///< also translate the entries of a catalog that have a translation
+  /// Called at the end for each text that stays, with the reason: a cell that would have more characters than Excel
+  /// reads
+  std::function<void(const std::string& message)> on_warning{};
 };
 
 /// Translates a document: a file of Office, an EPUB, subtitles, a catalog and others. Everything but its text stays.

@@ -5,6 +5,7 @@
 #include <transmute/documents/document_parts.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/zip_files.h>
 #include <transmute/translation/document_texts.h>
 #include <transmute/translation/document_translation.h>
 #include <transmute/translation/transmute.h>
@@ -54,6 +55,22 @@ TEST(DocumentTranslation, DeclaresTheLanguageThatTheModelNames) {
   EXPECT_THAT(page_in(), HasSubstr("<html lang=\"en\">"));
   write_file_atomically(model.path("tokenizer_config.json"), R"({"source_lang": "eng", "target_lang": "deu"})");
   EXPECT_THAT(page_in(), HasSubstr("<html lang=\"de\">"));
+}
+
+TEST(DocumentTranslation, NamesTextsThatStay) {
+  const Translator translator(kModel);
+  const TemporaryFolder folder;
+  const std::string input = folder / "a.xlsx", title = "the red dog is near.";
+  constexpr size_t kMost = 32;  // characters of the title of what a cell asks for
+  ASSERT_GT(translator.translate(title).size(), kMost);
+  write_zip(input, {{"[Content_Types].xml", "<Types/>"},
+                    {"xl/worksheets/sheet1.xml", "<dataValidation promptTitle=\"" + title + "\"/>"}});
+  std::vector<std::string> warnings;
+  DocumentOptions document;
+  document.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+  translate_document(translator, input, folder / "b.xlsx", {}, document);
+  EXPECT_THAT(warnings,
+              ElementsAre(HasSubstr("a.xlsx: xl/worksheets/sheet1.xml: the text \"the red dog is near. …\"")));
 }
 
 TEST(DocumentTranslation, MistakesAreNamedAndWriteNothing) {
