@@ -153,7 +153,10 @@ XmlRules paragraph_rules() {
   rules.borders = "br cr tab ptab";
   rules.dropped = "proofErr lastRenderedPageBreak softHyphen";
   rules.skipped = "oMath oMathPara";
-  rules.attributes = {{"docPr", "descr"}, {"cNvPr", "descr"}, {"textpath", "string"}};  // textpath: a watermark
+  rules.attributes = {{"docPr", "descr"},        {"docPr", "title"},         {"cNvPr", "descr"},
+                      {"cNvPr", "title"},        {"textpath", "string"},  // a watermark
+                      {"tblCaption", "val"},     {"tblDescription", "val"},  {"hyperlink", "tooltip"},
+                      {"hlinkClick", "tooltip"}, {"listItem", "displayText"}};
   return rules;
 }
 
@@ -211,8 +214,9 @@ std::vector<OfficePart> office_parts() {
   sheets.attributes = {{"dataValidation", "promptTitle", 32},
                        {"dataValidation", "prompt", 255},
                        {"dataValidation", "errorTitle", 32},
-                       {"dataValidation", "error", 255}};
-  parts.push_back({"xl/worksheets/sheet", sheets, {"inlineStr", "prompt", "error"}});
+                       {"dataValidation", "error", 255},
+                       {"hyperlink", "tooltip", 255}};
+  parts.push_back({"xl/worksheets/sheet", sheets, {"inlineStr", "prompt", "error", "tooltip"}});
   parts.push_back({"xl/comments", cell_rules("text")});
   return parts;
 }
@@ -315,7 +319,9 @@ class NamedTexts {
 
 // Cells whose content is a number, a date or a result keep what they show; so do descriptions that programs make.
 bool is_made_by_program(std::string_view name, std::string_view tag, std::string_view content) {
-  if (name == "desc") return is_made_description(content);
+  const std::string_view element = tag.substr(0, tag.find_first_of(" \t\r\n/>"));
+  if (element == "<text:title") return true;  // a field
+  if (name == "desc" || element == "<svg:title") return is_made_description(content);
   if (name != "table-cell" && name != "covered-table-cell") return false;
   const std::string_view type = xml_attribute(tag, "value-type");
   return (!type.empty() && type != "string") || !xml_attribute(tag, "formula").empty();
@@ -382,11 +388,12 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
   named.add(file->read("content.xml"));
   const auto rules = std::make_shared<XmlRules>();
   rules->kept_texts = named.texts();
-  rules->paragraphs = "p h desc index-title-template header-decl footer-decl";
+  rules->paragraphs = "p h desc title index-title-template header-decl footer-decl";
   rules->wrappers = "span a meta";
   rules->borders = "line-break tab";
   rules->skipped = "tracked-changes scripts number math ruby-text";
   rules->skips = is_made_by_program;
+  rules->attributes = {{"a", "title"}};
   rules->has_string_values = true;
   for (size_t member = 0; member < file->members().size(); ++member) {
     const std::string& path = file->members()[member].name;

@@ -501,6 +501,26 @@ TEST(OfficeFile, AlternativeTextsAndWatermarksAreTranslated) {
   EXPECT_THAT(result, HasSubstr("<v:textpath string='&#xA;l&#39;essai&#10;&#xA;de&#xA;'/>"));
 }
 
+TEST(OfficeFile, TitlesOfPicturesAndTablesTipsOfLinksAndItemsOfListsAreTexts) {
+  const auto texts = [](const std::string& file, const std::string& member, const std::string& xml) {
+    const std::string required = file == "a.odt" ? "mimetype" : "[Content_Types].xml";
+    return opened(file, zip_of({{required, "<Types/>"}, {member, xml}}))->texts();
+  };
+  EXPECT_THAT(
+      texts("a.docx", "word/document.xml",
+            "<w:p><wp:docPr title=\"A dog\" descr=\"It runs\"/><w:hyperlink w:tooltip=\"Our page\">" + run("here") +
+                "</w:hyperlink><w:tblCaption w:val=\"The years\"/><w:tblDescription w:val=\"In rows\"/>"
+                "<w:listItem w:displayText=\"Choose one\" w:value=\"none\"/></w:p>"),
+      ElementsAre("here", "A dog", "It runs", "Our page", "The years", "In rows", "Choose one"));
+  EXPECT_THAT(texts("a.xlsx", "xl/worksheets/sheet1.xml", "<hyperlink ref=\"A1\" tooltip=\"Our page\"/>"),
+              ElementsAre("Our page"));
+  EXPECT_THAT(texts("a.odt", "content.xml",
+                    "<text:p><draw:frame><svg:title>A dog</svg:title><svg:desc>It runs</svg:desc></draw:frame>"
+                    "<text:a office:title=\"Our page\">here</text:a>: <text:title>Report</text:title></text:p>"),
+              ElementsAre("<b 0>here</b>: <var-1/>", "A dog", "It runs", "Our page"));
+  EXPECT_THAT(texts("a.odt", "content.xml", "<chart:title><text:p>Sales</text:p></chart:title>"), ElementsAre("Sales"));
+}
+
 TEST(OfficeFile, ChartsShowTheirCopiesOfCellsTranslated) {
   const auto cache = [](const std::string& kind, const std::string& value) {
     return "<c:" + kind + "><c:pt idx=\"0\"><c:v>" + value + "</c:v></c:pt></c:" + kind + ">";
