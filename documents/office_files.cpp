@@ -216,7 +216,8 @@ std::vector<OfficePart> office_parts() {
                        {"dataValidation", "errorTitle", 32},
                        {"dataValidation", "error", 255},
                        {"hyperlink", "tooltip", 255}};
-  parts.push_back({"xl/worksheets/sheet", sheets, {"inlineStr", "prompt", "error", "tooltip"}});
+  sheets.headers = "oddHeader oddFooter evenHeader evenFooter firstHeader firstFooter";
+  parts.push_back({"xl/worksheets/sheet", sheets, {"inlineStr", "prompt", "error", "tooltip", "Header>", "Footer>"}});
   parts.push_back({"xl/comments", cell_rules("text")});
   return parts;
 }

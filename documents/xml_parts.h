@@ -26,6 +26,7 @@ struct XmlRules {
   const char* borders = "";     ///< end the text before them: tabs, line breaks
   const char* dropped = "";     ///< tell nothing to a reader: marks of a spelling checker
   const char* skipped = "";     ///< nothing that they hold is translated
+  const char* headers = "";     ///< of printed sheets: hold texts between codes such as &P, and at most 255 characters
   std::vector<XmlAttribute> attributes{};  ///< have texts, too
   size_t most_characters = 0;  ///< of a paragraph, in units of UTF-16; one that would have more stays; 0: any number
   bool keeps_lines = false;    ///< a line end within text is one to the reader too, and so is _x000D_

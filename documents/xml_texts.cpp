@@ -71,6 +71,23 @@ size_t find_escaped_line_end(std::string_view text, size_t at) {
   return text.size();
 }
 
+// The length of a line end or a code in the header of a sheet at the beginning of a text, such as &amp;P,
+// &amp;"Arial,Bold", &amp;12 and &amp;KFF0000; 0 where there is none.
+size_t header_code_length(std::string_view text) {
+  constexpr std::string_view kSign = "&amp;", kQuote = "&quot;";
+  constexpr size_t kColor = 7;
+  if (text.substr(0, kSign.size()) != kSign) return !text.empty() && (text[0] == '\n' || text[0] == '\r') ? 1 : 0;
+  const std::string_view code = text.substr(kSign.size());
+  size_t length = 1;
+  for (const std::string_view quote : {std::string_view("\""), kQuote})
+    if (code.substr(0, quote.size()) == quote)
+      length = std::min(code.find(quote, quote.size()), code.size() - quote.size()) + quote.size();
+  if (!code.empty() && is_ascii_digit(code.front())) length = code.find_first_not_of("0123456789");
+  if (code.substr(0, 1) == "K") length = kColor;
+  if (code.substr(0, kSign.size()) == kSign) length = kSign.size();  // the sign itself
+  return kSign.size() + std::min(length, code.size());
+}
+
 // The number of UTF-16's units, which Excel counts as characters.
 size_t utf16_length(std::string_view text) {
   constexpr unsigned char kFirstOfFour = 0xF0;  // bytes of UTF-8, which are two units
@@ -97,6 +114,10 @@ XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& na
     } else if (source.is_one_of(i, rules.paragraphs)) {
       paragraphs_.push_back(read_paragraph(source, i, texts_));
       paragraphs_.back().most_characters = rules.most_characters;
+    } else if (source.is_one_of(i, rules.headers)) {
+      constexpr size_t kMostOfHeader = 255, kMostBytes = 16 * kMostOfHeader;  // with the references to characters
+      const std::string_view header = source.between(tokens[i].end, tokens[tokens[i].partner].begin);
+      if (header.size() <= kMostBytes) add_value(header, kMostOfHeader, true);
     }
   }
 }
@@ -109,24 +130,30 @@ void XmlTexts::add_attributes(const XmlSource& source, size_t tag) {
     if (has_letters(value) && !is_made_description(value))
       values[static_cast<size_t>(value.data() - xml_.data())] = {value, most_characters};
   }
-  for (const auto& [begin, found] : values) {
-    const auto& [value, most_characters] = found;
-    XmlParagraph paragraph{begin, begin + value.size(), {}, most_characters};
-    for (size_t at = 0, next = 0; at < value.size(); at = next) {
-      const size_t escape = has_escapes_ ? find_escaped_line_end(value, at) : value.size();
-      next = std::min(find_line_end(value, at), escape);
-      if (next == at) next += escape == at ? kLineEndEscape.size() : reference_at(value, at).length;
-      const std::string_view line = value.substr(at, next - at);
-      XmlPart part;
-      part.kept = {"", "", begin + at, begin + next};
-      if (at != escape && has_letters(line)) {
-        part.text = texts_.size();
-        texts_.emplace_back(line);
-      }
-      paragraph.parts.push_back(std::move(part));
+  for (const auto& [begin, found] : values) add_value(found.first, found.second);
+}
+
+// Adds the lines of a value, or the texts between the codes of a header.
+void XmlTexts::add_value(std::string_view value, size_t most_characters, bool is_header) {
+  const auto begin = static_cast<size_t>(value.data() - xml_.data());
+  XmlParagraph paragraph{begin, begin + value.size(), {}, most_characters};
+  for (size_t at = 0, next = 0; at < value.size(); at = next) {
+    const size_t escape = has_escapes_ ? find_escaped_line_end(value, at) : value.size();
+    const size_t code = is_header ? header_code_length(value.substr(at)) : 0;
+    next = std::min(find_line_end(value, at), escape);
+    for (size_t i = at; is_header && i < next; ++i)
+      if (header_code_length(value.substr(i)) > 0) next = i;
+    if (next == at) next += code > 0 ? code : escape == at ? kLineEndEscape.size() : reference_at(value, at).length;
+    const std::string_view line = value.substr(at, next - at);
+    XmlPart part;
+    part.kept = {"", "", begin + at, begin + next};
+    if (code == 0 && at != escape && has_letters(line)) {
+      part.text = texts_.size();
+      texts_.emplace_back(line);
     }
-    paragraphs_.push_back(std::move(paragraph));
+    paragraph.parts.push_back(std::move(part));
   }
+  paragraphs_.push_back(std::move(paragraph));
 }
 
 std::string XmlTexts::with(const std::vector<std::string>& translations) const {

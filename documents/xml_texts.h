@@ -30,6 +30,7 @@ class XmlTexts : public DocumentFile {
 
  private:
   void add_attributes(const XmlSource& source, size_t tag);
+  void add_value(std::string_view value, size_t most_characters, bool is_header = false);
   std::string rendered(const std::vector<std::string>& translations, size_t begin, size_t end) const;
   std::string rendered(const std::vector<std::string>& translations, const XmlParagraph& paragraph) const;
   std::string rendered(const std::vector<std::string>& translations, const XmlMark& mark) const;

@@ -315,6 +315,32 @@ TEST(ExcelFile, WhatCellsAskForAndRefuseIsTranslated) {
               HasSubstr("errorTitle=\"Nein\" error=\"Kein Hund_x000a_hier\" promptTitle=\"Hunde\" prompt=\"Eins\""));
 }
 
+TEST(ExcelFile, HeadersAreTextsBetweenTheirCodes) {
+  const std::string begin = "<worksheet><sheetData/><headerFooter><oddHeader>",
+                    end = "</oddHeader></headerFooter></worksheet>";
+  const auto opened_sheet = [&](const std::string& header) {
+    return opened("a.xlsx",
+                  zip_of({{"[Content_Types].xml", "<Types/>"}, {"xl/worksheets/sheet1.xml", begin + header + end}}));
+  };
+  const auto file = opened_sheet(
+      "&amp;L&amp;\"Arial,Bold\"&amp;12Annual report&amp;C&amp;KFF0000&amp;&quot;-,Bold&quot;Draft\nof may&amp;RPage "
+      "&amp;P of &amp;N");
+  ASSERT_THAT(file->texts(), ElementsAre("Annual report", "Draft", "of may", "Page ", " of "));
+  EXPECT_EQ(member_of(shouted(*file), "xl/worksheets/sheet1.xml"),
+            begin +
+                "&amp;L&amp;\"Arial,Bold\"&amp;12ANNUAL REPORT&amp;C&amp;KFF0000&amp;&quot;-,Bold&quot;DRAFT\nOF MAY"
+                "&amp;RPAGE &amp;P OF &amp;N" +
+                end);
+  const std::string longest(300, 'x');
+  EXPECT_EQ(member_of(opened_sheet("&amp;CDraft")->with({longest}), "xl/worksheets/sheet1.xml"),
+            begin + "&amp;CDraft" + end);
+  for (const char* damaged : {"&amp;", "&amp;\"Arial", "&amp;K12", "&amp;12", "&amp;&amp;"})
+    EXPECT_THAT(opened_sheet(damaged)->texts(), ElementsAre()) << damaged;
+  std::string too_long;
+  while (too_long.size() < 5'000'000) too_long += "&amp;Pdog ";  // would take minutes
+  EXPECT_THAT(opened_sheet(too_long)->texts(), ElementsAre());
+}
+
 TEST(ExcelFile, PhoneticGuidesGoWithTheirText) {
   const std::string guide = "<rPh sb=\"0\" eb=\"1\"><t>a</t></rPh>", settings = "<phoneticPr fontId=\"1\"/>";
   const auto file = opened("a.xlsx", workbook("", {"One</t>" + guide + settings + "</si><si><t>12</t>" + guide +
