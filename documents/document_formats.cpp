@@ -99,6 +99,7 @@ const std::vector<DocumentFormat>& document_formats() {
       {"json", ".json .arb", "application/json", open_whole<open_json, json_in_language>},
       {"yaml", ".yaml .yml", "application/yaml", open_whole<open_yaml, yaml_in_language>},
       {"properties", ".properties", "text/x-java-properties", open_whole<open_properties>},
+      {"strings", ".strings", "text/plain; charset=utf-8", open_whole<open_strings>},
       {"resx", ".resx", "application/xml", open_whole<open_resx>},
       {"android", "strings.xml", "application/xml", open_whole<open_android>}};
   return formats;

@@ -31,6 +31,8 @@ std::unique_ptr<DocumentFile> open_json(const std::string& name, std::string con
 std::unique_ptr<DocumentFile> open_yaml(const std::string& name, std::string content, const DocumentFileOptions&);
 /// Java's property files, in UTF-8 or ISO-8859-1.
 std::unique_ptr<DocumentFile> open_properties(const std::string& name, std::string content, const DocumentFileOptions&);
+/// Apple's files of strings.
+std::unique_ptr<DocumentFile> open_strings(const std::string& name, std::string content, const DocumentFileOptions&);
 /// Resources of .NET.
 std::unique_ptr<DocumentFile> open_resx(const std::string& name, std::string content, const DocumentFileOptions&);
 /// String resources of Android.

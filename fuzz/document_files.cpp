@@ -20,8 +20,9 @@ namespace {
 constexpr uint64_t kMostBytes = 1 << 20;
 
 // Members of archives, which a fuzzer could not pack, are files here.
-const char* const kFormats[] = {"srt",      "vtt",   "ass",  "po",   "docx",       "odt",  "xlsx",    "epub", "html",
-                                "markdown", "xliff", "json", "yaml", "properties", "resx", "android", "txt"};
+const char* const kFormats[] = {"srt",  "vtt",        "ass",  "po",       "docx",  "odt",
+                                "xlsx", "epub",       "html", "markdown", "xliff", "json",
+                                "yaml", "properties", "resx", "android",  "txt",   "strings"};
 
 // An archive of one member, and of one that tells the format.
 std::string packed(const std::string& format, const std::string& content) {

@@ -75,6 +75,7 @@ printf '\15\0a = b \\\n  c\nd=It\x27\x27s {0}\n' | seed document_files propertie
 { printf '\1\0'; cat "$root/tests/data/formats/torch_save/views.archive.bin"; } | seed document_files archive
 printf '\16\0<root><data name="a"><value>b {0}</value></data></root>' | seed document_files resx
 printf '\20\0> A paragraph of a mail that somebody has cut\r\n> into lines, by hand or not.\r\n\r\n- item\r\n' | seed document_files txt
+printf '\21\0/* a */ "b" = "c \\"d\\" %%@\\n";\ne = "\\U00e4";\n' | seed document_files strings
 printf '\17\0<resources><string name="a">b \\n <b>c</b> "d"</string></resources>' | seed document_files android
 printf '\1q=a+red%%20house&q=b&source=en&target=de&format=text' | seed http_request form
 printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","glossary":[{"source":"a","target":"b"}],

@@ -349,6 +349,22 @@ TEST(PropertiesFile, TheEncodingStays) {
   EXPECT_EQ(latin1->with({"ä", "€"}), "a=\xE4\nb=\\u20ac");
 }
 
+TEST(StringsFile, ValuesAreTranslated) {
+  const std::string content =
+      "/* A = \"b\"; */\n\"Hello %@\" = \"Hello %@,\\nyou say \\\"dog\\\"\";  // here\nCFBundleName=\"Dog \\U00e4\" ;\n"
+      "\"same\";\nkey = word;\n\"id\" = \"com.example.app\";\n\"half\" = \"dog \\Ud83d\";";
+  const auto file = opened("Localizable.strings", content);
+  ASSERT_THAT(file->texts(), ElementsAre("Hello %@,\nyou say \"dog\"", "Dog ä"));
+  EXPECT_EQ(file->with(file->texts()), content);
+  EXPECT_THAT(
+      file->with({"Olá %@,\nvocê diz \"cão\"", "Cão\\"}),
+      AllOf(HasSubstr("\"Hello %@\" = \"Olá %@,\\nvocê diz \\\"cão\\\"\";  // here\nCFBundleName=\"Cão\\\\\" ;\n"),
+            HasSubstr("\"same\";\nkey = word;\n")));
+  for (const char* damaged : {"\"a\" = \"b\"", "\n\"a", "\na = ;", "\n{", "\na = \"b\\"})
+    EXPECT_THAT(message_of<std::runtime_error>([&] { opened("a.strings", damaged); }), HasSubstr("a.strings:"));
+  EXPECT_THAT(opened("a.strings", "// no line end")->texts(), IsEmpty());
+}
+
 TEST(ResxFile, TextsAreTranslatedAndOthersStay) {
   const std::string begin =
       "<?xml version=\"1.0\"?>\n<root><resheader name=\"version\"><value>2.0 a</value></resheader>\n"
