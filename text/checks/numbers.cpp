@@ -241,16 +241,18 @@ std::string significant(const std::string& reading) {
   return without_leading_zeros(digits);
 }
 
-bool are_equal(const Number& a, const Number& b) {
-  const std::string left = reading_of(a), right = reading_of(b);
-  if (left.empty() || right.empty()) return false;
-  return left == right || ((a.is_scaled || b.is_scaled) && significant(left) == significant(right));
-}
-
 void match_by_value(std::vector<Number>& source, std::vector<Number>& target) {
+  std::vector<std::string> readings;
+  for (const Number& other : target) readings.push_back(reading_of(other));
   for (Number& number : source) {
-    const auto same = std::find_if(target.begin(), target.end(),
-                                   [&](const Number& other) { return !other.is_matched && are_equal(number, other); });
+    const std::string reading = reading_of(number);
+    const auto is_same = [&](const Number& other) {
+      const std::string& of_other = readings[static_cast<size_t>(&other - target.data())];
+      if (other.is_matched || of_other.empty()) return false;
+      return reading == of_other ||
+             ((number.is_scaled || other.is_scaled) && significant(reading) == significant(of_other));
+    };
+    const auto same = reading.empty() ? target.end() : std::find_if(target.begin(), target.end(), is_same);
     if (same == target.end()) continue;
     number.is_matched = same->is_matched = true;
   }
@@ -489,7 +491,12 @@ std::shared_ptr<const std::vector<SpelledNumber>> spelled_numbers(Speller& spell
   return speller.numbers[value] = std::make_shared<const std::vector<SpelledNumber>>(std::move(ways));
 }
 
+// ICU takes milliseconds to spell a number in all languages: of more numbers than this, the rest counts as not spelled
+// out. As many faults are reported (add_warning).
+constexpr size_t kMostSpelled = 100;
+
 bool is_spelled_out(int64_t value, const Letters& letters) {
+  if (letters.text.isEmpty()) return false;
   if (has_other_word(value, letters) || (value == 2 && has_dual(letters))) return true;
   const std::u16string_view text(letters.text.getBuffer(), static_cast<size_t>(letters.text.length()));
   for (Speller& speller : spellers()) {
@@ -527,9 +534,11 @@ bool is_roman(int64_t value, std::string_view text) {
 // Marks the numbers with thousands that the other side's text has in words: 2,000,000 is "zwei Millionen".
 void match_words(std::vector<Number>& numbers, std::string_view other_text) {
   std::optional<Letters> letters;
+  size_t asked = 0;
   for (Number& number : numbers) {
     const size_t count = number.groups.size();
     if (number.is_matched || count == 1 || !are_thousands(number, count)) continue;
+    if (++asked > kMostSpelled) return;
     if (!letters) letters = letters_of(other_text);
     const auto is_word = [&](const std::string& digits) {
       const int64_t value = value_of(digits);
@@ -549,7 +558,9 @@ void drop_if(std::vector<Group>& groups, const IsDropped& is_dropped) {
 void drop_words(std::vector<Group>& groups, std::string_view other_text) {
   if (groups.empty()) return;
   const Letters letters = letters_of(other_text);
+  size_t asked = 0;
   const auto is_word = [&](const Group& group) {
+    if (++asked > kMostSpelled) return false;
     if (is_spelled_out(group.value, letters) || is_roman(group.value, other_text)) return true;
     // 14:30 is "half past two" or "halb drei", and the words for its minutes are many.
     if (group.is_minute) return group.value % 15 == 0;
@@ -577,10 +588,10 @@ std::vector<Number> numbers_of_marks(std::string_view text) {
 }
 
 bool has_digits(const std::vector<Number>& numbers, const std::string& digits) {
+  const std::string wanted = without_leading_zeros(digits);
   return std::any_of(numbers.begin(), numbers.end(), [&](const Number& number) {
-    return std::any_of(number.groups.begin(), number.groups.end(), [&](const std::string& group) {
-      return without_leading_zeros(group) == without_leading_zeros(digits);
-    });
+    return std::any_of(number.groups.begin(), number.groups.end(),
+                       [&](const std::string& group) { return without_leading_zeros(group) == wanted; });
   });
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/tests/support/cpu_clock.h>
 #include <transmute/tests/support/sanitizers.h>
 #include <transmute/text/checks/numbers.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <future>
@@ -226,6 +228,20 @@ TEST(Numbers, OfAnyLengthAreRead) {
   const std::string digits(100'000, '7');
   EXPECT_EQ(faults(digits, digits), Faults{});
   EXPECT_EQ(compare_numbers(digits, "x").size(), 1U);
+}
+
+// Each was spelled out in all languages for a text without a word, and read once for each number of the other side.
+TEST(Numbers, OfALongTableAreComparedAtOnce) {
+  std::string source, target, with_words;
+  for (int i = 0; i < 2000; ++i) {
+    source += std::to_string(i) + ".5 | ";
+    target += std::to_string(9999 - i) + ".5 | ";
+    with_words += std::to_string(10'000 + i) + " rows ";
+  }
+  const auto start = testing::CpuClock::now();
+  EXPECT_EQ(compare_numbers(source, target).size(), 2000U);
+  EXPECT_EQ(compare_numbers(source, with_words).size(), 2000U);
+  EXPECT_LT(std::chrono::duration<double>(testing::CpuClock::now() - start).count(), 4);
 }
 
 int64_t resident_bytes() {
