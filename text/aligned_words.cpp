@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -165,7 +166,8 @@ class WordAligner {
     const size_t piece = largest(row);
     if (words_.empty() || token.first > words_.back().bytes.second || begins_word ||
         is_punctuation(given_.text, token) || is_cut_within_word(words_.back().ends.second, piece)) {
-      words_.push_back({token, {piece, piece}, row, row});
+      if (!words_.empty()) trim(words_.back());
+      words_.push_back({token, {piece, piece}, 0, row, row});
       return;
     }
     AlignedWord& word = words_.back();
@@ -176,6 +178,18 @@ class WordAligner {
       word.row[p] += row[p];
       word.most[p] = std::max(word.most[p], row[p]);
     }
+  }
+
+  // Leaves out the pieces at both ends that a word gives nothing to: where a long text was translated part by part,
+  // those of other parts, with which the rows of all words would have the square of its length.
+  static void trim(AlignedWord& word) {
+    const auto is_given = [](float weight) { return weight != 0; };
+    const auto first = std::find_if(word.row.begin(), word.row.end(), is_given);
+    const auto last = std::find_if(word.row.rbegin(), std::make_reverse_iterator(first), is_given).base();
+    const auto skipped = first - word.row.begin(), end = last - word.row.begin();
+    word.first = static_cast<size_t>(skipped);
+    word.most = std::vector<float>(word.most.begin() + skipped, word.most.begin() + end);
+    word.row = std::vector<float>(first, last);
   }
 
   // True if a tag is between two pieces of one word of the source.
@@ -190,15 +204,15 @@ class WordAligner {
 
   void complete_words() {
     const std::string& text = given_.text;
-    if (words_.empty() && !text.empty())
-      words_.push_back({{}, {}, std::vector<float>(pieces_.size()), std::vector<float>(pieces_.size())});
+    if (words_.empty() && !text.empty()) words_.push_back({});
+    if (!words_.empty()) trim(words_.back());
     for (size_t w = 0; w < words_.size(); ++w) {
       AlignedWord& word = words_[w];
       const bool is_last = w + 1 == words_.size();
       if (w == 0) word.bytes.first = 0;
       word.bytes.second = is_last ? text.size() : space_begin(text, word.bytes.second, words_[w + 1].bytes.first);
       for (float& weight : word.row) weight /= static_cast<float>(word.tokens);
-      word.largest = largest(word.row);
+      word.largest = word.row.empty() ? 0 : word.first + largest(word.row);
       word.sum = std::accumulate(word.row.begin(), word.row.end(), 0.0F);
     }
   }

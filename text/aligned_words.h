@@ -31,11 +31,15 @@ size_t space_begin(const std::string& text, size_t begin, size_t end);
 struct AlignedWord {
   ByteSpan bytes;                  ///< bytes of the translation; all but white space belongs to a word
   std::pair<size_t, size_t> ends;  ///< the pieces that its first and its last token belong to
-  std::vector<float> row;          ///< what it gives to each piece: the mean of its tokens
-  std::vector<float> most;         ///< the most that one of its tokens gives to each piece
+  size_t first = 0;                ///< the first piece that it gives anything to
+  std::vector<float> row;   ///< what it gives to each piece from there on, up to the last: the mean of its tokens
+  std::vector<float> most;  ///< likewise the most that one of its tokens gives to each of these pieces
   size_t tokens = 1;
   size_t largest = 0;  ///< the piece that it gives most to
   float sum = 0;       ///< sum of the row
+
+  /// The most that one of its tokens gives to the piece.
+  float most_to(size_t piece) const { return piece - first < most.size() ? most[piece - first] : 0; }
 };
 
 /// The words of a translation, and the pieces of its source that they attend to: the source's tokens without the spaces

@@ -119,14 +119,16 @@ class Placement {
   // source's end may be between words of the pieces.
   static float belonging(const AlignedWord& word, const Range& pieces) {
     const auto [first, last] = pieces;
-    float inside = word.row[word.largest], outside = inside;
+    const size_t end = word.first + word.row.size();
     const auto most = [&](size_t from, size_t to) {
       float weight = 0;
-      for (size_t p = from; p < to; ++p) weight = std::max(weight, word.row[p]);
+      for (size_t p = std::max(from, word.first); p < std::min(to, end); ++p)
+        weight = std::max(weight, word.row[p - word.first]);
       return weight;
     };
+    float inside = most(word.largest, word.largest + 1), outside = inside;
     if (word.largest >= first && word.largest < last) {
-      outside = std::max(most(0, first), most(last, word.row.size()));
+      outside = std::max(most(0, first), most(last, end));
     } else {
       inside = most(first, last);
     }
@@ -244,7 +246,7 @@ class Placement {
     const size_t neighbor = is_attached ? next - 1 : next;
     size_t best = words.second;
     for (size_t word = words.first; word < words.second; ++word)
-      if (words_[word].most[neighbor] > (best == words.second ? 0 : words_[best].most[neighbor])) best = word;
+      if (words_[word].most_to(neighbor) > (best == words.second ? 0 : words_[best].most_to(neighbor))) best = word;
     return best == words.second || !is_attached ? best : best + 1;
   }
 
