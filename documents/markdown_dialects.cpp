@@ -382,6 +382,36 @@ void replace_other_dollars(std::string& content) {
   drop_open();
 }
 
+// True for a heading or an item of a list that no paragraph continues with.
+bool begins_block(std::string_view line) {
+  constexpr size_t kMostIndent = 3, kLevels = 6;
+  const size_t mark = std::min(line.find_first_not_of(' '), line.size());
+  const bool is_heading = line.substr(mark, 1) == "#";
+  const size_t end = line.find_first_not_of(is_heading ? "#" : "-*+", mark);
+  return mark <= kMostIndent && end != kNone && end > mark && end - mark <= (is_heading ? kLevels : 1) &&
+         line[end] == ' ' && line.find_first_not_of(kMarkdownSpace, end) != kNone;
+}
+
+// Writes letters in place of brackets after so many lines of one paragraph as no page has: MD4C before 0.5 seeks the
+// line of each from the first one on.
+void replace_brackets_of_long_paragraphs(std::string& content) {
+  constexpr size_t kMostLines = 10'000;
+  size_t lines = 0;
+  bool is_table = false;  // the rows of a table are no lines of a paragraph
+  for (size_t begin = 0, next = 0; begin < content.size(); begin = next) {
+    next = std::min(content.find('\n', begin), content.size() - 1) + 1;
+    const std::string_view line = std::string_view(content).substr(begin, next - begin);
+    if (begins_block(line)) lines = 0;
+    if (ends_paragraph(content, begin)) {
+      lines = 0;
+      continue;
+    }
+    if (lines < 2) is_table = lines == 1 && line.find_first_not_of("-:| \t\r\n>") == kNone && line.find('|') != kNone;
+    const bool is_too_late = ++lines > kMostLines && !is_table;
+    if (is_too_late) std::replace(content.begin() + begin, content.begin() + next, '[', 'x');
+  }
+}
+
 }  // namespace
 
 std::string as_common_mark(std::string_view content) {
@@ -390,6 +420,7 @@ std::string as_common_mark(std::string_view content) {
   replace_addresses(result);
   replace_highlights(result);
   replace_other_dollars(result);
+  replace_brackets_of_long_paragraphs(result);
   return result;
 }
 

@@ -18,7 +18,8 @@ inline namespace v0 {
 /// - letters stand for what is between the braces of attributes, and for tags of site generators in addresses;
 /// - an address stands for the label of a link, or for attributes in its place;
 /// - marks of deleted words stand for those of highlighted ones;
-/// - '%' stands for dollar signs that are none of a formula.
+/// - '%' stands for dollar signs that are none of a formula;
+/// - letters stand for brackets after 10,000 lines of one paragraph.
 std::string as_common_mark(std::string_view content);
 
 /// The length of a tag of a site generator at the beginning of a text: {{ a }}, {{< a >}}, {{% a %}}, {% a %}, {* a *}.

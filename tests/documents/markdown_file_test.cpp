@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/documents/file_support.h>
+#include <transmute/tests/support/cpu_clock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 namespace transmute::testing {
@@ -375,6 +377,26 @@ TEST(MarkdownFile, BlocksWithSlashesAndAbbreviationsKeepTheirLines) {
 TEST(MarkdownFile, LinesOfScriptsWithoutSpacesAreJoinedWithoutOne) {
   EXPECT_THAT(opened("a.md", "彼は家で働\nく。\n\n彼はNHK\nで働く\n")->texts(),
               ElementsAre("彼は家で働く。", "彼はNHK で働く"));
+}
+
+// Each bracket looked at all lines of its paragraph before it: 17 s for a server's largest request of them.
+TEST(MarkdownFile, ManyLinesOfBracketsAreReadAtOnce) {
+  std::string page;
+  for (int i = 0; i < 200'000; ++i) page += "[a]\n";
+  const auto start = CpuClock::now();
+  const auto file = opened("a.md", page);
+  EXPECT_LT(std::chrono::duration<double>(CpuClock::now() - start).count(), 3);
+  EXPECT_TRUE(file->with(file->texts()) == page);
+}
+
+TEST(MarkdownFile, LongListsAndTablesKeepTheirLinks) {
+  std::string list, table = "| a | b |\n|---|---|\n";
+  for (int i = 0; i < 11'000; ++i) {
+    list += "- See [a](b)\n";
+    table += "| See | [a](b) |\n";
+  }
+  EXPECT_EQ(opened("a.md", list)->texts().back(), "See <x0>a</x0>");
+  EXPECT_EQ(opened("a.md", table)->texts().back(), "<x0>a</x0>");
 }
 
 TEST(MarkdownFile, AByteOrderMarkIsNoText) {
