@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/ioctl.h>
+#include <transmute/common/utf8.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,20 +79,17 @@ std::string counted(int64_t count, const std::string& singular, const std::strin
 }
 
 std::string without_control(const std::string& text) {
-  constexpr unsigned char kFirstOfC1 = 0xC2;  // U+0080 to U+009F are two bytes in UTF-8
+  constexpr UChar32 kDelete = 0x7F, kEndOfC1 = 0xA0;
   std::string safe;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (byte == kFirstOfC1 && next >= 0x80 && next < 0xA0) {
-      safe += fmt::format("\\u{:04x}", next);
-      ++i;
-    } else if (byte == '\n') {
+  for (const auto& [code, begin, end] : Characters(text)) {
+    if (code == '\n') {
       safe += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      safe += fmt::format("\\x{:02x}", byte);
+    } else if (code > kDelete && code < kEndOfC1) {
+      safe += fmt::format("\\u{:04x}", code);
+    } else if (code < ' ' || code == kDelete) {
+      for (size_t i = begin; i < end; ++i) safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
     } else {
-      safe += text[i];
+      safe.append(text, begin, end - begin);
     }
   }
   return safe;

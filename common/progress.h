@@ -45,8 +45,8 @@ std::string format_count(int64_t count);
 /// (1, "line") -> "1 line", (1234, "line") -> "1,234 lines", (2, "entry", "entries") -> "2 entries".
 std::string counted(int64_t count, const std::string& singular, const std::string& plural = "");
 
-/// The text with control characters, which a terminal would obey, written as \x1b, \n and \u009b: messages may quote
-/// files of strangers.
+/// The text with control characters, which a terminal would obey, and bytes that are not UTF-8 written as \x1b, \n and
+/// \u009b: messages may quote files of strangers.
 std::string without_control(const std::string& text);
 
 }  // namespace v0

@@ -55,6 +55,16 @@ TEST(FormatCount, GroupsDigitsByThousands) {
   EXPECT_EQ(format_count(std::numeric_limits<int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
+TEST(WithoutControl, NothingIsLeftThatATerminalObeys) {
+  EXPECT_EQ(without_control("Übung 5 € 😀\u00A0x"), "Übung 5 € 😀\u00A0x");
+  EXPECT_EQ(without_control("a\nb\x1b[1m\x7f"), R"(a\nb\x1b[1m\x7f)");
+  EXPECT_EQ(without_control("a\u009bb"), R"(a\u009bb)");
+  EXPECT_EQ(without_control("a\x9b"
+                            "1m\xC3"),
+            R"(a\x9b1m\xc3)")
+      << "of eight bits, some terminals read the same characters as one byte";
+}
+
 // The output of `act` on standard error where that is the descriptor `replacement`.
 template <class Act>
 void with_standard_error(int replacement, const Act& act) {
