@@ -17,6 +17,11 @@ namespace sentence_characters {
 
 namespace {
 
+// True for letters and their signs, as in कि.मी.
+bool is_of_letter(UChar32 c) {
+  return u_isalpha(c) != 0 || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0;
+}
+
 bool is_vowel(UChar32 c) {
   return is_one_of(c, U"aeiouyаеёиоуыэюяіїєўαεηιουω");
 }
@@ -122,7 +127,7 @@ bool is_dotted(std::string_view word) {
     if (begin > 0 && word[std::min(begin, word.size() - 1)] == '-') ++begin;
     const std::string_view part = word.substr(begin, end - begin);
     if (part.empty() || characters_in(part) > kMostLetters) return false;
-    if (!all_characters(part, [](UChar32 c) { return u_isalpha(c) != 0; })) return false;
+    if (!all_characters(part, is_of_letter)) return false;
     begin = end + 1;
   }
   return parts > 1;

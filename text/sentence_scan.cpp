@@ -25,6 +25,7 @@ constexpr UChar32 kGreekQuestionMark = 0x37E;
 constexpr UChar32 kBurmeseComma = 0x104A;
 constexpr UChar32 kKhmerStop = 0x17D4, kKhmerLastStop = 0x17D5;
 constexpr UChar32 kWideStop = 0xFF0E;
+constexpr UChar32 kWideBracket = 0xFF09;  // that closes
 constexpr UChar32 kNone = 0;
 constexpr std::u32string_view kSpacedClosers = U"»›«‹”)]";
 constexpr size_t kMostEnclosedBytes = 600;  // bytes of a quotation that stays within its sentence
@@ -124,7 +125,8 @@ SentenceScan::Mark SentenceScan::mark_at(size_t byte) {
   mark.after = skip_blanks(mark.closed);
   if (is_line_end(at(mark.after))) mark.after = skip_space(mark.after);
   // A mark that opens a quotation rather than closing one is after the space.
-  if (mark.after == mark.closed && mark.closed > mark.end && u_isalnum(at(mark.after)) != 0)
+  if (mark.after == mark.closed && mark.closed > mark.end && u_isalnum(at(mark.after)) != 0 &&
+      before(mark.closed) != kWideBracket)
     mark.closed = mark.after = mark.end;
   return mark;
 }
@@ -175,7 +177,7 @@ bool SentenceScan::ends_without_space(const Mark& mark) {
     return !closes && (is_wide(next) || is_wide(before(mark.begin))) && !is_one_of(next, U"，、；：");
   constexpr std::string_view kAndSoOn = "។ល។";
   if (text_.compare(mark.begin, kAndSoOn.size(), kAndSoOn) == 0) return false;
-  return !closes || u_isalnum(next) == 0;
+  return !closes || u_isalnum(next) == 0 || before(mark.closed) == kWideBracket;
 }
 
 // True for full-width stops that end no sentence: "３．１４", "図１．", "Ｕ．Ｓ．" and "．．．".
@@ -232,7 +234,9 @@ bool SentenceScan::word_ends(size_t end, Next next) {
   // Initials, which may have a vowel sign.
   constexpr size_t kInitialWithSign = 2;
   if (has_vowel_signs(first)) return letters > kInitialWithSign;
-  return letters > 1 || only_before_start();
+  const bool is_unit = is_lower(first) && u_isdigit(before(end_of_space_before(span.first))) != 0 && !may_be_german() &&
+                       !is_word(lower, WordKind::number, known);  // "1,75 m."
+  return letters > 1 || (is_unit && next == Next::upper) || only_before_start();
 }
 
 SentenceScan::Next SentenceScan::next_of(const Mark& mark) {
@@ -293,6 +297,7 @@ SentenceScan::Span SentenceScan::word_before(size_t end) const {
   while (begin > begin_) {
     const UChar32 c = before(begin);
     if (is_space(c) || (is_opener(c) && c != '\'' && !is_in_acronym(step_back(begin)))) break;
+    if (is_wide(c) && !is_wide(before(end))) break;  // 東京大学のD. Smith
     begin = step_back(begin);
   }
   return {begin, end};
@@ -384,7 +389,9 @@ std::optional<SentenceScan::Item> SentenceScan::item_at(size_t byte) const {
 bool SentenceScan::begins_item(size_t byte) {
   const std::optional<Item> item = item_at(byte);
   if (!item || !item->follows(*item_) || byte == item_->content) return false;  // "J. K." are initials
-  return !item->may_be_ordinal() || (u_isupper(at(item->content)) != 0 && !may_be_german());
+  const UChar32 first = at(item->content);
+  const bool has_no_case = u_isalpha(first) != 0 && !is_cased(first);
+  return !item->may_be_ordinal() || has_no_case || (u_isupper(first) != 0 && !may_be_german());
 }
 
 bool SentenceScan::may_be_german() {
@@ -429,7 +436,7 @@ void SentenceScan::find_enclosed() {
       open.erase(closed.base() - 1, open.end());
       const bool may_close = is_one_of(c, kSpacedClosers) && (!is_one_of(c, U"«‹") || may_be_german());
       if (may_close && is_space(before(byte))) closers_after_space_.push_back(byte);
-      if (byte - span.first > kMostEnclosedBytes || !encloses(byte)) continue;
+      if (byte - span.first > kMostEnclosedBytes || !encloses(byte) || is_sentence_in_brackets(span)) continue;
       while (!enclosed_->empty() && enclosed_->back().first > span.first) enclosed_->pop_back();
       enclosed_->push_back(span);
       continue;
@@ -438,6 +445,13 @@ void SentenceScan::find_enclosed() {
                                    [&](const auto& opener) { return static_cast<UChar32>(opener.first) == c; });
     if (pair != kPairs.end() && open.size() < kMostOpen) open.emplace_back(byte, pair->second);
   }
+}
+
+// True for "（注：本表不含税。）", which is not within another sentence.
+bool SentenceScan::is_sentence_in_brackets(const Span& brackets) {
+  if (at(brackets.second) != kWideBracket || !is_mark(before(brackets.second))) return false;
+  const UChar32 last = before(brackets.first);
+  return last == kNone || is_space(last) || is_mark(last);
 }
 
 // True if the text after a closing character continues the sentence around it.

@@ -80,6 +80,7 @@ class SentenceScan {
   bool may_be_german();
   bool is_enclosed(size_t byte);
   void find_enclosed();
+  bool is_sentence_in_brackets(const Span& brackets);
   bool encloses(size_t closer) const;
   bool is_without_capitals();
   bool begins_in_lower_case();

@@ -72,6 +72,13 @@ TEST(Sentences, ContainOrdinalsDatesAndNumbers) {
   expect_apart("en", {"Version 2.0 is out.", "It is 3.", "Good."});
 }
 
+TEST(Sentences, EndAfterUnitsOfOneLetter) {
+  expect_apart("es", {"La torre mide 3,5 m.", "Es muy alta y pesa 5 t.", "El resto no."}, false);
+  expect_apart("tr", {"Boyu 1,80 m.", "Kilosu 75 g."}, false);
+  expect_apart("de", {"Es sind 5 m. Kabel."});
+  expect_apart("en", {"In 5 v. Smith and M. Jones, see 7 p. Lee."});
+}
+
 TEST(Sentences, ContainAddressesAndFileNames) {
   const std::string text = "See http://example.org/index.php?id=3 and Yahoo!News, or write to J.Doe@example.com.";
   EXPECT_THAT(sentences("", text), ElementsAre(text));
@@ -127,6 +134,8 @@ TEST(Sentences, AreItemsOfLists) {
        {"1.2. Scope", "5.14.2.3. Circular dependencies", "B.2.3. Auto mode", "II.2.1. The parts", "• 1.2. Scope"})
     EXPECT_THAT(sentences("en", heading), ElementsAre(heading));
   EXPECT_THAT(sentences("en", "1.2. Open it. 1.3. Read it."), ElementsAre("1.2. Open it.", "1.3. Read it."));
+  EXPECT_THAT(sentences("th", "1. เปิดไฟล์ 2. กดบันทึก"), ElementsAre("1. เปิดไฟล์", "2. กดบันทึก"));
+  EXPECT_THAT(sentences("", "1. 파일 열기 2. 저장 클릭"), ElementsAre("1. 파일 열기", "2. 저장 클릭"));
   EXPECT_THAT(sentences("en", "It is 3.14. Read it."), ElementsAre("It is 3.14.", "Read it."));
   EXPECT_THAT(sentences("en", "3.1415. Read it."), ElementsAre("3.1415.", "Read it."));
   EXPECT_THAT(sentences("en", "Question. 1. Answer. 1. Question. 2."),
@@ -142,6 +151,10 @@ TEST(Sentences, NeedNoSpacesInScriptsWithout) {
   EXPECT_THAT(sentences("km", "ខ្ញុំទៅ។ គាត់មក។ល។ គាត់ទៅ៕"), ElementsAre("ខ្ញុំទៅ។", "គាត់មក។ល។", "គាត់ទៅ៕"));
   EXPECT_THAT(sentences("ja", "１．値は３．１４である．Ａ．スミスは．．．来た．"),
               ElementsAre("１．値は３．１４である．", "Ａ．スミスは．．．来た．"));
+  EXPECT_THAT(sentences("ja", "東京大学のD. Smith教授が来た。講演は3時から。"),
+              ElementsAre("東京大学のD. Smith教授が来た。", "講演は3時から。"));
+  EXPECT_THAT(sentences("zh", "（注：本表不含税。）详情见附录。这本书（很好。）在这里。"),
+              ElementsAre("（注：本表不含税。）", "详情见附录。", "这本书（很好。）在这里。"));
   EXPECT_THAT(sentences("hy", "Բարև Ձեզ: Ես գնում եմ:"), ElementsAre("Բարև Ձեզ:", "Ես գնում եմ:"));
   EXPECT_THAT(sentences("en", "Note: It works."), ElementsAre("Note: It works."));
 }
@@ -150,6 +163,7 @@ TEST(Sentences, EndBeforeLettersWithoutCase) {
   expect_apart("he",
                {"הוא גר בארה\"ב.", "היא קנתה 30.", "הוא אמר לא.", "א. ב. יהושע כתב ב\"הארץ\".", "הוא בצה\"ל, כן."});
   expect_apart("ko", {"값은 30.", "날씨가 좋다.", "그는 5. 3. 서울에서 \"간다. 온다\"고 말했다.", "그는 갔다."});
+  expect_apart("hi", {"वह 5.5 कि.मी. चला।", "डॉ. वर्मा (एम.ए., पीएच.डी.) ई.पू. 322 पढ़ाते हैं।", "सब सुनते हैं।"});
   expect_apart("ka", {"ეს არის NASA.", "ბიჭი მოვიდა.", "ის არის ის.", "როგორ ხარ?", "ნომერი 30.", "კარგად."});
 }
 
