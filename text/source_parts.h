@@ -49,6 +49,7 @@ struct SourcePart {
   bool begins_sentence = true;
   bool begins_with_capital = false;  ///< the text as written; so does its translation where case or a term demands it
   bool item_begins_with_capital = false;  ///< the words after the number of an item or a heading, "1. " or "1.2. "
+  bool lends_capital = false;             ///< its translation gets the capital that `plain` begins with
   bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
 

@@ -66,6 +66,11 @@ bool begins_in_lower_case(std::string_view text) {
   return u_islower(first) && u_totitle(first) != first;  // the capitals of Georgian begin no sentence
 }
 
+bool begins_in_upper_case(std::string_view text) {
+  const UChar32 first = first_of_word(text, 0).code;
+  return u_isupper(first) || u_istitle(first);
+}
+
 std::string without_capitals(std::string text) {
   for (const Character& next : Characters(text)) replace(text, next, u_tolower(next.code));
   return text;

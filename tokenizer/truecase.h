@@ -29,6 +29,9 @@ std::string with_capital(std::string text, bool is_turkish);
 /// one. Georgian has no such letters.
 bool begins_in_lower_case(std::string_view text);
 
+/// True if the text begins with a capital, or with marks or spaces and then one.
+bool begins_in_upper_case(std::string_view text);
+
 /// The text in lower case, which is the same for a translation before and after with_capital().
 std::string without_capitals(std::string text);
 

@@ -12,6 +12,7 @@
 #include <transmute/text/source_case.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/text/written_text.h>
+#include <transmute/tokenizer/truecase.h>
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/join_parts.h>
 #include <transmute/translation/stand_ins.h>
@@ -315,6 +316,8 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<T
       demand_prefix(parts.front(), prefixes[text], tokenizer_.target(), options.target_language);
     for (SourcePart& part : parts) {
       part.has_tags = tagged[text].has_tags();
+      part.lends_capital = options.letter_case == LetterCase::adapted && begins_in_upper_case(part.plain) &&
+                           case_of(part.plain) != TextCase::capitals;
       add_languages(part, languages);
       demand_terms(part, glossary, tokenizer_);
       check_demands_fit(part, most_tokens_);

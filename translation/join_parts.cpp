@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/join_parts.h>
 
+#include <transmute/common/ascii_case.h>
+#include <transmute/metrics/metric_text.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/sentences.h>
 #include <transmute/tokenizer/truecase.h>
@@ -99,12 +101,24 @@ std::optional<std::string> with_capital_after_number(const std::string& translat
   return translation.substr(0, number) + with_capital(translation.substr(number), target.is_turkish());
 }
 
+// True if a word that a translation begins with gets the source's capital from any model. "dBASE" has capitals of its
+// own, and names of code are as in the source: "link()", and in sentences also "npm".
+bool gets_lent_capital(const std::string& word, const SourcePart& part) {
+  constexpr size_t kLongestLabel = 4;  // words: "Relative link"
+  if (!part.lends_capital || without_capitals(word) != word) return false;
+  const std::vector<std::string_view> words = split_at_space(part.plain);
+  const auto is_sign = [](char c) { return static_cast<signed char>(c) >= 0 && !is_ascii_letter(c); };
+  const bool may_be_name = words.size() > kLongestLabel || std::any_of(word.begin(), word.end(), is_sign);
+  return !may_be_name || std::find(words.begin(), words.end(), word) == words.end();
+}
+
 }  // namespace
 
 std::string in_written_case(std::string translation, const SourcePart& part, const SubwordModel& target) {
   if (!part.begins_with_capital) return translation;
   if (auto item = with_capital_after_number(translation, part, target)) return *std::move(item);
-  bool gets_capital = target.truecases() || begins_in_lower_case(part.plain);
+  bool gets_capital = target.truecases() || begins_in_lower_case(part.plain) ||
+                      gets_lent_capital(translation.substr(0, translation.find(' ')), part);
   for (const Ids& ids : part.terms) {
     const std::string term = target.decode(ids), word = term.substr(0, term.find(' '));
     if (translation.rfind(term, 0) == 0)
@@ -120,6 +134,8 @@ std::optional<std::string> so_far_in_written_case(const Ids& certain, const Sour
     const std::string term = target.decode(ids);
     return term.size() > text.size() && term.rfind(text, 0) == 0;
   };
+  const bool may_get_capital = part.lends_capital && !target.truecases() && begins_in_lower_case(text);
+  if (may_get_capital && text.find(' ') == std::string::npos) return {};
   if (std::any_of(part.terms.begin(), part.terms.end(), may_become)) return {};
   return in_written_case(std::move(text), part, target);
 }

@@ -21,7 +21,8 @@ struct TranslatedPart {
 
 /// The decoded translation of a part, with the capital that a model which truecases leaves out. A term that comes first
 /// gets one from any model, but stays as it is if its first word has capitals ("iPhone") or the source has it so
-/// ("npm"). The first word of a list's item, after its number ("1. "), gets one from any model, too.
+/// ("npm"); so does any other first word where SourcePart::lends_capital. The first word of a list's item, after its
+/// number ("1. "), gets one from any model, too.
 std::string in_written_case(std::string translation, const SourcePart& part, const SubwordModel& target);
 
 /// The same for the beginning of a translation; none while it may become a term that decides about the capital.

@@ -57,6 +57,8 @@ TEST(Truecase, GivesATranslationItsCapital) {
 TEST(Truecase, KnowsLowerCase) {
   EXPECT_TRUE(begins_in_lower_case("\"the House"));
   for (const char* other : {"", "The house", "2 men", "中文", "ეს კაცი"}) EXPECT_FALSE(begins_in_lower_case(other));
+  EXPECT_TRUE(begins_in_upper_case("\"Über"));
+  for (const char* other : {"", "the House", "2 Men", "中文", "ეს კაცი"}) EXPECT_FALSE(begins_in_upper_case(other));
   EXPECT_EQ(without_capitals("Ein ÜBER İ"), "ein über İ");
 }
 

@@ -6,6 +6,7 @@
 #include <transmute/tests/support/translation_engine.h>
 #include <transmute/tests/translation/engine_fixture.h>
 #include <transmute/text/glossary.h>
+#include <transmute/tokenizer/truecase.h>
 #include <transmute/translation/join_parts.h>
 
 #include <stdexcept>
@@ -113,6 +114,42 @@ TEST_F(Engine, BeginsWithATermInTheCaseOfTheSource) {
   EXPECT_EQ(so_far("alte", "The house is near"), "not yet");
   EXPECT_EQ(so_far("alte Brücke", "The house is near"), "Alte Brücke");
   EXPECT_EQ(so_far("das", "The house is near"), "Das");
+}
+
+TEST_F(Engine, BeginsWithTheCapitalOfTheSource) {
+  const SubwordModel& target = tokenizer.target();
+  const auto part_of = [&](const std::string& text) {
+    SourceTexts sources =
+        encode_texts(tokenizer.source(), {text}, {}, Glossary(std::vector<GlossaryEntry>{}), one_by_one);
+    sources.at(0).parts.at(0).lends_capital = true;
+    return sources[0].parts[0];
+  };
+  const auto begun = [&](const std::string& translation, const std::string& source) {
+    return in_written_case(translation, part_of(source), target);
+  };
+  EXPECT_EQ(begun("(das alte", "Hear the train"), "(Das alte");
+  EXPECT_EQ(begun("train alte", "Hear the train"), "Train alte") << "a label";
+  EXPECT_EQ(begun("train alte", "Hear the train as it is"), "train alte") << "a name of code may begin so";
+  EXPECT_EQ(begun("train()", "Hear train()"), "train()");
+  EXPECT_EQ(begun("iPhone", "Hear the train"), "iPhone");
+  EXPECT_EQ(begun("das alte", "hear the train"), "das alte");
+  const auto so_far = [&](const std::string& text, const std::string& source) {
+    return so_far_in_written_case(target.encode(text), part_of(source), target).value_or("not yet");
+  };
+  EXPECT_EQ(so_far("das", "Hear the train"), "not yet");
+  EXPECT_EQ(so_far("das alte", "Hear the train"), "Das alte");
+  EXPECT_EQ(so_far("Haus", "Hear the train"), "Haus");
+}
+
+TEST_F(Engine, GivesNoCapitalWhereTheCaseIsKept) {
+  TranslationOptions options = few_tokens();
+  const std::string text = "Hear the old train.";
+  const std::string given = translate({text}, options)[0].hypotheses.at(0).text;
+  options.letter_case = LetterCase::kept;
+  const std::string kept = translate({text}, options)[0].hypotheses.at(0).text;
+  EXPECT_TRUE(begins_in_upper_case(given)) << given;
+  EXPECT_TRUE(begins_in_lower_case(kept)) << kept;
+  EXPECT_EQ(without_capitals(given), without_capitals(kept));
 }
 
 // A demand of many tokens widens the beam by a bounded number, and is met nevertheless.
