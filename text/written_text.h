@@ -5,6 +5,7 @@
 #include <transmute/text/tag_placement.h>
 #include <transmute/text/written_forms.h>
 #include <transmute/text/written_marks.h>
+#include <transmute/text/written_numbers.h>
 
 #include <string>
 #include <vector>
@@ -17,18 +18,21 @@ class WrittenText {
  public:
   explicit WrittenText(const TagSource& source)
       : forms_(source.plain),
+        numbers_(source.plain),
         marks_(source.plain, source.marks),
         attached_(source.plain),
         joining_(source.plain),
         ellipsis_(source) {}
 
   bool exist() const {
-    return forms_.exist() || marks_.exist() || attached_.exist() || joining_.exist() || ellipsis_.exists();
+    return forms_.exist() || numbers_.exist() || marks_.exist() || attached_.exist() || joining_.exist() ||
+           ellipsis_.exists();
   }
   /// @param kept what the caller demands of the translation, which stays as it is
   RecasedText restore(const std::string& translation, const std::vector<std::string>& kept) const {
     Rewriting rewriting(translation, kept);
     forms_.restore(rewriting);
+    numbers_.restore(rewriting);
     marks_.restore(rewriting);
     attached_.restore(rewriting);
     joining_.restore(rewriting);
@@ -38,6 +42,7 @@ class WrittenText {
 
  private:
   WrittenForms forms_;
+  WrittenNumbers numbers_;
   WrittenMarks marks_;
   AttachedMarks attached_;
   JoiningMarks joining_;
