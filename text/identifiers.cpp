@@ -155,7 +155,8 @@ size_t function_name_end(std::string_view text, size_t begin) {
 size_t manual_page_end(std::string_view text, size_t begin) {
   constexpr size_t kShortest = 2, kLongestSection = 6;  // bytes
   const auto is_of_page = [](char c) { return is_of_name(c) || c == '-' || c == '.' || c == '+'; };
-  if (begin >= text.size() || !is_ascii_small(text[begin])) return begin;
+  const size_t letter = skip_while(text, begin, [](char c) { return c == '_'; });  // _exit(2)
+  if (letter >= text.size() || !is_ascii_small(text[letter])) return begin;
   const size_t section = skip_while(text, begin, is_of_page) + 1;
   if (section < begin + kShortest + 1 || section >= text.size() || text[section - 1] != '(') return begin;
   const size_t end = skip_while(text, section + 1, is_ascii_small);

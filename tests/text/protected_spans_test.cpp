@@ -188,6 +188,7 @@ TEST(ProtectedSpans, AreIdentifiers) {
                                  "printf(3)",
                                  "systemd.resource-control(5)",
                                  "g++(1)",
+                                 "_exit(2)",
                                  "ssl(3ossl)",
                                  "=SUM(A1:A3; \")\")/B2",
                                  "=F.DIST(0.8; (8))"})
