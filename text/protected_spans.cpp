@@ -497,6 +497,28 @@ size_t emoji_name_length(std::string_view text, size_t at) {
   return is_letter_or_digit(text, end + 1) ? 0 : end + 1 - at;
 }
 
+// The length of marks in quotation marks, as in: names that begin with ".", the sign “<=”; 0 if there are none.
+size_t quoted_marks_length(std::string_view text, size_t at) {
+  constexpr size_t kMostMarks = 4;
+  constexpr std::u32string_view kOpening = U"\"'“‘„", kClosing = U"\"'”’“";
+  const size_t pair = kOpening.find(static_cast<char32_t>(characters::at(text, at)));
+  if (pair == std::u32string_view::npos || (at > 0 && !is_one_of(text, at - 1, " \t\r\n([/"))) return 0;
+  const size_t begin = characters::end(text, at);
+  const bool is_placeholder = (is_one_of(text, begin, "%") && percent_length(text, begin, begin) > 0) ||
+                              (is_one_of(text, begin, "{") && braces_length(text, begin) > 0);
+  if (is_placeholder) return 0;
+  size_t end = begin;
+  for (size_t marks = 0;; ++marks, end = characters::end(text, end)) {
+    const UChar32 c = characters::at(text, end);
+    if (marks > 0 && c == static_cast<UChar32>(kClosing[pair])) break;
+    const bool is_mark = (u_ispunct(c) != 0 || U_GET_GC_MASK(c) & U_GC_S_MASK) && !has(c, UCHAR_QUOTATION_MARK);
+    if (marks == kMostMarks || !is_mark || c == '`') return 0;
+  }
+  end = characters::end(text, end);
+  const UChar32 next = characters::at(text, end);
+  return is_of_word(next) || has(next, UCHAR_QUOTATION_MARK) ? 0 : end - at;
+}
+
 // The end of the parts of a pattern of times that may be left out: "[:ss[.uuuuuu]][TZ]"; `at` if there are none.
 size_t end_of_optional_fields(std::string_view text, size_t at) {
   constexpr size_t kLongest = 64;
@@ -673,6 +695,9 @@ class SpanFinder {
       case '-':
       case '=':
         return found(fill_length(text_, at), ProtectedKind::emoji);
+      case '"':
+      case '\'':
+        return found(quoted_marks_length(text_, at), ProtectedKind::identifier);
       case '`':
       case ':':
         if (const UChar32 before = characters::before(text_, at); before != ':' && !is_of_word(before))
@@ -688,6 +713,8 @@ class SpanFinder {
     if (U8_IS_SINGLE(text_[at])) return found(emoji_length(text_, at), ProtectedKind::emoji);
     const UChar32 c = characters::at(text_, at);
     if (has(c, UCHAR_BIDI_CONTROL)) return found(characters::end(text_, at) - at, ProtectedKind::invisible);
+    if (const size_t length = quoted_marks_length(text_, at); length > 0)
+      return found(length, ProtectedKind::identifier);
     if (const size_t length = label_ellipsis_length(text_, at); length > 0) return found(length, ProtectedKind::emoji);
     if (const size_t length = note_length(text_, at); length > 0) return found(length, ProtectedKind::emoji);
     return found(emoji_length(text_, at), ProtectedKind::emoji);

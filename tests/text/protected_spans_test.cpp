@@ -256,6 +256,15 @@ TEST(ProtectedSpans, AreCodeBetweenBackticks) {
     EXPECT_EQ(spans_of(text), Texts{}) << text;
 }
 
+TEST(ProtectedSpans, AreMarksInQuotationMarks) {
+  EXPECT_EQ(spans_of("Names with \".\" or '/' (“<=”, ‘*’) and \"…\", not \"-\"."),
+            (Texts{"\".\"", "'/'", "“<=”", "‘*’", "\"…\"", "\"-\""}));
+  EXPECT_EQ(spans_of("Insert \"{}\" or '%%' or \"%\"."), (Texts{"{}", "%%", "\"%\""}));
+  for (const char* text :
+       {"\"a\",\"b\"", "\"No\", \"yes\" ? \"or\"", "\"\"", "a \"?!a\"", "a '.'s", "5\".\"", "a \", \" b", "(\"a!\")"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
 TEST(ProtectedSpans, ArePatternsOfDates) {
   for (const std::string pattern : {"YYYY-MM-DD", "dd/MM/yyyy", "HH:mm:ss", "DD.MM", "HH:MM[:ss[.uuuuuu]][TZ]"})
     EXPECT_EQ(spans_of("Enter a date (" + pattern + ")."), Texts{pattern});
