@@ -497,6 +497,16 @@ size_t emoji_name_length(std::string_view text, size_t at) {
   return is_letter_or_digit(text, end + 1) ? 0 : end + 1 - at;
 }
 
+// The length of ":user", as Laravel and vim write it; 0 if there is none. A word or a closing quotation mark has a
+// colon of a sentence after it.
+size_t colon_name_length(std::string_view text, size_t at) {
+  constexpr size_t kShortest = 3;
+  const auto follows_space = [&](size_t byte) { return byte == 0 || is_one_of(text, byte - 1, " \t\r\n("); };
+  if (!follows_space(at) && !(is_one_of(text, at - 1, "\"'") && follows_space(at - 1))) return 0;
+  const size_t end = end_of(text, at + 1, "abcdefghijklmnopqrstuvwxyz_");
+  return end - at < kShortest || is_letter_or_digit(text, end) || is_one_of(text, end, ":") ? 0 : end - at;
+}
+
 // The length of marks in quotation marks, as in: names that begin with ".", the sign “<=”; 0 if there are none.
 size_t quoted_marks_length(std::string_view text, size_t at) {
   constexpr size_t kMostMarks = 4;
@@ -706,6 +716,8 @@ class SpanFinder {
         if (text_[at] == '`') return found(0, ProtectedKind::emoji);
         // "::" announces code in reStructuredText.
         if (at + 1 == text_.size() && at > 0 && text_[at - 1] == ':') return found(1, ProtectedKind::emoji);
+        if (const size_t length = colon_name_length(text_, at); length > 0)
+          return found(length, ProtectedKind::placeholder);
         return found(emoji_name_length(text_, at), ProtectedKind::emoji);
       default:
         break;

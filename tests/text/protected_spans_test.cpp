@@ -50,6 +50,8 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
       {"Use [X0X]this[X12X]: [X], [X1], [1] or [XX]", {"[X0X]", "[X12X]"}},
       {"<%= name %> has {% if x %}{{ n }}{% endif %} files, 3 <% 4",
        {"<%= name %>", "{% if x %}", "{{ n }}", "{% endif %}"}},
+      {":user changed the :attribute of ':time_zone' (:id): a:bc, \"a\":bc, :a",
+       {":user", ":attribute", ":time_zone", ":id"}},
       {"10&nbsp;kg &#169; &#xA0;", {"&nbsp;", "&#169;", "&#xA0;"}},
       {R"(one\ntwo\t\"three\" \u00e4)", {R"(\n)", R"(\t)", R"(\")", R"(\")", R"(\u00e4)"}},
   };
