@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct UnwrappedLine {
   std::string_view written;      // the lines themselves
   std::string_view indentation;  // of the lines after the first
   size_t columns = 0;            // columns of the paragraph's longest line; 0: none was joined
+  size_t rest = 0;               // number of the line that is its end, on the next page; 0: none
+  size_t columns_before = 0;     // of the text that is before that end
+  bool is_rest = false;          // of a line before
 };
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -121,7 +125,7 @@ bool may_continue(const Line& first, const Line& before, const Line& line) {
   const std::string_view words = before.text.substr(&before == &first ? hanging_length(first.text) : 0);
   if (line.text.empty() || mark_length(line.text) > 0 || has_cells(words) || has_cells(line.text) ||
       !has_letter_or_digit(before.text) || begins_with_sign(line.text) || begins_with_label(line.text) ||
-      (is_one_word(before.text) && is_one_word(line.text)) ||
+      (is_one_word(before.text) && is_one_word(line.text)) || line.text.front() == '\f' ||
       is_one_of(characters::before(before.text, before.text.size()), U".:!?。：！？\r"))
     return false;
   if (&before != &first) return line.indentation == before.indentation;
@@ -250,6 +254,68 @@ void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view a
   }
 }
 
+// The text of a line without the form feed that begins a page, and without its indentation.
+std::string_view without_beginning(std::string_view line) {
+  return line.substr(std::min(line.find_first_not_of("\f \t>"), line.size()));
+}
+
+// True for a note below the text of a page, which begins with its number.
+bool is_note(const UnwrappedLine& line) {
+  const std::string_view word = first_word(without_beginning(line.text));
+  return !word.empty() && word.size() < line.text.size() && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// True if lines[i] may be the last of a page, and a sentence may continue after it. A line by itself is a running head.
+bool may_be_cut(const std::vector<UnwrappedLine>& lines, size_t i) {
+  const UnwrappedLine& line = lines[i];
+  const UChar32 last = characters::before(line.text, line.text.size());
+  const bool is_of_paragraph = line.columns > 0 || (i > 0 && has_letter_or_digit(lines[i - 1].text));
+  return is_of_paragraph && !line.is_rest && !is_note(line) && columns_in(line.text) >= kLeastColumns &&
+         (u_isalpha(last) != 0 || is_one_of(last, U",-‐")) && has_prose(line.text);
+}
+
+// True if lines[i] may be the first of a page and continue a sentence.
+bool may_be_rest(const std::vector<UnwrappedLine>& lines, size_t i) {
+  const std::string_view text = without_beginning(lines[i].text);
+  return !lines[i].is_rest && u_islower(characters::at(text, 0)) != 0 && first_word(text).back() != ':' &&
+         has_prose(text);
+}
+
+// The first line from `at` on, in one direction, that is such a line; nothing but page numbers, running heads and notes
+// may come before it.
+std::optional<size_t> text_of_page(const std::vector<UnwrappedLine>& lines, size_t at, int direction,
+                                   bool (*is_such)(const std::vector<UnwrappedLine>& lines, size_t i)) {
+  constexpr size_t kMostOthers = 4, kMostLines = 16;  // with empty lines, so that many take linear time
+  size_t others = 0;
+  for (size_t line = 0; line < kMostLines && at < lines.size(); ++line) {  // nothing is at -1
+    if (is_such(lines, at)) return at;
+    if (has_letter_or_digit(lines[at].text)) ++others;
+    if (others > kMostOthers || (columns_in(lines[at].text) >= kLeastRaggedColumns && !is_note(lines[at]))) return {};
+    at += static_cast<size_t>(direction);
+  }
+  return {};
+}
+
+// Joins the halves of sentences that ends of pages have cut, which form feeds mark in copies from PDF files. The lines
+// between the two come after the whole.
+void join_pages(std::vector<UnwrappedLine>& lines, std::string_view all) {
+  for (size_t page = 1; page < lines.size(); ++page) {
+    if (lines[page].text.empty() || lines[page].text.front() != '\f') continue;
+    const auto before = text_of_page(lines, page - 1, -1, may_be_cut),
+               after = text_of_page(lines, page, 1, may_be_rest);
+    if (!before || !after || lines[*before].rest > 0) continue;
+    UnwrappedLine &cut = lines[*before], &rest = lines[*after];
+    cut.rest = *after;
+    cut.columns_before = columns_in(cut.text);
+    if (cut.columns == 0) cut.columns = std::max(columns_in(cut.written), rest.columns);
+    rest.is_rest = true;
+    const std::string_view text = without_beginning(rest.text);
+    if (cut.text.back() != ' ') cut.text += space_between(cut.text, std::string(text));
+    join_word(cut.text, without_beginning(rest.written), all);
+    cut.text += text;
+  }
+}
+
 std::vector<UnwrappedLine> unwrapped_lines(const std::string& text, WrappedText kind) {
   std::vector<UnwrappedLine> result;
   std::vector<Line> block;
@@ -262,6 +328,7 @@ std::vector<UnwrappedLine> unwrapped_lines(const std::string& text, WrappedText 
     block.push_back(next);
   }
   unwrap(block, kind, text, result);
+  if (kind == WrappedText::plain) join_pages(result, text);
   return result;
 }
 
@@ -288,11 +355,22 @@ std::string wrapped_line(std::string_view line, const UnwrappedLine& like) {
   return result;
 }
 
+// The end of the line that is the last before the end of the page: the lines are divided as the columns of the text
+// are.
+size_t end_of_page(std::string_view wrapped, const UnwrappedLine& like) {
+  const auto lines = static_cast<size_t>(std::count(wrapped.begin(), wrapped.end(), '\n')) + 1;
+  const size_t lines_before = lines * like.columns_before / columns_in(like.text);
+  size_t end = std::min(wrapped.find('\n'), wrapped.size());
+  for (size_t line = 1; line < lines_before; ++line) end = std::min(wrapped.find('\n', end + 1), wrapped.size());
+  return end;
+}
+
 }  // namespace
 
 std::string without_wrapping(const std::string& text, WrappedText kind) {
   std::string result;
-  for (const UnwrappedLine& line : unwrapped_lines(text, kind)) result += line.text + '\n';
+  for (const UnwrappedLine& line : unwrapped_lines(text, kind))
+    if (!line.is_rest) result += line.text + '\n';
   result.pop_back();
   return result;
 }
@@ -300,15 +378,31 @@ std::string without_wrapping(const std::string& text, WrappedText kind) {
 std::string wrapped_like(const std::string& text, const std::string& translation, WrappedText kind) {
   const std::vector<UnwrappedLine> lines = unwrapped_lines(text, kind);
   const std::vector<std::string_view> translated = lines_of(translation);
-  if (lines.size() != translated.size()) return translation;
+  const auto is_rest = [](const UnwrappedLine& line) { return line.is_rest; };
+  if (lines.size() != translated.size() + static_cast<size_t>(std::count_if(lines.begin(), lines.end(), is_rest)))
+    return translation;
+  std::vector<std::string> rests(lines.size());
   std::string result;
+  auto next = translated.begin();
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) result += '\n';
-    if (translated[i] == lines[i].text) {
-      result += lines[i].written;
-    } else {
-      result += lines[i].columns > 0 ? wrapped_line(translated[i], lines[i]) : std::string(translated[i]);
+    const UnwrappedLine& line = lines[i];
+    if (line.is_rest) {
+      result += rests[i];
+      continue;
     }
+    const bool is_same = *next == line.text;
+    std::string wrapped(is_same ? line.written : *next);
+    if (!is_same && line.columns > 0) wrapped = wrapped_line(*next, line);
+    ++next;
+    if (line.rest > 0) {
+      const std::string_view rest = lines[line.rest].written;
+      const size_t end = is_same ? wrapped.size() : end_of_page(wrapped, line);
+      rests[line.rest] = is_same ? rest : rest.substr(0, rest.front() == '\f' ? 1 : 0);
+      rests[line.rest] += wrapped.substr(std::min(end + 1, wrapped.size()));
+      wrapped.resize(end);
+    }
+    result += wrapped;
   }
   return result;
 }

@@ -14,7 +14,8 @@ enum class WrappedText { plain, message };
 /// in messages half. A line that ends a sentence is not joined to the next, nor one to a line of a table, with another
 /// indentation, or with the mark of a list. Lines may begin with the marks of a quotation ("> "). In plain text, a line
 /// that begins with a small letter is also joined to one of at least 60 columns whose sentence it continues, wherever
-/// that ends, as in copies from PDF files. Words that a line end has divided become whole where the text has them
+/// that ends, as in copies from PDF files; and the halves of a sentence that a form feed divides, with page numbers and
+/// the like, which follow the whole. Words that a line end has divided become whole where the text has them
 /// undivided, too.
 std::string without_wrapping(const std::string& text, WrappedText kind);
 

@@ -110,6 +110,30 @@ TEST(WrappedText, PoemsAddressesAndTablesKeepTheirLines) {
     expect_unwrapped(text, text);
 }
 
+TEST(WrappedText, SentencesThatTheEndsOfPagesCutAreJoined) {
+  const std::string between = "\n\n12\n\nChapter 2. The archive\n\n\fThe Policy, Release 4.6\n\n";
+  expect_unwrapped(
+      "The policy says what the packages of the system must have, and that the\n"
+      "maintainers who have written them are to follow it, unless they" +
+          between + "have agreed upon something else with the com-\nmittee.\n\nThe committee has ten members.\n",
+      "The policy says what the packages of the system must have, and that the maintainers who have written them are "
+      "to follow it, unless they have agreed upon something else with the committee." +
+          between + "\nThe committee has ten members.\n");
+  const std::string b(30, 'b'), d(30, 'd');
+  EXPECT_EQ(wrapped_like("she went to the house in the old dark wood\nwhere nobody had lived for many years, and\n"
+                         "\fwas at home.",
+                         "a " + b + " c " + d + " e " + b + " g", WrappedText::plain),
+            "a " + b + " c\n" + d + " e\n\f" + b + " g");
+  for (const std::string page :
+       {"the first page ends with the end of a sentence.\n\n\fit is long",
+        "The first page ends within a sentence that is\n\n\fAnother one begins",
+        "the first page ends within a sentence, which\n\n1 First of all, this is a long note below the text of the "
+        "first page.\n\n\fis long",
+        "the first page of this ends within a table\n\na\n\nb\n\nc\n\nd\n\ne\n\n\fof long lines",
+        "a heading\n\n\fan item"})
+    expect_unwrapped(page, page);
+}
+
 TEST(WrappedText, AWordThatIsTooLongForItsLineStaysWhole) {
   EXPECT_EQ(wrapped_like("> the committee has decided to postpone this to\n> the end of the year.",
                          "> a " + std::string(60, 'x') + " b", WrappedText::plain),
