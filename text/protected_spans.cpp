@@ -600,10 +600,19 @@ size_t note_length(std::string_view text, size_t at) {
   return characters::is_letter_or_digit(characters::at(text, end)) ? 0 : end - at;
 }
 
+// The length of the number of a heading: "B.2.3. Scope", but not of "3.10. ", which may be a date; 0 if there is none.
+size_t heading_number_length(std::string_view text) {
+  const size_t length = sentence_characters::outline_number_length(text);
+  return std::count(text.begin(), text.begin() + length, '.') > 2 ? length : 0;
+}
+
 // The length of a list's marker or the like, without the space after it; 0 if there is none. "1." is none, because it
 // is an ordinal number in many languages.
 size_t marker_length(const std::string& text, size_t begin) {
   constexpr size_t kMostDigits = 3;
+  const std::string_view rest = std::string_view(text).substr(begin);
+  if (const size_t length = heading_number_length(rest); length > 0)
+    return rest.find_first_not_of(" \t", length) < rest.size() ? length : 0;
   size_t end = begin;
   const size_t inner = is_one_of(text, begin, "(") ? begin + 1 : begin;
   const size_t digits = end_of(text, inner, kDigits) - inner;

@@ -72,16 +72,17 @@ TEST(ProtectedSpans, KnowWhichPlaceholdersStandForTheNextArgument) {
 
 TEST(ProtectedSpans, AreMarkersOfListsHeadingsAndSpeech) {
   const std::vector<std::pair<std::string, std::string>> kTexts{
-      {"- milk", "-"},     {"  * milk", "*"},     {"• milk", "•"},    {"— No, he said", "—"},
-      {"+ added", "+"},    {"## Title", "##"},    {"> quoted", ">"},  {"2) milk", "2)"},
-      {"(a) milk", "(a)"}, {"(12) milk", "(12)"}, {"b)\tmilk", "b)"},
+      {"- milk", "-"},           {"  * milk", "*"},     {"• milk", "•"},    {"— No, he said", "—"},
+      {"+ added", "+"},          {"## Title", "##"},    {"> quoted", ">"},  {"2) milk", "2)"},
+      {"(a) milk", "(a)"},       {"(12) milk", "(12)"}, {"b)\tmilk", "b)"}, {"9.6.14. Milk", "9.6.14."},
+      {"B.2.3. Milk", "B.2.3."},
   };
   for (const auto& [text, marker] : kTexts) {
     EXPECT_EQ(spans_of(text), Texts{marker}) << text;
     EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::marker) << text;
   }
   for (const char* text : {"-5 degrees", "1. May", "A man - a woman", "(a", "a) ", "- ", "ab) milk", "2025) milk",
-                           "I saw", "*** milk", "--", "(see it)", "*bold* text"})
+                           "3.10. Milk", "1.2.3. ", "U.S. milk", "I saw", "*** milk", "--", "(see it)", "*bold* text"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
 }
 
