@@ -72,7 +72,9 @@ void AttachedMarks::restore(Rewriting& translation) const {
 JoiningMarks::JoiningMarks(const std::string& source)
     : clauses_(count_any(source, kClauseMarks)), has_spaces_in_brackets_(has_space_in_brackets(source)) {
   constexpr std::string_view kOpening = "([", kClosing = ")]", kJoining = "/+-";
-  const auto is_space = [&](size_t at) { return at >= source.size() || source[at] == ' '; };  // nothing is at -1
+  const auto is_space = [](UChar32 c) { return c < 0 || sentence_characters::is_space(c); };  // or there is none
+  const auto follows_space = [&](size_t at) { return is_space(characters::before(source, at)); };
+  const auto precedes_space = [&](size_t at) { return is_space(characters::at(source, at + 1)); };
   const auto add = [&](char mark, const auto& is_such, auto& marks) {
     size_t at = source.find(mark);
     if (at == std::string::npos) return;
@@ -82,7 +84,7 @@ JoiningMarks::JoiningMarks(const std::string& source)
   };
   const auto joins_words = [&](size_t at) {  // no "18+," and no "(+5"
     constexpr std::string_view kBegin = "([{\"'", kEnd = ")]}\"'.,:;!?";
-    return !is_space(at - 1) && !is_space(at + 1) && kBegin.find(source[at - 1]) == std::string_view::npos &&
+    return !follows_space(at) && !precedes_space(at) && kBegin.find(source[at - 1]) == std::string_view::npos &&
            kEnd.find(source[at + 1]) == std::string_view::npos;
   };
   const auto is_of_word = [&](size_t at) {  // file(s)
@@ -95,10 +97,10 @@ JoiningMarks::JoiningMarks(const std::string& source)
   for (const char mark : joints) joints_.emplace_back(mark, count_any(source, {&mark, 1}));
   for (const char mark : kOpening)
     add(
-        mark, [&](size_t at) { return !is_space(at + 1); }, no_space_after_);
+        mark, [&](size_t at) { return !precedes_space(at); }, no_space_after_);
   for (const char mark : kClosing)
     add(
-        mark, [&](size_t at) { return !is_space(at - 1); }, no_space_before_);
+        mark, [&](size_t at) { return !follows_space(at); }, no_space_before_);
 }
 
 void JoiningMarks::restore(Rewriting& translation) const {

@@ -91,7 +91,7 @@ TEST(JoiningMarks, HaveNoSpacesThatTheSourceLacks) {
             "Ligar/desligar (por exemplo, Ctrl+C)");
   EXPECT_EQ(restored("on/off", "ligar/ desligar"), "ligar/desligar");
   EXPECT_EQ(restored("on/off", "ligar / desligar", {"ligar /"}), "ligar /desligar");
-  for (const char* source : {"m/s / km", "the /", "/ or", "a", "C++ and C+"})
+  for (const char* source : {"m/s / km", "the /", "/ or", "a", "C++ and C+", "a\u00A0/\u202Fb", "a\n/\tb"})
     EXPECT_EQ(restored(source, "a / b + c"), "a / b + c") << source;
   EXPECT_EQ(restored("f( x ) [y]", "f( x ) [ y ]"), "f( x ) [y]");
   EXPECT_EQ(restored("O plug-in e o Script-Fu", "The Plug - in and the Script - Fu"), "The Plug-in and the Script-Fu");
