@@ -71,7 +71,8 @@ std::vector<Side> sides_of(const std::string& text, const std::vector<size_t>& p
 }
 
 bool is_spaced(const std::string& text, size_t begin, size_t end) {
-  return begin > 0 && text[begin - 1] == ' ' && end < text.size() && text[end] == ' ';
+  return sentence_characters::is_space(characters::before(text, begin)) &&
+         sentence_characters::is_space(characters::at(text, end));
 }
 
 bool is_between_words(const std::string& text, size_t begin, size_t end) {

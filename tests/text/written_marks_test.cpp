@@ -164,6 +164,7 @@ TEST(WrittenMarks, OfLengthComeBackAfterTheirNumbers) {
 TEST(WrittenMarks, ComeBackInTheirOrder) {
   EXPECT_EQ(restored("Late – very late—and - gone", "Tarde - muito tarde - e - ido"), "Tarde – muito tarde — e - ido");
   EXPECT_EQ(restored("Late – very – gone", "Tarde - ido"), "Tarde – ido");
+  EXPECT_EQ(restored("Late\u00A0– very and\u202F—\u00A0gone", "Tarde - muito - ido"), "Tarde – muito — ido");
   EXPECT_EQ(restored("Late – very—gone", "Tarde - ido"), "Tarde - ido") << "either";
   EXPECT_EQ(restored("−5 °C", "-5 °C"), "−5 °C");
   EXPECT_EQ(restored("3 × 4 and 5x6 and 7×8", "3 x 4, 5x6, 7x8"), "3 × 4, 5x6, 7×8");
