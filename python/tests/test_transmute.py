@@ -222,6 +222,13 @@ class Errors(WithModel):
         translate = self.translator.translate
         with self.assertRaisesRegex(TypeError, "did you mean 'beam_size'"):
             translate("a", beam_sise=2)
+        for name, ours in (("num_hypotheses", "n_best"), ("num_beams", "beam_size"), ("prefix", "target_prefix")):
+            with self.subTest(name), self.assertRaisesRegex(TypeError, f"no option '{name}' here; did you mean '{ours}'"):
+                translate("a", **{name: 2})
+        with self.assertRaisesRegex(TypeError, "beam_size cannot be '4', a str"):
+            translate("a", beam_size="4")
+        with self.assertRaisesRegex(TypeError, "glossary must be a dict or pairs of terms, not a str"):
+            translate("a", glossary="terms.tsv")
         for options in ({"beam_size": 0}, {"guard": "no"}, {"alignment": "x"}, {"split_sentences": "no"},
                         {"case": "x"}, {"long_lines": "x"}, {"length_penalty": "x"}, {"rerank_candidates": 2}):  # fmt: skip
             with self.subTest(options), self.assertRaises(ValueError):
@@ -233,7 +240,7 @@ class Errors(WithModel):
             translate(["a", "b\0"])
         with self.assertRaisesRegex(ValueError, "surrogate at character 1"):
             translate("a\udc80")
-        for text in (None, 3):
+        for text in (None, 3, {"a": "b"}):
             with self.assertRaisesRegex(TypeError, f"must be a list of str, not {type(text).__name__}"):
                 translate(text)
         with self.assertRaises(TypeError):

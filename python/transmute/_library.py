@@ -273,7 +273,7 @@ def set_field(options: ctypes.Structure, field: str, value: Any, name: str) -> N
             value = value.item()
         setattr(options, field, value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} cannot be {value!r}") from None
+        raise TypeError(f"{name} cannot be {value!r}, a {type(value).__name__}") from None
     if (field, c_double) not in options._fields_ and getattr(options, field) != value:
         raise ValueError(f"{name} cannot be {value!r}")
 

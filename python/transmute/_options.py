@@ -159,6 +159,12 @@ _FIELDS = {
     "n_best": "num_hypotheses", "alternatives": "num_hypotheses", "mbr": "mbr_candidates", "long_lines": "long_texts",
     "case": "letter_case", "max_new_tokens": "max_extra_length", "length_penalty": "length_alpha",
 }  # fmt: skip
+# Options of C++, `serve`, CTranslate2 and Transformers, by names that are not near those here.
+_OTHER_NAMES = {
+    "num_hypotheses": "n_best", "num_return_sequences": "n_best", "num_beams": "beam_size", "prefix": "target_prefix",
+    "sampling": "sample", "do_sample": "sample", "sampling_temperature": "temperature", "max_length": "max_extra_length",
+    "return_alternatives": "alternatives", "src_lang": "source_language", "tgt_lang": "target_language",
+}  # fmt: skip
 _NEEDS = {
     "temperature": "sample", "top_k": "sample", "top_p": "sample", "seed": "sample", "mbr_utility": "mbr",
     "rerank_weight": "rerank_candidates", "rerank_source_language": "rerank_candidates",
@@ -180,6 +186,8 @@ def filled(options: CallOptions, given: Mapping[str, Any], known: type, texts: i
             import difflib  # every import would pay for what a mistake needs
 
             near = () if name in TranslationOptions.__annotations__ else difflib.get_close_matches(name, names, 1)
+            if _OTHER_NAMES.get(name) in names:
+                near = [_OTHER_NAMES[name]]
             raise TypeError(f"there is no option {name!r} here" + (f"; did you mean {near[0]!r}?" if near else ""))
     left = {name: value for name, value in given.items() if value is not None}
     wanted = _take_alignment(options, left)
@@ -240,6 +248,8 @@ def _take_structures(options: CallOptions, left: Dict[str, Any], texts: int) -> 
         options.suppress_sequences_size = len(suppressed)
     glossary = left.pop("glossary", None)
     if glossary is not None:
+        if isinstance(glossary, str):
+            raise TypeError("glossary must be a dict or pairs of terms, not a str; read a file's lines yourself")
         pairs = list(glossary.items() if isinstance(glossary, Mapping) else glossary)
         for number, pair in enumerate(pairs, 1):
             if isinstance(pair, str) or len(pair) != 2:
@@ -293,8 +303,8 @@ def generation_options(given: Mapping[str, Any], texts: int) -> Tuple[CallOption
 
 
 def listed(texts: Union[str, Iterable[str]], what: str = "texts") -> List[str]:
-    """The texts as a list, of which a single str is none."""
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+    """The texts as a list. A single str is none, nor is a dict, of which only the keys would be translated."""
+    if isinstance(texts, (str, bytes, Mapping)) or not isinstance(texts, Iterable):
         raise TypeError(f"the {what} must be a list of str, not {type(texts).__name__}")
     return list(texts)
 
