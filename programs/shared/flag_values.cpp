@@ -45,8 +45,10 @@ CLI::Validator choice(const std::vector<std::string>& words, const std::string& 
           text = without_value;  // CLI11's word for a flag by itself
         if (std::find(words.begin(), words.end(), text) != words.end()) return "";
         const std::string nearest = nearest_name(text, words);
-        return fmt::format("must be one of {}, not '{}'{}", fmt::join(words, ", "), text,
-                           nearest.empty() ? "" : "; did you mean " + nearest + "?");
+        const std::string remedy = !nearest.empty()        ? "; did you mean " + nearest + "?"
+                                   : without_value.empty() ? ""
+                                                           : "; write -- before a text that follows this flag";
+        return fmt::format("must be one of {}, not '{}'{}", fmt::join(words, ", "), text, remedy);
       },
       fmt::format("{{{}}}", fmt::join(words, ",")));
 }

@@ -83,6 +83,21 @@ std::string missing_model(const CLI::App& app, const std::string& message) {
   return std::filesystem::exists(word, ignored) ? fmt::format("{}; did you mean --model {}?", message, word) : message;
 }
 
+// Returns the word after the first flag that takes a path and has none, preferably a required one, if the word is a
+// path.
+std::string flag_for_path(const CLI::App& app, const std::string& word) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(word, ignored)) return "";
+  const CLI::Option* found = nullptr;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    const bool takes_path = begins_with(type, "FILE") || begins_with(type, "FOLDER") || begins_with(type, "MODEL");
+    if (!takes_path || option->count() > 0 || option->get_lnames().empty()) continue;
+    if (found == nullptr || (option->get_required() && !found->get_required())) found = option;
+  }
+  return found == nullptr ? "" : fmt::format("--{} {}", found->get_lnames().front(), word);
+}
+
 // The first word that no flag takes, with the nearest flag where it looks like one.
 std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
   const std::vector<std::string> words = app.remaining();
@@ -94,7 +109,7 @@ std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
     const std::string key = key_without_value(app);
     const std::string meant = !key.empty() ? fmt::format("--set {}={}", key, words.front())
                               : is_config  ? "--config " + words.front()
-                                           : "";
+                                           : flag_for_path(app, words.front());
     return fmt::format("unexpected argument '{}'{}", words.front(),
                        meant.empty() ? "" : "; did you mean " + meant + "?");
   }
@@ -112,13 +127,25 @@ bool is_repeated(const CLI::App& app, const std::string& flag) {
   return option != nullptr && option->results().size() > 1;
 }
 
+// Names the word that was taken for a text, where a flag excludes texts.
+std::string excluded_text(const CLI::App& app, const std::string& message) {
+  const std::string excludes_text = " excludes TEXT";
+  const CLI::Option* const text = app.get_option_no_throw("TEXT");
+  if (text == nullptr || text->results().empty() || message.size() < excludes_text.size() ||
+      message.compare(message.size() - excludes_text.size(), std::string::npos, excludes_text) != 0)
+    return message;
+  return fmt::format("{} excludes texts without a flag, such as '{}'",
+                     message.substr(0, message.size() - excludes_text.size()), text->results().front());
+}
+
 // CLI11's messages where they do not speak of what was typed.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::string message = error.what();
   const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
-                          dynamic_cast<const CLI::RequiresError*>(&error) != nullptr;  // a misspelled flag, perhaps
-  if (is_unexpected || is_missing) return unexpected_word(app, missing_model(app, message));
+  const bool may_be_misspelled = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
+                                 dynamic_cast<const CLI::RequiresError*>(&error) != nullptr ||
+                                 dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr;
+  if (is_unexpected || may_be_misspelled) return unexpected_word(app, missing_model(app, excluded_text(app, message)));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string flag = message.substr(0, message.find(':'));
     return flag + (is_repeated(app, flag) ? " is given more than once" : " needs a value");

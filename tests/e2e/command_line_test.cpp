@@ -125,6 +125,11 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
               HasSubstr("unknown flag --sorce; did you mean --source?"));
   EXPECT_THAT(refusal("translate", {}), HasSubstr("--model is required"));
   EXPECT_THAT(refusal("embed", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
+  EXPECT_THAT(refusal("embed", {model(), "--input", "i"}), HasSubstr("did you mean --model " + model() + "?"));
+  EXPECT_THAT(refusal("score", {"-m", "m", "--target", "t", model()}), HasSubstr("did you mean --source " + model()));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-i", "a", "--memory", "b"}), HasSubstr("unknown flag --memory"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-i", "a", "b"}),
+              HasSubstr("--input excludes texts without a flag, such as 'b'"));
   EXPECT_THAT(refusal("translate", {"--model"}), HasSubstr("--model needs a value"));
   EXPECT_THAT(refusal("translate", {"--model", "m", "-i", "a", "-i", "b"}),
               HasSubstr("--input is given more than once"));
@@ -135,6 +140,8 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
               HasSubstr("--top-p: must be a number above 0 and at most 1, not '2'"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--format", "jason"}),
               HasSubstr("--format: must be one of text, json, not 'jason'; did you mean json?"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--alignment", "The house is old."}),
+              HasSubstr("write -- before a text that follows this flag"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--length-penalty", "cubic"}),
               HasSubstr("--length-penalty: must be paper, power, or a number"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--seed", "x", "--sample"}),
@@ -167,6 +174,9 @@ TEST_F(CommandLine, FlagsOfOtherToolkitsAreAnsweredWithOurs) {
       {"train", {"--epochs", "5"}, "--set training.max_epochs=N"},
       {"train", {"--lr=0.1"}, "--set training.learning_rate=X"},
       {"train", {"--config", "c", "--set", "training.max_steps", "5"}, "did you mean --set training.max_steps=5?"},
+      {"train", {"--pairs", "a.tsv"}, "data.train_pairs"},
+      {"evaluate", {"-r", "x", "-m", "bleu"}, "did you mean --metric?"},
+      {"translate", {"-m", "m", "-i", "a", "--beam", "2"}, "did you mean --beam-size?"},
       {"translate", {"-v"}, "did you mean --version?"},
       {"translate", {"-m", "m", "--gpu"}, "did you mean --device cuda?"},
       {"translate", {"-m", "m", "--src_lang", "en"}, "did you mean --source-language?"},
