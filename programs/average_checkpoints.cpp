@@ -69,10 +69,16 @@ void check_same_model(const transmute::LoadedModel& first, const std::string& fi
 // Other models cannot be averaged as they are, though load_model would read them.
 void check_is_model_folder(const std::string& path) {
   std::error_code ignored;
+  const fs::path folder = fs::path(path) / "";
+  for (const fs::path& checkpoints : {folder / "checkpoints", folder.parent_path()})
+    if (checkpoints.filename() == "checkpoints" && fs::is_directory(checkpoints, ignored) &&
+        !fs::exists(checkpoints / transmute::kConfigFile, ignored))
+      throw std::runtime_error(fmt::format("{}: has several checkpoints; name those to average, such as {}/step-*",
+                                           path, checkpoints.string()));
   if (fs::exists(path, ignored) && !fs::exists(transmute::path_in(path, transmute::kConfigFile), ignored))
     throw std::runtime_error(path +
-                             ": is no model folder: it has no config.yaml; of an exported file or another program's "
-                             "model, first make a model folder with convert --to folder");
+                             ": is no model folder: it has no config.yaml; convert --to folder makes one of an "
+                             "exported file or of another program's model");
 }
 
 int average(std::vector<std::string> models, const std::string& output) {

@@ -205,6 +205,10 @@ TEST_F(CommandLine, OnlyModelFoldersAreAveraged) {
   for (const std::string& path : {exported, formats + "nllb", formats + "marian_ctranslate2", formats + "marian"})
     EXPECT_THAT(refusal("average_checkpoints", {"-o", folder / "mean", model(), path}, 1),
                 AllOf(HasSubstr(path + ": is no model folder"), HasSubstr("convert --to folder")));
+  std::filesystem::create_directories(folder / "run/checkpoints/step-1");
+  for (const std::string& path : {folder / "run", folder / "run/checkpoints", folder / "run/checkpoints/"})
+    EXPECT_THAT(refusal("average_checkpoints", {"-o", folder / "mean", path}, 1),
+                HasSubstr("name those to average, such as " + folder.path() + "/run/checkpoints/step-*"));
 }
 
 TEST_F(CommandLine, WhatCannotGoToStandardOutputIsRefused) {
