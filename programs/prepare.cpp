@@ -208,6 +208,10 @@ int prepare(const Arguments& arguments) {
                                      pair.pair.target));
       });
   line.clear();
+  if (outcome.rules[static_cast<size_t>(Rule::language)].count > outcome.read / 2)
+    transmute::note(
+        "most of the pairs are in other languages than the expected ones; if the sides are exchanged, "
+        "exchange the files or columns");
   const double seconds = clock.seconds();
   if (outcome.kept == 0) {
     std::cerr << preparation_summary(preparation, outcome, seconds);

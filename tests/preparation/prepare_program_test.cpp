@@ -169,6 +169,21 @@ TEST(PrepareProgram, LeavesNoFileWhereItFails) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en", "empty", "short.de"));
 }
 
+TEST(PrepareProgram, NotesThatTheSidesAreExchanged) {
+  const TemporaryFolder folder;
+  write_text(folder / "a", "I have seen the house where they live.\nThis is the book that you wanted to read.\n");
+  write_text(folder / "b", "Ich habe das Haus gesehen, in dem sie wohnen.\nDas ist das Buch, das du lesen wolltest.\n");
+  const std::vector<std::string> flags{"--source-language", "en", "--target-language", "de", "-o", "-", "--keep",
+                                       "ratio,alignment"};
+  const auto errors_of = [&](const std::string& source, const std::string& target) {
+    std::vector<std::string> words{"--source", folder / source, "--target", folder / target};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return prepare(words).errors;
+  };
+  EXPECT_THAT(errors_of("b", "a"), HasSubstr("if the sides are exchanged, exchange the files or columns"));
+  EXPECT_EQ(errors_of("a", "b").find("exchanged"), std::string::npos);
+}
+
 TEST(PrepareProgram, RefusesWhatItCannotUse) {
   const TemporaryFolder folder;
   write_pairs(folder);
