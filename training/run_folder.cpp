@@ -47,8 +47,10 @@ std::vector<ConfigChange> changes_since_checkpoint(const std::string& checkpoint
 void compare_with_checkpoint(const std::string& run, const std::string& checkpoint, const ConfigSchema& now,
                              const std::function<void(TrainingConfig&)>& adjust) {
   std::vector<std::string> refused;
+  bool weights_fit = true;
   for (const ConfigChange& change : changes_since_checkpoint(checkpoint, now, adjust)) {
     if (change.refused) {
+      weights_fit = weights_fit && change.key.rfind("model.", 0) != 0 && change.key.rfind("tokenizer.", 0) != 0;
       refused.push_back(fmt::format("{} (it was {}; the config now says {})", change.key, change.before, change.now));
     } else {
       spdlog::info("config: {} changes from {} to {}", change.key, change.before, change.now);
@@ -56,8 +58,10 @@ void compare_with_checkpoint(const std::string& run, const std::string& checkpoi
   }
   if (!refused.empty())
     throw std::invalid_argument(fmt::format(
-        "{}: {} cannot change after training has started. Use another --run-folder, or restore the old value{}", run,
-        fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
+        "{}: {} cannot change after training has started. Use another --run-folder{}, or restore the old value{}", run,
+        fmt::join(refused, ", "),
+        weights_fit ? fmt::format(" (--set training.initialize_from={} starts it with these weights)", checkpoint) : "",
+        refused.size() > 1 ? "s" : ""));
 }
 
 // Learns in silence once all lines are read, so their number is logged then.

@@ -66,7 +66,11 @@ TEST_F(KeptConfig, NamesEveryValueThatCannotChangeAndStaysAsItIs) {
   EXPECT_THAT(
       keep({"model.d_model=128", "training.seed=2"}),
       AllOf(HasSubstr("/run: model.d_model (it was 64; the config now says 128), "),
-            HasSubstr("training.seed (it was 1; the config now says 2) cannot change after training has started")));
+            HasSubstr("training.seed (it was 1; the config now says 2) cannot change after training has started. Use "
+                      "another --run-folder, or restore the old values")));
+  EXPECT_THAT(keep({"model.d_model=64", "training.seed=2"}),
+              HasSubstr("another --run-folder (--set training.initialize_from=" + checkpoint.string() +
+                        " starts it with these weights), or restore"));
   EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("d_model: 64"));
 }
 
