@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -168,13 +169,25 @@ class Members {
       if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
       constexpr size_t kLongest = 100;
       if (name.size() > kLongest) refuse(fmt::format("unknown member: its name has {} bytes", name.size()));
-      const std::string nearest = nearest_name(name, known_);
+      const auto elsewhere = names_elsewhere().find(name);
+      const std::string nearest =
+          name_.empty() && elsewhere != names_elsewhere().end() ? elsewhere->second : nearest_name(name, known_);
       refuse("unknown member \"" + name_of(name) + "\"" +
              (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
     }
   }
 
  private:
+  // Members of the request by the names that programs, Python and Transformers have for them.
+  static const std::map<std::string, std::string>& names_elsewhere() {
+    static const std::map<std::string, std::string> names{
+        {"n_best", "num_hypotheses"}, {"num_beams", "beam_size"},    {"target_prefix", "prefix"},
+        {"inline_tags", "format"},    {"temperature", "sampling"},   {"top_k", "sampling"},
+        {"top_p", "sampling"},        {"seed", "sampling"},          {"sample", "sampling"},
+        {"source_lang", "source"},    {"source_language", "source"}, {"target_lang", "target"},
+        {"target_language", "target"}};
+    return names;
+  }
   std::string name_of(const std::string& member) const { return name_.empty() ? member : name_ + "." + member; }
 
   const Json& json_;
@@ -193,7 +206,10 @@ std::vector<GlossaryEntry> read_glossary(Members& members, const ApiLimits& limi
   const Json* list = members.find("glossary");
   if (list == nullptr) return {};
   if (!list->is_array() || list->size() > limits.glossary_entries)
-    refuse(fmt::format("glossary must be a list of at most {} entries", limits.glossary_entries));
+    refuse(
+        fmt::format("glossary must be a list of at most {} entries such as {{\"source\": \"train\", \"target\": "
+                    "\"Zug\"}}",
+                    limits.glossary_entries));
   std::vector<GlossaryEntry> glossary;
   for (const Json& item : *list) {
     Members entry(item, "glossary[]");
@@ -354,7 +370,8 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   Members members(json, "");
   ApiRequest request;
   const Json* text = members.find("text");
-  if (text == nullptr) refuse("missing member \"text\"");
+  if (text == nullptr)
+    refuse(members.find("q") ? "missing member \"text\"; q is for /translate" : "missing member \"text\"");
   request.is_list = text->is_array();
   request.texts = members.texts("text");
   request.source = members.text("source");

@@ -61,7 +61,9 @@ struct HttpServer::State {
     if (!error) acceptor.bind(endpoint, error);
     if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
     if (!error) acceptor.non_blocking(true, error);
-    if (error) throw std::runtime_error(fmt::format("cannot listen on {} port {}: {}", address, port, error.message()));
+    if (error)
+      throw std::runtime_error(fmt::format("cannot listen on {} port {}: {}; choose another --port or --address",
+                                           address, port, error.message()));
   }
 
   void accept() {

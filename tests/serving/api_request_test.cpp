@@ -231,6 +231,12 @@ TEST(V1Request, NamesUnknownMembersAndTheirNeighbor) {
   EXPECT_EQ(refused(R"("beamsize":3)"),
             "400 Invalid request: unknown member \"beamsize\"; did you mean \"beam_size\"?");
   EXPECT_THAT(refused(R"("sampling":{"topk":3})"), HasSubstr("unknown member \"sampling.topk\""));
+  EXPECT_THAT(refused(R"("n_best":3)"), HasSubstr("\"n_best\"; did you mean \"num_hypotheses\"?"));
+  EXPECT_THAT(refused(R"("target_prefix":"a")"), HasSubstr("did you mean \"prefix\"?"));
+  EXPECT_THAT(refused(R"("temperature":1)"), HasSubstr("did you mean \"sampling\"?"));
+  EXPECT_THAT(refused(R"("glossary":{"a":"b"})"), HasSubstr(R"(entries such as {"source": "train", "target": "Zug"})"));
+  EXPECT_THAT(refusal(parse_v1, json_request(R"({"q":"a","source":"en","target":"de"})")),
+              HasSubstr("missing member \"text\"; q is for /translate"));
   EXPECT_THAT(refused(R"("protect":"yes")"), HasSubstr("protect must be auto, all or none"));
 }
 

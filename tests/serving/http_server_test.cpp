@@ -310,6 +310,7 @@ TEST(HttpServer, NamesTheAddressThatItCannotListenOn) {
     FAIL() << "two servers listen on one port";
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot listen on 127.0.0.1 port " + std::to_string(first.port())));
+    EXPECT_THAT(error.what(), HasSubstr("choose another --port or --address"));
   }
   EXPECT_THROW(HttpServer("no address", 0, {}, none), std::invalid_argument);
 }
