@@ -80,7 +80,7 @@ void DocumentFlags::check(const CLI::App& app) {
     if (app.get_option(flag)->count() > 0) flag_of_lines = flag;
 }
 
-// RTF and PDF are valid UTF-8, so only their beginnings tell.
+// RTF, PDF and XML are valid UTF-8, so only their beginnings tell.
 void DocumentFlags::check_is_text(const std::string& input, std::string_view beginning) const {
   if (format != kByName) return;
   const auto begins = [&](std::string_view mark) { return beginning.substr(0, mark.size()) == mark; };
@@ -92,6 +92,13 @@ void DocumentFlags::check_is_text(const std::string& input, std::string_view beg
     throw std::runtime_error(
         fmt::format("{}: is in {}; convert it with LibreOffice: 'soffice --convert-to docx FILE', or to xlsx or pptx",
                     input_name(input), begins("{") ? "RTF" : "the format of Office 97"));
+  if (begins("<?xml") || begins("\xEF\xBB\xBF<?xml"))
+    throw std::runtime_error(
+        input_name(input) +
+        (beginning.find("<tmx") != std::string_view::npos
+             ? ": is a translation memory, with both languages; prepare --pairs makes parallel text of it"
+             : ": is XML; if translate knows the format, name it with --document-format, otherwise convert it, for "
+               "example to XLIFF; --document-format lines reads it line by line"));
   std::error_code ignored;
   const bool is_file = !is_standard_stream(input) && std::filesystem::is_regular_file(input, ignored);
   if (!is_file && begins("PK\3\4"))  // a named archive of one text is unpacked

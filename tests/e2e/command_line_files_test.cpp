@@ -67,7 +67,9 @@ TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
   for (const auto& [begin, message] : std::vector<std::pair<std::string, std::string>>{
            {"%PDF-1.7\n", "in: PDF is not read"},
            {"{\\rtf1 red}\n", "in: is in RTF; convert it with LibreOffice: 'soffice --convert-to docx "},
-           {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "in: is in the format of Office 97"}}) {
+           {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "in: is in the format of Office 97"},
+           {"<?xml version=\"1.0\"?>\n<TS version=\"2.1\"/>\n", "in: is XML; if translate knows the format, name it"},
+           {"\xEF\xBB\xBF<?xml version=\"1.0\"?><tmx version=\"1.4\"/>\n", "in: is a translation memory"}}) {
     write_text(input, begin);
     EXPECT_THAT(refusal("translate", flags, 1), HasSubstr(message));
     EXPECT_FALSE(std::filesystem::exists(output));
