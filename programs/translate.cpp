@@ -50,7 +50,7 @@ struct Arguments {
   int64_t alternatives = 0;
   std::string mbr_utility = "chrf";
   transmute::DocumentFlags document;
-  std::string guard = "retry";
+  std::string guard = "retry", warnings;
   const CLI::Option* rerank = nullptr;
 };
 
@@ -198,13 +198,19 @@ void check_files(const Arguments& arguments) {
                                {"--trees", arguments.trees},
                                {"--tree-words", arguments.tree_words}});
   transmute::check_output_is_no_input(arguments.streams.output, inputs);
+  if (arguments.warnings.empty()) return;
+  if (arguments.guard == "off") throw std::invalid_argument("--warnings has no effect with --guard off");
+  inputs.push_back({"--input", arguments.streams.input});
+  transmute::check_output_is_no_input(arguments.warnings, inputs, "--warnings");
+  if (transmute::place_of(arguments.warnings) == transmute::place_of(arguments.streams.output))
+    throw std::invalid_argument("--warnings and --output are both " + arguments.warnings);
 }
 
 int translate_document(transmute::DocumentRun& run, const Arguments& arguments) {
   const transmute::Translator translator = arguments.translator.open();
   const transmute::TranslationOptions options = options_from(arguments, translator);
   transmute::warn_if_slow(translator.slow_reason());
-  transmute::TranslationTotals totals(options, translator.tokenizer().source(), 0, "text");
+  transmute::TranslationTotals totals(options, translator.tokenizer().source(), 0, "text", arguments.warnings);
   run.translate(translator, options, arguments.buffer.lines, totals);
   totals.report();
   return 0;
@@ -229,7 +235,8 @@ int translate(const Arguments& arguments, const std::vector<std::string>& facts)
   transmute::warn_if_slow(translator.slow_reason());
   transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
   transmute::LineProgress progress(arguments.streams, output.finished_lines());
-  transmute::TranslationTotals totals(options, translator.tokenizer().source(), output.finished_lines());
+  transmute::TranslationTotals totals(options, translator.tokenizer().source(), output.finished_lines(), "line",
+                                      arguments.warnings);
   transmute::TranslationHooks hooks;
   hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines() + static_cast<int64_t>(done)); };
   output.finish_after([&] {
@@ -289,6 +296,12 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
                  "their places); off: nothing")
       ->check(transmute::one_of({"off", "warn", "retry"}))
       ->capture_default_str();
+  app.add_option("--warnings", arguments.warnings,
+                 "write each warning here, of lines and documents, as a line of number, kind, message, source and "
+                 "translation, with tabs between")
+      ->check(transmute::not_standard_output())
+      ->type_name("FILE")
+      ->excludes(app.get_option("--continue"));
   app.add_option("--alignment", arguments.alignment,
                  "append word (or token) alignments as \" ||| 0-0 1-2\" (source-target); without a value: words; json "
                  "also gets the attention over tokens")

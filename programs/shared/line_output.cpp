@@ -152,8 +152,9 @@ std::string content_of(const CLI::Option& option, const std::string& value) {
 }  // namespace
 
 std::vector<std::string> run_facts(const CLI::App& app) {
-  static const std::vector<std::string> kWithoutEffect{"--input",      "--output",       "--continue",    "--threads",
-                                                       "--batch-size", "--batch-tokens", "--buffer-lines"};
+  static const std::vector<std::string> kWithoutEffect{"--input",        "--output",     "--continue",
+                                                       "--threads",      "--batch-size", "--batch-tokens",
+                                                       "--buffer-lines", "--warnings"};
   std::vector<std::string> facts;
   if (app.get_option("--output")->count() == 0) return facts;
   std::istringstream version(version_text("transmute"));

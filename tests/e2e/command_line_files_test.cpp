@@ -85,6 +85,30 @@ TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
   EXPECT_EQ(as_lines.exit_code, 0) << as_lines.errors;
 }
 
+TEST_F(CommandLine, WarningsGetAFile) {
+  const TemporaryFolder folder;
+  const std::string warnings = folder / "warnings.tsv", input = folder / "in.txt", output = folder / "out";
+  const auto rows_of = [&](const std::string& text, std::vector<std::string> flags) {
+    write_text(input, text);
+    flags.insert(flags.end(), {"-m", model(), "-i", input, "-o", output, "--guard", "warn", "--protect", "none",
+                               "--warnings", warnings});
+    const Outcome outcome = run("translate", flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    EXPECT_THAT(outcome.errors, HasSubstr("; see " + warnings));
+    return read_text(warnings);
+  };
+  const std::string row = "2\tnumber\tthe number 271 is missing\troom 271 is far.\t";
+  EXPECT_THAT(rows_of("the red house is near.\nroom 271 is\tfar.\n", {}), HasSubstr(row));
+  EXPECT_THAT(rows_of("the red house is near.\n\nroom 271 is far.\n", {"--document-format", "txt"}), HasSubstr(row));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-i", "a", "-o", "b", "--continue", "--warnings", "c"}),
+              HasSubstr("--continue excludes --warnings"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--guard", "off", "--warnings", "c"}),
+              HasSubstr("--warnings has no effect with --guard off"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-o", "c", "--warnings", "./c"}),
+              HasSubstr("--warnings and --output are both ./c"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-i", input, "--warnings", input}), HasSubstr("which would be lost"));
+}
+
 TEST_F(CommandLine, LinesThatEndWithinSentencesAreNoted) {
   const TemporaryFolder folder;
   const std::string input = folder / "in.txt";
