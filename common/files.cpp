@@ -296,7 +296,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot be written");
   remove_rests_of_the_dead(target_);
   fd_ = make_file(partial_, target_);
-  if (fd_ < 0) fail(path_, "cannot be written");
+  if (fd_ < 0)
+    fail(path_, errno == ENOENT ? "cannot be written into a folder that does not exist" : "cannot be written");
   if (!exists) return;
   // Only root may give a file away. A group that stays another must not get what was for the old one.
   const bool is_kept = ::fchown(fd_, old.st_uid, old.st_gid) == 0 || ::fchown(fd_, -1, old.st_gid) == 0;

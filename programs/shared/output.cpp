@@ -96,9 +96,13 @@ class Output::RemovedBySignals {
 
 Output::Output(const std::string& path) {
   if (is_standard_stream(path) || path == "/dev/stdout") return;
+  const std::string ending = std::filesystem::path(path).extension();
+  for (const char* unwritten : {".xz", ".zst", ".bz2"})
+    if (ending == unwritten)
+      throw std::invalid_argument(path + ": only .gz is written; write a plain file and compress it afterwards");
   file_ = std::make_unique<AtomicFile>(path);
   removed_ = std::make_unique<RemovedBySignals>(file_->partial_path());
-  if (std::filesystem::path(path).extension() == ".gz") gzip_ = std::make_unique<Gzip>();
+  if (ending == ".gz") gzip_ = std::make_unique<Gzip>();
 }
 
 Output::~Output() = default;

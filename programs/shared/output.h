@@ -18,6 +18,7 @@ constexpr const char* kUnwritableStandardOutput = "standard output cannot be wri
 class Output {
  public:
   /// @param path empty or "-" for standard output
+  /// @throws std::invalid_argument for a name with the ending of another packer, such as .zst
   explicit Output(const std::string& path = "");
   ~Output();
   /// At once, where it is standard output.

@@ -481,6 +481,13 @@ TEST_F(CommandLine, AHyphenIsAStandardStreamAndGzMeansCompressed) {
   EXPECT_EQ(unpacked, expected);
   EXPECT_EQ(run_program_with({"gzip", "-dc", packed}).output, expected);
   EXPECT_FALSE(std::filesystem::exists("-"));
+  const Outcome other = translate(text, {"--output", *folder_ / "out.txt.zst"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.errors,
+              HasSubstr("out.txt.zst: only .gz is written; write a plain file and compress it afterwards"));
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "out.txt.zst"));
+  EXPECT_THAT(translate(text, {"--output", *folder_ / "none/out.txt"}).errors,
+              HasSubstr("none/out.txt: cannot be written into a folder that does not exist"));
 }
 
 TEST_F(CommandLine, EvaluateReadsAPipe) {
