@@ -279,9 +279,9 @@ void add_flags(CLI::App& app, Arguments& arguments) {
          "--api-keys", arguments.api_keys,
          "a file with one line per client: the SHA-256 of its key and a name; without this flag, no key is needed")
       ->type_name("FILE");
-  app.add_flag(
-      "--behind-proxy", arguments.api.behind_proxy,
-      "take the client's address from the end of X-Forwarded-For; use it only behind a proxy that sets this header");
+  app.add_flag("--behind-proxy", arguments.api.behind_proxy,
+               "take the client's address from the end of X-Forwarded-For, and the server's own from X-Forwarded-Host, "
+               "-Proto and -Prefix; use it only behind a proxy that sets them");
   app.add_flag("--log-texts", arguments.api.log_texts,
                "also log texts, translations, and why a request is refused, which may quote it");
   app.add_flag("--quiet", arguments.api.log_failures_only, "log only the requests in which the server itself failed");
