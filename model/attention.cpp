@@ -62,7 +62,7 @@ torch::Tensor AttentionScoreImpl::forward(const torch::Tensor& query, const torc
                     key.sizes());
   switch (options.function) {
     case ScoreFunction::scaled_dot_product:
-      // The queries are scaled rather than the scores, which are more.
+      // The queries are scaled instead of the scores, because they have fewer elements.
       return torch::matmul(query * score_scale(options.function, options.key_size),
                            key.transpose(-2, -1));  // [B,H,T,S]
     case ScoreFunction::dot_product:
@@ -116,7 +116,8 @@ Bias bias_of(const MultiHeadAttentionOptions& options) {
   return options.bias ? Bias::zero : Bias::none;
 }
 
-// product: [...,outputs], of linear maps side by side; result: with their biases, where they have some.
+// Adds the biases of several linear maps, if they have biases, to their outputs. product: [...,outputs], the outputs of
+// one map after those of the other.
 torch::Tensor with_biases(const torch::Tensor& product, const std::vector<torch::Tensor>& biases) {
   const bool is_one = biases.size() == 1 || !biases.front().defined();
   return kernels::with_bias(product, is_one ? biases.front() : torch::cat(biases));
@@ -181,7 +182,7 @@ JoinedProjection MultiHeadAttentionImpl::joined_projection() const {
 QueryKeyValue MultiHeadAttentionImpl::project(const torch::Tensor& x, const JoinedProjection& projection) const {
   const torch::Tensor product = torch::linear(x, projection.weight, projection.bias);  // [B,T,H·(2K+Kv)]
   const int64_t heads = options.num_heads, row = product.size(2);
-  // Each is one view instead of three: a step of decoding on a GPU waits for the CPU.
+  // One as_strided() takes the place of three views: in a decoding step, the GPU waits for the CPU.
   const auto part = [&](int64_t first, int64_t width) {
     return product.as_strided({x.size(0), heads, x.size(1), width}, {x.size(1) * row, width, row, 1}, first);
   };

@@ -79,7 +79,7 @@ struct QueryKeyValue {
   KeyValue memory;      ///< [B,H,T,K] and [B,H,T,Kv]
 };
 
-/// The projections of queries, keys and values as one: a step of decoding takes one product where it is prepared once.
+/// The projections of queries, keys and values as one matrix, so that a decoding step needs one product, not three.
 struct JoinedProjection {
   torch::Tensor weight;  ///< [H·(2K+Kv),D]; shares the parameters' memory if they are adjacent
   torch::Tensor bias;    ///< [H·(2K+Kv)] in the type of `weight`; undefined without biases

@@ -13,7 +13,7 @@ torch::Tensor select_rows(const torch::Tensor& rows, const torch::Tensor& indice
   return rows.defined() && indices.defined() ? rows.index_select(0, indices) : rows;
 }
 
-// Keys and values side by side, [R,H,S,K+Kv], as views of each.
+// Views of the keys and of the values that `both` has side by side, [R,H,S,K+Kv].
 KeyValue key_value_of(const torch::Tensor& both, int64_t key_width) {
   return {both.narrow(3, 0, key_width), both.narrow(3, key_width, both.size(3) - key_width)};
 }
@@ -70,7 +70,7 @@ DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::T
   return selected;
 }
 
-// In the order of the file format.
+// Registers the modules in the order of the file format.
 DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options) {
   const bool attends_to_encoder = options.architecture != Architecture::decoder_only;
   if (options.decoder_self_attention == DecoderSelfAttention::ssru)

@@ -36,8 +36,8 @@ struct DecoderOutput {
   torch::Tensor guidance;  ///< the guided head's cross-entropy, summed over the rows; undefined without one
 };
 
-/// Keys and values of the tokens decoded so far, with room for more, so that a step copies its own tokens alone. A
-/// value: no copy sees what is appended to another. Not differentiable.
+/// Keys and values of the tokens decoded so far, with room for more, so that a step copies only its own tokens. Copies
+/// are independent: what is appended to one is not in the others. Not differentiable.
 class TRANSMUTE_API DecodedKeyValue {
  public:
   /// [R,H,t,K] and [R,H,t,Kv]; undefined before the first token.
@@ -68,8 +68,8 @@ struct DecoderLayerCache {
   torch::Tensor cross;          ///< keys and values side by side, [B,H,S,K+Kv]
 };
 
-/// State of incremental decoding. It is a value: a step takes one cache and returns the next. What a cache has is never
-/// modified, so copies are cheap and remain valid; except in place, see `position`.
+/// State of incremental decoding. A step takes one cache and returns the next. The contents of a cache never change, so
+/// copies are cheap and remain valid.
 struct DecoderCache {
   std::vector<DecoderLayerCache> layers;  ///< one per layer
   torch::Tensor source_mask;              ///< [B,1,1,S]; undefined in a decoder-only network

@@ -45,8 +45,8 @@ void draw_uniform(torch::Tensor& weight, double bound) {
   fill(weight, [bound](uint64_t key, uint64_t i) { return bound * (2 * uniform(combine_keys(key, i)) - 1); });
 }
 
-// Box and Muller, 1958: each pair of uniform numbers makes one normal number here, so that elements are independent of
-// how many there are.
+// The method of Box and Muller, 1958. Each pair of uniform numbers gives only one normal number, so that an element
+// does not depend on the number of elements.
 void draw_normal(torch::Tensor& weight, double standard_deviation) {
   if (!are_drawn) return;
   fill(weight, [standard_deviation](uint64_t key, uint64_t i) {
@@ -57,8 +57,8 @@ void draw_normal(torch::Tensor& weight, double standard_deviation) {
 }
 
 torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias, double gain) {
-  // Without outputs, because LibTorch draws its modules' weights in a way of its own: this takes nothing from the
-  // generator, which the application may be drawing from.
+  // The module is made without outputs: for others LibTorch would draw weights, with numbers from the generator that
+  // the application may use, too.
   torch::nn::Linear linear(torch::nn::LinearOptions(1, 0).bias(bias == Bias::zero));
   linear->options.in_features(in).out_features(out);
   linear->weight.set_data(torch::empty({out, in}, torch::kFloat));

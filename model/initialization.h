@@ -6,12 +6,12 @@
 
 #include <cstdint>
 
-// The weights of a new network, about which the paper says nothing.
+// Initial weights of a network. The paper does not specify them.
 namespace transmute {
 inline namespace v0 {
 
-/// For as long as it lives, the weights of networks that the calling thread makes are not drawn and hold anything. For
-/// those that are about to be replaced: to draw them takes longer than to read them.
+/// While an object of this class lives, networks that the calling thread makes have undefined weights. Use it where the
+/// weights are replaced at once, because drawing them takes longer than reading them from a file.
 class UndrawnWeights {
  public:
   UndrawnWeights();
@@ -28,9 +28,9 @@ bool weights_are_drawn();
 
 /// Fills `weight`, float32 on the CPU, from the uniform distribution over [-bound, bound].
 ///
-/// Each call takes one 64-bit key from LibTorch's default generator, and element i is a function of (key, i) alone. So
-/// after torch::manual_seed a network has the same initial weights with every LibTorch, CPU and number of threads; a
-/// test pins them.
+/// Each call takes one 64-bit key from LibTorch's default generator, and element i is a function of (key, i) alone.
+/// After torch::manual_seed, a network therefore has the same initial weights with every LibTorch, CPU and number of
+/// threads; a test pins them.
 void draw_uniform(torch::Tensor& weight, double bound);
 
 /// The same from the normal distribution around 0.

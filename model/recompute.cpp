@@ -16,8 +16,9 @@ inline namespace v0 {
 
 namespace {
 
-// The state on which dropout's draws depend: this thread's scope, or without one LibTorch's generator of the CPU, from
-// which all keys come; and on other devices, where not everything has a kernel, that device's generator as well.
+// The random state on which dropout depends when the object is made: the thread's DropoutScope, or without one the
+// state of LibTorch's CPU generator, which supplies all keys. On other devices LibTorch's own operations may draw as
+// well, so that the state of the device's generator belongs to it.
 class DrawState {
  public:
   explicit DrawState(torch::Device device) : scope_(kernels::DropoutScope::state()) {
@@ -25,7 +26,7 @@ class DrawState {
     if (!device.is_cpu()) keep(device);
   }
 
-  /// Runs `function` as if nothing had been drawn since.
+  /// Runs `function` with that random state.
   template <class Function>
   auto replay(const Function& function) const {
     std::optional<kernels::DropoutScope> scope;
@@ -40,7 +41,7 @@ class DrawState {
     torch::Tensor state;
   };
 
-  // For the time of its life, generators are in a former state.
+  // Puts generators into a former state while the object lives.
   class Rewound {
    public:
     explicit Rewound(const std::vector<Generator>& former) {

@@ -34,7 +34,8 @@ StatesWithOne with_bias_as_input(const torch::Tensor& states, const torch::Tenso
       torch::cat({weight, bias.to(weight.scalar_type()).unsqueeze(1), weight.new_zeros({weight.size(0), zeros})}, 1)};
 }
 
-// Each row twice: all of them, and all of them again with gaps where simcut cuts. ids: [B,L]; result: [2B,L].
+// Repeats the batch: all rows, then all rows again, in which simcut replaces tokens by gaps. ids: [B,L]; result:
+// [2B,L].
 torch::Tensor twice(const torch::Tensor& ids, const ConsistencyOptions& consistency, int64_t padding_id) {
   if (consistency.kind != Consistency::simcut) return torch::cat({ids, ids});
   const torch::Tensor kept =
@@ -178,7 +179,8 @@ TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Ten
           {}};
 }
 
-// The states of both passes of a batch, [2B,T,D]: as one batch, whose halves have masks of their own.
+// Computes both passes over a batch as one batch of twice the size, whose halves draw different dropout. Result: the
+// states of both, [2B,T,D].
 DecoderOutput TransformerImpl::two_passes(const torch::Tensor& source, const torch::Tensor& target_in,
                                           const LossOptions& loss_options) {
   check_source(source);

@@ -14,8 +14,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The state of a training between two steps. Together with weights, optimizer moments and configuration, all that a
-/// resumed run needs: the order of the text and dropout are functions of (seed, epoch) and (seed, step).
+/// The state of a training between two steps. A resumed run needs it, the weights, the optimizer's moments and the
+/// configuration: the order of the text and dropout are functions of (seed, epoch) and (seed, step).
 struct TrainState {
   int64_t step = 0;                  ///< updates done
   int64_t epoch = 0;                 ///< counts from 0
@@ -83,8 +83,8 @@ class CheckpointStore {
   void save(const TrainState& state, const TrainedWith& with, const TrainedParts& parts,
             const KeepPolicy& policy) const;
 
-  /// Continues from the newest one; none: nothing happens and the state is that of a fresh start. An average that the
-  /// checkpoint does not have begins with its weights.
+  /// Continues from the newest one. Without any, nothing happens and the state is that of a fresh start. If it has no
+  /// average, the average starts from its weights.
   /// @throws std::runtime_error naming the file that is damaged and the remedy.
   TrainState restore(const TrainedParts& parts) const;
 

@@ -44,7 +44,7 @@ struct Guidance {
   int64_t head = 0;   ///< counted from 0
 };
 
-/// How a Replicas trains.
+/// Options of a Replicas.
 struct ReplicaOptions {
   Precision precision = Precision::float32;     ///< float32 or bfloat16; evaluation is in float32
   Activations activations = Activations::kept;  ///< what the layers do with them in training
@@ -60,11 +60,11 @@ struct StepInput {
   bool is_last_of_step = true;
 };
 
-/// The network once per worker: all share the first one's parameters, each has gradients of its own. Micro-batch i is
-/// worker i mod W's, so that sums come out the same in every run.
+/// A copy of the network for each of W workers. Copies share the first one's parameters and have their own gradients.
+/// Worker i mod W computes micro-batch i, so that sums are the same in every run.
 ///
-/// Precision::bfloat16: what is trained on are copies of the network whose matrices are rounded to bfloat16, so that
-/// nothing is cast on the way; their activations and gradients are bfloat16 as well, sums and statistics float32.
+/// With Precision::bfloat16, both passes use copies whose matrices are rounded to bfloat16, and cast nothing.
+/// Activations and gradients are bfloat16 as well; sums and statistics are float32.
 class Replicas {
  public:
   Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, const ReplicaOptions& options);
@@ -78,8 +78,8 @@ class Replicas {
   /// Number of micro-batches that have gone through accumulate_gradients(). May be called on any thread.
   int64_t micro_batches_done() const { return micro_batches_done_; }
 
-  /// From now on the gradients are summed over all ranks too, each as soon as it is complete: while a batch that
-  /// is_last_of_step is computed.
+  /// From now on sums the gradients over all ranks too, each as soon as it is complete, during the last batch of a step
+  /// (see is_last_of_step).
   void sum_over(ProcessGroup& group);
   /// Waits for the sums of all workers and ranks, by parameter. They may be written to.
   std::vector<torch::Tensor> sums_over_ranks() { return rank_sum_->finish(); }

@@ -43,9 +43,9 @@ class StepReport {
   void restart();
   /// True if the decoder did not see its source at the last record.
   bool is_collapsed() const;
-  /// At the end of a translator's training whose decoder does not see its source.
+  /// Logs a warning at the end of a translator's training if the decoder does not see its source.
   void warn_if_still_collapsed();
-  /// Leaves the time since `pause` was made out of the present steps' speed.
+  /// Excludes the time since `pause` was made from the speed of the present steps.
   void leave_out(const Stopwatch& pause) { watch_.leave_out(pause); }
 
  private:

@@ -30,7 +30,7 @@ std::vector<TrivialTranslations> trivial_translations(const TrainingConfig& conf
 double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references,
                         const std::vector<std::pair<std::string, size_t>>& languages = {});
 
-/// A finished training, as far as it matters here.
+/// The facts about a finished training by which judge() decides.
 struct FinishedTraining {
   const TrainingConfig& config;
   const Tokenizer& tokenizer;

@@ -37,8 +37,8 @@ struct PreparedBatch {
 /// The endless sequence of batches, one epoch after the other. It is the same for any number of threads, and the same
 /// from a cursor on as it would have been without an interruption.
 ///
-/// Every rank goes through the whole sequence, of which it reads its own batches only; so all know the tokens of
-/// a step that several batches make together.
+/// Every rank goes through the whole sequence, but reads only its own batches. All ranks therefore know how many tokens
+/// a step of several batches has.
 class BatchStream {
  public:
   /// @param text must live as long

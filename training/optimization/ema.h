@@ -14,15 +14,15 @@ inline namespace v0 {
 /// (10 + t)): the untrained weights of the beginning are soon forgotten. Adam::keep_average has it follow the weights.
 class WeightAverage {
  public:
-  /// Begins with the parameters as they are.
+  /// Starts from the present values of the parameters.
   WeightAverage(NamedTensors parameters, double decay);
 
-  /// The share of the weights after step t, counted from 1; the second is for a count on the device, a scalar of
-  /// float64.
+  /// The share of the weights after step t, counted from 1. The second overload takes t as a scalar of float64 on the
+  /// device.
   double share(int64_t step) const;
   torch::Tensor share(const torch::Tensor& step) const;
 
-  /// Takes `share`, a scalar on the weights' device, of the weights as they are now.
+  /// Moves the average towards the present weights by `share`, a scalar on their device.
   void update(const torch::Tensor& share);
 
   /// The averages by the parameters' names, for checkpoints.
@@ -30,7 +30,7 @@ class WeightAverage {
   /// @throws std::runtime_error naming `path` where the values do not fit the parameters.
   void restore(const NamedTensors& values, const std::string& path);
 
-  /// The parameters have the averaged values for as long as the object lives, bit for bit the old ones afterwards.
+  /// While an InPlace lives, the parameters have the averaged values. Its destructor restores the old ones bit for bit.
   class InPlace {
    public:
     /// Null: nothing happens.

@@ -25,9 +25,9 @@ class Adam {
   Adam(const Adam&) = delete;
   Adam& operator=(const Adam&) = delete;
 
-  /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none, float32 or
-  /// bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping. A norm
-  /// that is not finite leaves parameters and moments as they were.
+  /// Updates the parameters. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none,
+  /// float32 or bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping.
+  /// A norm that is not finite leaves parameters and moments as they were.
   double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
 
   /// An update that may still be queued on the device.
@@ -35,22 +35,22 @@ class Adam {
     torch::Tensor norms;    ///< float32 [P], of the parameters' gradients before clipping
     torch::Tensor happens;  ///< a bool: all norms and the loss are finite
   };
-  /// The update of one worker's gradients without waiting for the device: on GPUs by kernels, elsewhere in LibTorch's
-  /// operations. It does not happen where the norm of the whole gradient or `loss`, a scalar there, is not finite.
+  /// Updates the parameters by one worker's gradients without waiting for the device: on GPUs by kernels, elsewhere by
+  /// LibTorch's operations. Leaves them as they were if the gradient's norm or `loss`, a scalar there, is not finite.
   Started start_update(const std::vector<torch::Tensor>& gradients, double learning_rate, const torch::Tensor& loss);
 
-  /// Has every update write bfloat16 copies of the parameters as well, in the same pass; writes them now. By parameter,
-  /// undefined for none.
+  /// Writes bfloat16 copies of the parameters, now and in the same pass as every update. `copies` has a tensor for each
+  /// parameter, undefined if that parameter has no copy.
   void keep_rounded(std::vector<torch::Tensor> copies);
 
-  /// Has every update that happens take the weights after it into `average`, on the CPU in the same pass. It outlives
-  /// this object. @throws c10::ValueError where it is of other parameters.
+  /// Adds the weights to `average` after every update that happens, on the CPU in the same pass. It must outlive this
+  /// object. @throws c10::ValueError if it is of other parameters.
   void keep_average(WeightAverage& average);
 
   /// Steps taken so far. Synchronizes the device.
   int64_t steps() const;
 
-  /// Both moments of each parameter, for checkpoints; the number of steps is the trainer's to keep.
+  /// Both moments of each parameter, for checkpoints. The trainer saves the number of steps.
   NamedTensors state() const;
   /// @throws std::runtime_error naming `path` where the state does not fit the parameters.
   void restore(const NamedTensors& state, int64_t steps, const std::string& path);
