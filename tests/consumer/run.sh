@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs transmute into a clean folder, builds the foreign project beside this file against it, and runs it.
+# Installs transmute into a clean folder, builds the foreign project beside this file against it, and runs it. What needs
+# LibTorch is left out where the build did without.
 # usage: run.sh BUILD_FOLDER
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,8 +14,11 @@ fail() {
   exit 1
 }
 
+with_torch=$(sed -n 's/^TRANSMUTE_WITH_TORCH:BOOL=//p' "$build/CMakeCache.txt")
+
 # Where something has not been built, nothing is installed.
 cmake -S "$here/../.." -B "$work/unbuilt" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRANSMUTE_BUILD_TESTS=OFF \
+  "-DTRANSMUTE_WITH_TORCH=$with_torch" \
   $(sed -n 's/^\(CMAKE_PREFIX_PATH\|Torch_DIR\):[^=]*=\(..*\)/-D\1=\2/p' "$build/CMakeCache.txt") >"$work/unbuilt.log" 2>&1 ||
   fail "$(tail "$work/unbuilt.log")"
 for component in "" "--component runtime" "--component dev"; do
@@ -31,19 +35,23 @@ mv "$work/first" "$work/prefix" # it must not matter where it is
 prefix=$work/prefix
 libraries=$(dirname "$(find "$prefix" -name libtransmute.so)")
 
-# A small model, by the installed programs.
+# A small model, trained by the installed programs where they can.
 "$prefix/bin/transmute" make_demo_corpus --output "$work/data" --max-number 99 >/dev/null
-cat >"$work/tiny.yaml" <<END
+model=$here/../data/formats/marian_ctranslate2
+if [ "$with_torch" = ON ]; then
+  cat >"$work/tiny.yaml" <<END
 data: {folder: "$work/data", train_source: train.en, train_target: train.de}
 tokenizer: {vocab_size: 200}
 model: {num_encoder_layers: 1, num_decoder_layers: 1, d_model: 32, num_heads: 2, d_ff: 64}
 training: {max_steps: 30, batch_tokens: 1000, warmup_steps: 10}
 END
-"$prefix/bin/transmute-train" --config "$work/tiny.yaml" --run-folder "$work/run" >"$work/train.log" 2>&1 ||
-  fail "$(tail "$work/train.log")"
-model=$work/run/model
+  "$prefix/bin/transmute-train" --config "$work/tiny.yaml" --run-folder "$work/run" >"$work/train.log" 2>&1 ||
+    fail "$(tail "$work/train.log")"
+  model=$work/run/model
+fi
 head -n 40 "$work/data/test.en" >"$work/lines.en"
-"$prefix/bin/transmute-translate" --model "$model" <"$work/lines.en" >"$work/lines.de"
+"$prefix/bin/transmute-translate" --model "$model" <"$work/lines.en" >"$work/lines.de" 2>"$work/translate.log" ||
+  fail "$(cat "$work/translate.log")"
 
 # CMake. What is installed compiles with what is installed, and none of it is internal.
 cp -r "$here" "$work/project"
@@ -51,16 +59,25 @@ cp -r "$here" "$work/project"
 grep -q '<transmute/translation/translator.h>' "$work/project/all_headers.cpp" || fail "no headers"
 if grep -E 'kernels|autograd|engine|reporting' "$work/project/all_headers.cpp"; then fail "internal headers are installed"; fi
 cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
-  >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
+  "-DWITH_TORCH=$with_torch" >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
 cmake --build "$work/build" >"$work/build.log" 2>&1 || fail "$(cat "$work/build.log")"
 cmake --install "$work/build" --prefix "$work/application" >"$work/install.log" || fail "$(cat "$work/install.log")"
 for program in build/thread_pool build/static_thread_pool application/bin/static_thread_pool; do
   "$work/$program" "$model" 4 <"$work/lines.en" | cmp - "$work/lines.de" || fail "$program: other translations"
 done
-"$work/build/modules" "$model" "$(head -n 1 "$work/lines.en")" || fail "modules"
-"$work/build/train" "$work/tiny.yaml" "$work/own" "$(head -n 1 "$work/lines.en")" >/dev/null 2>"$work/train.log" ||
-  fail "train: $(tail "$work/train.log")"
-[ -d "$work/own/model" ] || fail "train left no model"
+if [ "$with_torch" = ON ]; then
+  "$work/build/modules" "$model" "$(head -n 1 "$work/lines.en")" || fail "modules"
+  "$work/build/train" "$work/tiny.yaml" "$work/own" "$(head -n 1 "$work/lines.en")" >/dev/null 2>"$work/train.log" ||
+    fail "train: $(tail "$work/train.log")"
+  [ -d "$work/own/model" ] || fail "train left no model"
+else
+  if cmake -S "$work/project" -B "$work/refused" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DWITH_TORCH=ON \
+    >"$work/configure.log" 2>&1; then fail "a component that needs LibTorch was found"; fi
+  grep -q "built without LibTorch" "$work/configure.log" || fail "$(cat "$work/configure.log")"
+  if grep -rl 'torch/' "$prefix/include" || find "$prefix" -name '*_torch.*' -o -name transmute-train | grep .; then
+    fail "this needs LibTorch"
+  fi
+fi
 
 # An optional component without what it needs leaves the rest.
 mkdir "$work/optional"
@@ -85,7 +102,8 @@ project(outer LANGUAGES C CXX)
 add_subdirectory("$(cd "$here/../.." && pwd)" transmute)
 file(GENERATE OUTPUT folders CONTENT "\$<TARGET_PROPERTY:transmute::transmute,INTERFACE_INCLUDE_DIRECTORIES>")
 END
-cmake -S "$work/outer" -B "$work/outer/build" -G Ninja -DTorch_DIR="$torch" >"$work/configure.log" 2>&1 ||
+cmake -S "$work/outer" -B "$work/outer/build" -G Ninja -DTorch_DIR="$torch" "-DTRANSMUTE_WITH_TORCH=$with_torch" \
+  >"$work/configure.log" 2>&1 ||
   fail "$(cat "$work/configure.log")"
 included=$(cat "$work/outer/build/folders")
 [[ $included != *";"* ]] || fail "several include folders: $included"
@@ -115,7 +133,7 @@ if command -v pkg-config >/dev/null; then
   [ -s "$work/docs/translate.c" ] || fail "the docs have no program in C"
   in_section_c sh | sed "s|\$HOME/transmute/lib|$libraries|g" >"$work/docs/commands.sh"
   (cd "$work/docs" && bash -eu commands.sh) >"$work/docs/output" 2>"$work/docs/errors" || fail "the docs' C: $(cat "$work/docs/errors")"
-  echo '9 hours, 30 minutes' | "$prefix/bin/transmute" translate --model "$model" | cmp - "$work/docs/output" ||
+  echo '9 hours, 30 minutes' | "$prefix/bin/transmute" translate --model "$model" 2>/dev/null | cmp - "$work/docs/output" ||
     fail "the docs' C program: another translation"
 fi
 
