@@ -37,7 +37,7 @@ transmute::Tokenizer load_tokenizer(const std::string& folder) {
   if (folder.empty()) throw std::runtime_error("the path of the model is empty");
   if (std::filesystem::exists(folder) && !has(transmute::kSharedTokenizerFile) && !has(transmute::kSourceTokenizerFile))
     throw std::runtime_error(
-        fmt::format("{}: has no tokenizer ({}); of another program's model, first make a model folder with convert "
+        fmt::format("{}: has no tokenizer ({}); make a model folder of another program's model first, with convert "
                     "--to folder",
                     folder, transmute::kSharedTokenizerFile));
   return transmute::Tokenizer::load(folder);

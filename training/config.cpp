@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/progress.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/tokenizer/truecase.h>
 #include <transmute/training/data/augmentation.h>
@@ -45,8 +46,8 @@ constexpr double kMostTemperature = 1000;
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
   if (source.size() != target.size())
     throw std::invalid_argument(
-        fmt::format("data.{0}_source names {1} files and data.{0}_target {2}; every source file needs a target file",
-                    part, source.size(), target.size()));
+        fmt::format("data.{0}_source names {1} and data.{0}_target {2}; every source file needs a target file", part,
+                    counted(static_cast<int64_t>(source.size()), "file"), target.size()));
 }
 
 void check_weights(const DataOptions& data, size_t corpora, const char* what) {

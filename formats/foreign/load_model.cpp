@@ -44,8 +44,8 @@ LoadedModel load_any_model(const std::string& name, const ParallelFor& parallel_
     const bool is_archive = !is_no_zip_archive(path);
     if (!is_archive && !formats::is_marian_binary(path))
       throw std::runtime_error(path +
-                               ": no model: a folder, or a file that export_torchscript or Marian wrote, is one. The "
-                               "programs take text with --input");
+                               ": no model; a model is a folder, or a file that export_torchscript or Marian "
+                               "wrote. Text is given with --input");
     return formats::is_marian_file(path) ? formats::load_marian_model(path) : load_torchscript_model(path);
   }
   // A path that does not exist is a folder that is missing: train makes folders.

@@ -110,8 +110,12 @@ std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
     const std::string meant = !key.empty() ? fmt::format("--set {}={}", key, words.front())
                               : is_config  ? "--config " + words.front()
                                            : flag_for_path(app, words.front());
+    const bool takes_no_text =
+        app.get_option_no_throw("--input") != nullptr && app.get_option_no_throw("TEXT") == nullptr;
     return fmt::format("unexpected argument '{}'{}", words.front(),
-                       meant.empty() ? "" : "; did you mean " + meant + "?");
+                       !meant.empty()  ? "; did you mean " + meant + "?"
+                       : takes_no_text ? "; lines are read from --input FILE or standard input"
+                                       : "");
   }
   if (const std::string hint = hint_for(app, word); !hint.empty())
     return fmt::format("unknown flag {}; {}", word, hint);

@@ -125,6 +125,7 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
               HasSubstr("unknown flag --sorce; did you mean --source?"));
   EXPECT_THAT(refusal("translate", {}), HasSubstr("--model is required"));
   EXPECT_THAT(refusal("embed", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
+  EXPECT_THAT(refusal("visualize", {"-m", "m", "a text"}), HasSubstr("'a text'; lines are read from --input FILE or"));
   EXPECT_THAT(refusal("embed", {model(), "--input", "i"}), HasSubstr("did you mean --model " + model() + "?"));
   EXPECT_THAT(refusal("score", {"-m", "m", "--target", "t", model()}), HasSubstr("did you mean --source " + model()));
   EXPECT_THAT(refusal("translate", {"-m", "m", "-i", "a", "--memory", "b"}), HasSubstr("unknown flag --memory"));

@@ -112,6 +112,10 @@ TEST(TrainingConfig, NeedsATargetForEachSource) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
               AllOf(HasSubstr("data.train_source names 2 files"), HasSubstr("data.train_target 1")));
   config = sound_config();
+  config.data.train_source.pop_back();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              HasSubstr("data.train_source names 1 file and data.train_target 2;"));
+  config = sound_config();
   config.data.valid_target = {"v.de"};
   EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
               AllOf(HasSubstr("data.valid_source names 0 files"), HasSubstr("data.valid_target 1")));
