@@ -29,6 +29,16 @@ Character first_of_word(std::string_view text, size_t begin) {
   return {0, text.size(), text.size()};
 }
 
+// True for a letter that is short for a word in Dutch and Afrikaans, as in "'s avonds": the next word has the capital.
+bool is_short_for_word(std::string_view text, const Character& letter) {
+  const std::string_view before = text.substr(0, letter.begin), after = text.substr(letter.begin);
+  const auto is_before = [&](std::string_view mark) {
+    return before.size() >= mark.size() && before.substr(before.size() - mark.size()) == mark;
+  };
+  return (is_before("'") || is_before("\u2019")) && after.size() > 1 && after[1] == ' ' &&
+         std::string_view("knst").find(after.front()) != std::string_view::npos;
+}
+
 // Replaces a letter by its other case, unless that has another number of bytes.
 void replace(std::string& text, const Character& letter, UChar32 other) {
   if (other == letter.code || static_cast<size_t>(U8_LENGTH(other)) != letter.end - letter.begin) return;
@@ -56,7 +66,8 @@ std::string truecased(std::string_view text,
 }
 
 std::string with_capital(std::string text, bool is_turkish) {
-  const Character first = first_of_word(text, 0);
+  Character first = first_of_word(text, 0);
+  if (is_short_for_word(text, first)) first = first_of_word(text, first.end);
   if (u_islower(first.code) && !(is_turkish && first.code == 'i')) replace(text, first, u_totitle(first.code));
   return text;
 }

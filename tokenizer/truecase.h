@@ -22,7 +22,8 @@ bool is_truecasing(std::string_view normalization);
 std::string truecased(std::string_view text,
                       const std::function<bool(const std::string& capital, const std::string& lower)>& is_lower);
 
-/// The text with its first letter as a capital, if nothing but marks and spaces precedes it. In Turkish, i stays.
+/// The text with its first letter as a capital, if nothing but marks and spaces precedes it. In Turkish, i stays; in
+/// Dutch, the capital is the next word's after one such as "'s": "'s Avonds".
 std::string with_capital(std::string text, bool is_turkish);
 
 /// True if the text begins with a letter in lower case that could be a capital there, or with marks or spaces and then

@@ -52,6 +52,9 @@ TEST(Truecase, GivesATranslationItsCapital) {
     EXPECT_EQ(with_capital(same, false), same);
   EXPECT_EQ(with_capital("istanbul", true), "istanbul");
   EXPECT_EQ(with_capital("ankara", true), "Ankara");
+  EXPECT_EQ(with_capital("'s avonds", false), "'s Avonds");
+  EXPECT_EQ(with_capital("\u2019n man", false), "\u2019n Man");
+  EXPECT_EQ(with_capital("'a dog'", false), "'A dog'");
 }
 
 TEST(Truecase, KnowsLowerCase) {
