@@ -20,6 +20,7 @@
 #include <transmute/text/sentence_language.h>
 #include <transmute/translation/translator.h>
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -192,11 +193,16 @@ void check_files(const Arguments& arguments) {
   transmute::check_standard_input_once({{"--input", reads_standard_input ? "-" : arguments.streams.input},
                                         {"--trees", arguments.trees},
                                         {"--tree-words", arguments.tree_words}});
-  std::vector<transmute::NamedInput> inputs = arguments.translator.inputs();
-  inputs.insert(inputs.end(), {{"--target-prefix", arguments.prefixes},
-                               {"--glossary", arguments.glossary},
-                               {"--trees", arguments.trees},
-                               {"--tree-words", arguments.tree_words}});
+  std::vector<transmute::NamedInput> inputs{{"--target-prefix", arguments.prefixes},
+                                            {"--glossary", arguments.glossary},
+                                            {"--trees", arguments.trees},
+                                            {"--tree-words", arguments.tree_words}};
+  // Whoever gives the text itself learns that a file is meant.
+  for (const auto& [flag, path] : inputs)
+    if (std::error_code ignored; !path.empty() && path != "-" && !std::filesystem::exists(path, ignored))
+      throw std::invalid_argument(fmt::format("{} names a file, and there is no file {}", flag, path));
+  const std::vector<transmute::NamedInput> models = arguments.translator.inputs();
+  inputs.insert(inputs.end(), models.begin(), models.end());
   transmute::check_output_is_no_input(arguments.streams.output, inputs);
   if (arguments.warnings.empty()) return;
   if (arguments.guard == "off") throw std::invalid_argument("--warnings has no effect with --guard off");

@@ -127,6 +127,12 @@ TEST_F(CommandLine, ATermWithTwoTranslationsIsNamedWithItsLine) {
               AllOf(HasSubstr("two.tsv:4: "), HasSubstr("in line 1")));
 }
 
+TEST_F(CommandLine, TextForAFlagThatNamesAFileIsRefusedAsSuch) {
+  for (const std::string flag : {"--glossary", "--target-prefix"})
+    EXPECT_THAT(refusal("translate", {"-m", model(), flag, "house=Haus"}, 2, "the house\n"),
+                HasSubstr(flag + " names a file, and there is no file house=Haus"));
+}
+
 TEST_F(CommandLine, NBestRaisesABeamThatNobodyChose) {
   const Outcome outcome = translate("the red house is near.\n", {"--n-best", "9"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
