@@ -149,7 +149,7 @@ void attend_scattered_one(const AttentionHead& shape, const AttendScatteredArgum
         shape.key_width, [&](int64_t k, int p, auto part) __attribute__((always_inline)) {
           const Floats query = load(a.query + k, part);
 #pragma GCC unroll 4
-          for (int j = 0; j < kScores; ++j) sums[j][p] += query * load(key[j] + k, part);
+          for (int j = 0; j < kScores; ++j) sums[j][p] = multiply_add(query, load(key[j] + k, part), sums[j][p]);
         });
     store_scores(weights + i, sums, shape.scale);
   }

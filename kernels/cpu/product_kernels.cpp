@@ -4,10 +4,6 @@
 #include <transmute/kernels/cpu/product_kernels.h>
 #include <transmute/kernels/simd/lanes.h>
 
-#if defined(__ARM_FEATURE_DOTPROD)
-#include <arm_neon.h>
-#endif
-
 namespace transmute {
 inline namespace v0 {
 namespace inference {

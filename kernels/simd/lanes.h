@@ -14,6 +14,8 @@
 #include <transmute/kernels/simd/avx512.h>
 #elif defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512BF16__)
@@ -180,6 +182,21 @@ TRANSMUTE_INLINE void with_constant(int64_t count, const Body& body) {
 // Vectors of a row whose sums stay in registers.
 constexpr int kTileVectors = kLanes == 16 ? 4 : 2;
 
+// a · b + sum, rounded once where the instruction set has that. Left to the compiler, whether a product and a sum are
+// fused may differ from one instance of a template to the next.
+TRANSMUTE_INLINE Floats multiply_add(Floats a, Floats b, Floats sum) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, sum);
+#elif defined(__AVX2__) && defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, sum);
+#elif defined(__aarch64__)
+  return reinterpret_cast<Floats>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum), reinterpret_cast<float32x4_t>(a),
+                                            reinterpret_cast<float32x4_t>(b)));
+#else
+  return a * b + sum;
+#endif
+}
+
 // sums[r][v] += factor(k, r) · vector(k, v) for each k of [0, depth), in order.
 template <int R, int V, class Factor, class Vector>
 TRANSMUTE_INLINE void add_products(Floats (&sums)[R][V], int64_t depth, const Factor& factor, const Vector& vector) {
@@ -193,7 +210,7 @@ TRANSMUTE_INLINE void add_products(Floats (&sums)[R][V], int64_t depth, const Fa
       for (int v = 0; v < V; ++v) {
         const Floats values = vector(k, v);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) sums[r][v] += factors[r] * values;
+        for (int r = 0; r < R; ++r) sums[r][v] = multiply_add(factors[r], values, sums[r][v]);
       }
     } else {
       Floats values[V];
@@ -203,7 +220,7 @@ TRANSMUTE_INLINE void add_products(Floats (&sums)[R][V], int64_t depth, const Fa
       for (int r = 0; r < R; ++r) {
         const Floats one = splat(factor(k, r));
 #pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) sums[r][v] += one * values[v];
+        for (int v = 0; v < V; ++v) sums[r][v] = multiply_add(one, values[v], sums[r][v]);
       }
     }
   }
