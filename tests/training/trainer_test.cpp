@@ -232,7 +232,7 @@ TEST_F(TrainerSettings, LowerTheLearningRateToTheEndOfTheTime) {
     return rates;
   };
   const std::vector<double> rates = rates_after(5);
-  ASSERT_GT(rates.size(), 20U);
+  ASSERT_GT(rates.size(), 4U);
   EXPECT_LT(rates.back(), 0.05 * *std::max_element(rates.begin(), rates.end()));
   // More minutes continue a finished run, with the rate that the longer time has there.
   const auto steps = metrics("run").back()["step"].get<int64_t>();
@@ -240,7 +240,7 @@ TEST_F(TrainerSettings, LowerTheLearningRateToTheEndOfTheTime) {
   longer[2] = "training.max_minutes=0.06";
   ASSERT_EQ(train("run", false, longer), 0);
   const std::vector<double> later = rates_after(steps);
-  ASSERT_GT(later.size(), 20U);
+  ASSERT_GT(later.size(), 4U);
   EXPECT_NEAR(later.front(), 0.005, 0.002) << "in the middle of the cosine";
   EXPECT_LT(later.back(), 0.0005);
 }
