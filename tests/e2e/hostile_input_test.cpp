@@ -92,7 +92,7 @@ TEST_F(HostileInput, MessagesCarryNoControlCharacters) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.errors, HasSubstr(R"(\x1b[31m\nred\u009b)"));
   EXPECT_EQ(outcome.errors.find_first_of("\x1b\x9b"), std::string::npos);
-  const Outcome usage = run_program_with({program("translate"), "--\x1b[2J", "--model", model()});
+  const Outcome usage = run_program_with({program("translate"), "--x\x1b[2J", "--model", model()});
   EXPECT_EQ(usage.exit_code, 2);
   EXPECT_EQ(usage.errors.find('\x1b'), std::string::npos);
   const std::string terms = folder / "te\x1b[2Jrms";
