@@ -2,7 +2,7 @@
 # The completion of `transmute` for zsh from the records of its --help-records: its commands, then each one's flags.
 BEGIN { FS = "\t"; quote = "'" }
 $1 == "command" {
-  gsub(quote, quote "\\\\" quote quote, $3)
+  gsub(quote, quote "\\" quote quote, $3)
   commands = commands " " quote $2 ":" $3 quote
 }
 END {

@@ -2,7 +2,7 @@
 # A completion for zsh from the records of --help-records. Set `program` to the name without transmute-.
 BEGIN { FS = "\t"; quote = "'" }
 function plain(text) { # within '--flag[text]'
-  gsub(/\\/, "\\\\", text); gsub(/\[/, "\\[", text); gsub(/\]/, "\\]", text); gsub(/:/, "\\:", text)
+  gsub(/[\\\[\]:]/, "\\\\&", text)
   gsub(quote, quote "\\" quote quote, text)
   return text
 }
