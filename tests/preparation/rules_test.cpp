@@ -13,7 +13,6 @@ namespace transmute {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 ExpectedText english_and_german() {
   ExpectedText expected;

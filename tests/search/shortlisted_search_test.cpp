@@ -13,14 +13,12 @@ namespace transmute {
 namespace {
 
 using testing::Distribution;
-using ::testing::HasSubstr;
 using testing::kA;
 using testing::kB;
 using testing::kC;
 using testing::kEnd;
 using testing::kTolerance;
 using testing::log_probability;
-using testing::message_of;
 using testing::options_of;
 using testing::random_table;
 using testing::Table;

@@ -19,7 +19,6 @@
 namespace transmute {
 namespace {
 
-using testing::lines_from;
 using testing::tiny_english;
 using testing::tiny_german;
 using testing::tiny_tokenizer;

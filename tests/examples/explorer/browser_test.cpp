@@ -16,7 +16,6 @@
 namespace transmute::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

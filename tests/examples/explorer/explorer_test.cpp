@@ -23,7 +23,6 @@
 namespace transmute::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

@@ -15,12 +15,8 @@
 namespace transmute {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::Eq;
 using ::testing::HasSubstr;
 using testing::message_of;
-using ::testing::Not;
 
 // NN begins NNS, and is often spelled as a part of it.
 std::vector<std::string> label_lines() {

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 
 using testing::CopiedModel;
 using ::testing::HasSubstr;
-using testing::message_of;
 using testing::read_text;
 using testing::write_text;
 

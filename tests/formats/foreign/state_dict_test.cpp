@@ -28,7 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using ::testing::AllOf;
 using testing::CopiedModel;
 using ::testing::HasSubstr;
 using testing::little_endian;

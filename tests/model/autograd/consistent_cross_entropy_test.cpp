@@ -14,7 +14,6 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-using testing::expect_near;
 using testing::random_tensor;
 
 constexpr int64_t kIgnored = 0;
