@@ -5,12 +5,14 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
+#include <transmute/common/utf8.h>
 #include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/model_check.h>
 #include <transmute/tokenizer/piece_marks.h>
 #include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/tokenizer/truecase.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <exception>
@@ -67,7 +69,7 @@ void for_each_part_of(std::string_view text, bool word_by_word, const Visit& vis
   visit(text.substr(begin), begin);
 }
 
-// The place of each byte of `decoded` in the text, which may have other spaces, and has no marks.
+// The place of each byte of `decoded` in the text, which may have other white space, and has no marks.
 std::vector<ByteSpan> places_in(std::string_view text, std::string_view decoded, std::string_view mark) {
   std::vector<ByteSpan> places;
   size_t at = 0;
@@ -76,10 +78,13 @@ std::vector<ByteSpan> places_in(std::string_view text, std::string_view decoded,
       places.insert(places.end(), mark.size(), {at, at});
       continue;
     }
-    const char byte = decoded[places.size()];
-    while (byte != ' ' && at < text.size() && text[at] == ' ') ++at;
+    for (size_t length = 0; at < text.size(); at += length) {
+      const auto [code, first, last] = character_at(text, at);
+      length = last - first;
+      if (u_isUWhiteSpace(code) == 0 || decoded.compare(places.size(), length, text, at, length) == 0) break;
+    }
     const size_t begin = at;
-    if (at < text.size() && text[at] == byte) ++at;
+    if (at < text.size() && text[at] == decoded[places.size()]) ++at;
     places.emplace_back(begin, at);
   }
   return places;

@@ -270,6 +270,11 @@ TEST_P(PieceTableOfTwoLanguages, LeavesSpacesBetweenPartsToNoPiece) {
   const auto spans = model.spans_of_pieces({"二", "三四", "二"}, "二三四 二");
   EXPECT_THAT(spans, ElementsAre(std::pair<size_t, size_t>(0, 3), std::pair<size_t, size_t>(3, 9),
                                  std::pair<size_t, size_t>(10, 13)));
+  for (const std::string space : {"\u00A0", "\u00A0 ", " \u00A0", "\u3000", "\n", "\t "}) {
+    const size_t next = 9 + space.size();
+    EXPECT_THAT(model.spans_of_pieces({"二", "三四", "二"}, "二三四" + space + "二"),
+                ElementsAre(ByteSpan(0, 3), ByteSpan(3, 9), ByteSpan(next, next + 3)));
+  }
 }
 
 }  // namespace
