@@ -53,10 +53,10 @@ class Placement {
     ranges_.resize(tags_.size());
     taken_by_.resize(tags_.size() + 1);
     children_.resize(tags_.size() + 1);
-    for (size_t t = 0; t < tags_.size(); ++t) {
-      ranges_[t] = range_of(t);
-      children_[tags_[t].parent].push_back(t);
-    }
+    for (size_t t = 0; t < tags_.size(); ++t) children_[tags_[t].parent].push_back(t);
+    for (const bool has_content : {true, false})
+      for (size_t t = 0; t < tags_.size(); ++t)
+        if ((tags_[t].closing.second > 0) == has_content) ranges_[t] = range_of(t);
     const auto is_in_prefix = [&](const AlignedWord& word) { return word.bytes.first < given.prefix; };
     const auto after_prefix = std::partition_point(words_.begin(), words_.end(), is_in_prefix);
     find_marks(0, static_cast<size_t>(after_prefix - words_.begin()));
@@ -223,7 +223,9 @@ class Placement {
     const std::vector<size_t>& taken = taken_by_[tag.parent];
     if (!taken.empty() && word > around.first && word < around.second) {  // not into a sibling
       const size_t sibling = taken[word - around.first];
-      if (sibling != 0 && taken[word - 1 - around.first] == sibling) word = ranges_[sibling - 1].second;
+      const bool is_after = sibling != 0 && tags_[sibling - 1].content.first < tag.content.first;
+      if (sibling != 0 && taken[word - 1 - around.first] == sibling)
+        word = is_after ? ranges_[sibling - 1].second : ranges_[sibling - 1].first;
     }
     if (tag.role == TagRole::accelerator) word = word_for_accelerator(word, around);
     return {word, word};

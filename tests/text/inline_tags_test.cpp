@@ -240,6 +240,16 @@ TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
   EXPECT_EQ(restored("<a></a>", "", {}), "<a></a>");
 }
 
+// The second of the two words attends more to the word after the tag.
+TEST(InlineTags, WithoutContentStayBeforeAnElementOfSeveralWords) {
+  const auto restore = [](const std::string& source) {
+    return TaggedText(source).restore("ein zum Test.", {{0, 1}, {1, 6}, {6, 7}}, {{0, 3}, {3, 7}, {7, 12}, {12, 13}},
+                                      {{0.9F, 0.1F, 0}, {0.4F, 0.6F, 0}, {0.1F, 0.9F, 0}, {0, 0.1F, 0.9F}});
+  };
+  EXPECT_EQ(restore("a <x/><b>test</b>."), "ein <x/><b>zum Test</b>.");
+  EXPECT_EQ(restore("a <b>test</b><x/>."), "ein <b>zum Test</b><x/>.");
+}
+
 TEST(InlineTags, BringNoSpaceBeforeAFullStop) {
   const TaggedText text("a red{x} car");
   const auto words = words_of(text.plain());
