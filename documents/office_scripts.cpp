@@ -12,7 +12,6 @@
 #include <unicode/uscript.h>
 
 #include <array>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -261,8 +260,8 @@ class ScriptWriter {
   std::vector<XmlToken> tokens_;
   OfficeScript from_, to_;
   XmlRules rules_;
-  std::set<std::string> code_styles_;
-  XmlSource source_{changes_.text(), tokens_, rules_, code_styles_};
+  XmlStyles styles_;
+  XmlSource source_{changes_.text(), tokens_, rules_, styles_};
   std::vector<Open> open_;
   size_t style_ = 0;             // the last one of OpenDocument
   bool may_turn_pages_ = false;  // those of a book

@@ -39,11 +39,12 @@ constexpr const char* kFieldsWithoutWords = "advance ask formcheckbox includepic
 struct Item {
   enum class Kind { text, open, close, kept, border };
   Kind kind = Kind::text;
-  std::string text{};    // escaped, as in HTML
-  size_t format = 0;     // format of text
-  XmlMark mark{};        // mark of all others
-  size_t partner = 0;    // partner of `open` and `close`
-  bool is_word = false;  // of `kept`: readers see it as a word of the sentence
+  std::string text{};                 // escaped, as in HTML
+  size_t format = 0;                  // format of text
+  XmlMark mark{};                     // mark of all others
+  size_t partner = 0;                 // partner of `open` and `close`
+  bool is_word = false;               // of `kept`: readers see it as a word of the sentence
+  std::optional<std::string> look{};  // of `close`: what a reader sees of the wrapper, if it is known
 };
 
 // A child of a run.
@@ -60,7 +61,16 @@ struct Field {
 
 // Formatting that a reader does not see: languages, and marks of spelling checkers and of revisions.
 constexpr const char* kUnseenProperties = "lang noProof rsid";
-constexpr const char* kUnseenAttributes = "lang altlang dirty err smtclean noproof bmk";  // in lower case
+constexpr const char* kUnseenAttributes =  // in lower case
+    "lang altlang dirty err smtclean noproof bmk officeooo:rsid officeooo:paragraph-rsid fo:language fo:country "
+    "style:language-asian style:country-asian style:language-complex style:country-complex";
+
+std::string seen_attributes(std::string_view tag) {
+  std::string seen;
+  for (const HtmlAttribute& attribute : attributes_of(tag))
+    if (!lists(kUnseenAttributes, attribute.name)) seen += fmt::format("{}={} ", attribute.name, attribute.value);
+  return seen;
+}
 
 bool is_blank_text(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -159,22 +169,44 @@ class ParagraphReader {
     return false;
   }
 
+  // Returns what a reader sees of a wrapper, if that is known.
+  std::optional<std::string> look_of(size_t i, const std::string& style) const {
+    if (source_.is_one_of(i, "smartTag")) return "";
+    const auto found = source_.styles.looks.find(style);
+    if (found == source_.styles.looks.end() || !source_.is_one_of(i, "span")) return {};
+    return found->second;
+  }
+
   void read_wrapper(size_t i, bool has_runs) {
     const XmlToken& token = source_.tokens[i];
-    if (token.kind == TokenKind::empty || source_.is_for_code(xml_attribute(source_.bytes(i), "style-name"))) {
+    const std::string style(xml_attribute(source_.bytes(i), "style-name"));
+    if (token.kind == TokenKind::empty || source_.is_for_code(style)) {
       add_element(Item::Kind::kept, i);
       items_.back().is_word = token.kind != TokenKind::empty;
       return;
     }
     size_t first = i + 1;
     while (first < token.partner && is_tag(first) && is_properties(source_.tokens[first])) first = after(first);
-    const size_t open = items_.size();
-    const size_t content = source_.tokens[first - 1].end;
-    add(Item::Kind::open, {std::string(source_.between(token.begin, content)), ""});
+    const auto look = look_of(i, style);
+    if (look && look->empty()) return read_content(first, token.partner, has_runs);
+    size_t open = items_.size();
+    if (look && open > 0 && items_.back().look == look) {
+      open = items_.back().partner;
+      items_.pop_back();
+    } else {
+      const size_t content = source_.tokens[first - 1].end;
+      add(Item::Kind::open, {std::string(source_.between(token.begin, content)), ""});
+    }
     read_content(first, token.partner, has_runs);
+    const bool is_blank = items_.size() == open + 2 && is_blank_text(items_.back().text);
+    if (is_blank && items_.back().kind == Item::Kind::text && source_.is_one_of(i, "span")) {
+      items_.erase(items_.end() - 2);
+      return;
+    }
     add(Item::Kind::close, {std::string(source_.bytes(token.partner)), ""});
     items_[open].partner = items_.size() - 1;
     items_.back().partner = open;
+    items_.back().look = look;
   }
 
   // The first word of an element's text, in lower case.
@@ -346,13 +378,6 @@ class ParagraphReader {
     format.is_format = true;
     formats_.push_back(std::move(format));
     return format_numbers_[seen] = formats_.size() - 1;
-  }
-
-  static std::string seen_attributes(std::string_view tag) {
-    std::string seen;
-    for (const HtmlAttribute& attribute : attributes_of(tag))
-      if (!lists(kUnseenAttributes, attribute.name)) seen += fmt::format("{}={} ", attribute.name, attribute.value);
-    return seen;
   }
 
   void add_text(size_t i, size_t format) {
@@ -617,7 +642,7 @@ bool XmlSource::is_for_code(std::string_view style) const {
       "code codeblock htmlcode htmlpreformatted inlinecode macrotext preformatted preformattedtext sourcetext "
       "sourcecode verbatim verbatimchar";
   constexpr std::string_view kSpace = "_20_";  // of OpenDocument
-  if (!style.empty() && code_styles.count(std::string(style)) > 0) return true;
+  if (!style.empty() && styles.for_code.count(std::string(style)) > 0) return true;
   std::string name;
   for (size_t at = 0; at < style.size(); ++at) {
     if (style.compare(at, kSpace.size(), kSpace) == 0) {
@@ -627,6 +652,24 @@ bool XmlSource::is_for_code(std::string_view style) const {
     }
   }
   return !name.empty() && lists(kStyles, lower_case(name));
+}
+
+XmlStyles read_styles(std::string_view xml, const std::vector<XmlToken>& tokens, const XmlRules& rules) {
+  XmlStyles styles;
+  const XmlSource source{xml, tokens, rules, styles};
+  bool is_automatic = false;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    is_automatic = is_automatic || source.is_one_of(i, "automatic-styles");
+    if (!source.is_one_of(i, "style") || tokens[i].kind == TokenKind::end) continue;
+    const std::string name(xml_attribute(source.bytes(i), "name"));
+    const std::string_view parent = xml_attribute(source.bytes(i), "parent-style-name");
+    if (source.is_for_code(parent)) styles.for_code.insert(name);
+    if (!is_automatic || xml_attribute(source.bytes(i), "family") != "text") continue;
+    std::string& look = styles.looks[name] = parent;
+    for (size_t child = i + 1; child < tokens[i].partner; ++child)
+      if (!is_xml_text(tokens[child])) look += seen_attributes(source.bytes(child));
+  }
+  return styles;
 }
 
 XmlParagraph read_paragraph(const XmlSource& source, size_t start, std::vector<std::string>& texts) {

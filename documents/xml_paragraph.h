@@ -5,6 +5,7 @@
 #include <transmute/documents/xml_tokens.h>
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,12 +14,18 @@
 namespace transmute {
 inline namespace v0 {
 
+/// The styles that an OpenDocument file defines.
+struct XmlStyles {
+  std::set<std::string> for_code;            ///< the names of those made after others for program code
+  std::map<std::string, std::string> looks;  ///< what a reader sees of those without a name of the author's
+};
+
 /// The document that paragraphs are read from.
 struct XmlSource {
-  std::string_view xml;                      ///< all of it
-  const std::vector<XmlToken>& tokens;       ///< the document's tokens
-  const XmlRules& rules;                     ///< the format's rules
-  const std::set<std::string>& code_styles;  ///< the names of styles for program code that the document defines
+  std::string_view xml;                 ///< all of it
+  const std::vector<XmlToken>& tokens;  ///< the document's tokens
+  const XmlRules& rules;                ///< the format's rules
+  const XmlStyles& styles;              ///< the document's styles
 
   /// The bytes of a token.
   std::string_view bytes(size_t token) const { return between(tokens[token].begin, tokens[token].end); }
@@ -29,6 +36,9 @@ struct XmlSource {
   /// True if a style is for program code.
   bool is_for_code(std::string_view style) const;
 };
+
+/// Reads the styles that a document defines.
+XmlStyles read_styles(std::string_view xml, const std::vector<XmlToken>& tokens, const XmlRules& rules);
 
 /// Cuts a paragraph into texts and what stays.
 /// @param start the token of its start tag

@@ -19,20 +19,6 @@ inline namespace v0 {
 
 namespace {
 
-// The styles of an OpenDocument file that are made after others for program code.
-std::set<std::string> derived_code_styles(const std::string& xml, const std::vector<XmlToken>& tokens) {
-  std::set<std::string> styles;
-  const XmlRules none;
-  const std::set<std::string> known;
-  const XmlSource source{xml, tokens, none, known};
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (!source.is_one_of(i, "style") || tokens[i].kind == XmlToken::Kind::end) continue;
-    if (source.is_for_code(xml_attribute(source.bytes(i), "parent-style-name")))
-      styles.emplace(xml_attribute(source.bytes(i), "name"));
-  }
-  return styles;
-}
-
 // The text that a reader sees of a piece of HTML. A document has its line ends as spaces.
 std::string seen_text(const std::string& html) {
   std::string text = with_references_decoded(html);
@@ -102,8 +88,8 @@ XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& na
                    std::function<void(const std::string& message)> on_warning)
     : xml_(std::move(xml)), name_(name), on_warning_(std::move(on_warning)), has_escapes_(rules.keeps_lines) {
   const std::vector<XmlToken> tokens = xml_tokens(xml_, name);
-  const std::set<std::string> code_styles = derived_code_styles(xml_, tokens);
-  const XmlSource source{xml_, tokens, rules, code_styles};
+  const XmlStyles styles = read_styles(xml_, tokens, rules);
+  const XmlSource source{xml_, tokens, rules, styles};
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].kind != XmlToken::Kind::end) add_attributes(source, i);
     if (tokens[i].kind != XmlToken::Kind::start) continue;

@@ -48,6 +48,14 @@ TEST(WordFile, RunsThatLookTheSameAreOne) {
       "<w:p><w:pPr><w:jc/></w:pPr><w:r w:rsidR=\"1\"><w:t xml:space=\"preserve\">ONE SENTENCE.</w:t></w:r></w:p>");
 }
 
+TEST(WordFile, SmartTagsAreDroppedAroundTheirWords) {
+  const std::string tag = "<w:smartTag w:element=\"place\"><w:smartTagPr/>";
+  const std::string body = "<w:p>" + run("in ") + tag + tag + run("New York") + "</w:smartTag>" + run(" ") + tag +
+                           run("City") + "</w:smartTag></w:smartTag>" + run(" now") + "</w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("in New York City now"));
+  EXPECT_EQ(shouted_body(body), "<w:p>" + run("IN NEW YORK CITY NOW") + "</w:p>");
+}
+
 TEST(WordFile, FormattingMovesWithItsWords) {
   const std::string bold = "<w:rPr><w:b/></w:rPr>";
   const auto file = opened("a.docx", word_file("<w:p>" + run("A ") + run("red", bold) + run(" car here") + "</w:p>"));
@@ -385,6 +393,30 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
               HasSubstr("<text:p>TEXT <text:span text:style-name=\"T1\">BOLD</text:span> WITH<text:note>"
                         "<text:note-body><text:p>THE NOTE</text:p></text:note-body></text:note> MORE.<text:tab/>END"
                         "</text:p>"));
+}
+
+// LibreOffice makes a style for each session of editing, and another for each language.
+TEST(OpenDocument, SpansThatLookTheSameAreOne) {
+  const auto style = [](const std::string& name, const std::string& properties) {
+    return "<style:style style:name=\"" + name + "\" style:family=\"text\"><style:text-properties " + properties +
+           "/></style:style>";
+  };
+  const auto span = [](const std::string& name, const std::string& text) {
+    return "<text:span text:style-name=\"" + name + "\">" + text + "</text:span>";
+  };
+  const auto file = opened(
+      "a.odt", zip_of({{"content.xml",
+                        "<office:text><office:automatic-styles>" +
+                            style("T1", "officeooo:rsid=\"1\" fo:language=\"en\" fo:country=\"US\"") +
+                            style("T2", "fo:font-weight=\"bold\" officeooo:rsid=\"1\"") +
+                            style("T3", "fo:font-weight=\"bold\" officeooo:rsid=\"2\"") +
+                            style("T4", "fo:font-weight=\"normal\"") + "</office:automatic-styles><text:p>A " +
+                            span("T1", "wo") + "rd " + span("T2", "in bo") + span("T3", "ld") + span("T4", " ") +
+                            span("T4", "here") + span("T9", " ") + span("T9", "now") + ".</text:p></office:text>"}}));
+  ASSERT_THAT(file->texts(), ElementsAre("A word <b 0>in bold</b> <b 1>here</b> <b 2>now</b>."));
+  EXPECT_THAT(member_of(shouted(*file), "content.xml"),
+              HasSubstr("<text:p>A WORD " + span("T2", "IN BOLD") + " " + span("T4", "HERE") + " " + span("T9", "NOW") +
+                        ".</text:p>"));
 }
 
 TEST(OpenDocument, TitlesOfIndexesAndFootersOfSlidesAreTexts) {
