@@ -419,6 +419,7 @@ std::unique_ptr<DocumentParts> open_epub(const std::string& name, std::string co
     const std::string& path = file->members()[member].name;
     const auto listed = types.find(path);
     const std::string type = listed == types.end() ? "" : listed->second;
+    if (begins_with(path, "__MACOSX/")) continue;  // what macOS knows of the files: ._page.xhtml
     if (is_page(path) || type == "application/xhtml+xml")
       file->add(member, nullptr);
     else if (has_ending(path, ".ncx") || type == "application/x-dtbncx+xml")

@@ -631,6 +631,17 @@ TEST(Epub, PagesAreWhatThePackageListsAsSuch) {
   EXPECT_THAT(file->texts(), ElementsAre("One", HasSubstr("Two")));
 }
 
+TEST(Epub, WhatMacOsAddsToArchivesStays) {
+  const std::string notes("\0\5\x16\a Mac \xff", 9);
+  const auto file = opened("a.epub", zip_of({{"META-INF/container.xml", "<container/>"},
+                                             {"a.html", "<p>One</p>"},
+                                             {"__MACOSX/._a.html", notes},
+                                             {"__MACOSX/._a.ncx", notes},
+                                             {"__MACOSX/._a.opf", notes}}));
+  EXPECT_THAT(file->texts(), ElementsAre(HasSubstr("One")));
+  EXPECT_EQ(member_of(shouted(*file), "__MACOSX/._a.ncx"), notes);
+}
+
 TEST(PackedDocument, KeepsNoPartInMemory) {
   const auto document =
       open_document(*find_document_format("docx"), "a.docx", word_file("<w:p>" + run("one") + "</w:p>"));
