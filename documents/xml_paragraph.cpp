@@ -338,10 +338,24 @@ class ParagraphReader {
     return false;
   }
 
+  // True for underlined spaces, where people write what is missing.
+  bool is_line_to_fill(size_t child, const XmlMark& around) const {
+    constexpr size_t kFewestSpaces = 3;
+    const std::string text(
+        source_.between(source_.tokens[child].end, source_.tokens[source_.tokens[child].partner].begin));
+    return text.size() >= kFewestSpaces && is_blank_text(text) &&
+           (around.before.find("<w:u ") != std::string::npos || around.before.find(" u=\"sng\"") != std::string::npos);
+  }
+
   void read_run_child(size_t run, size_t child, const XmlMark& around) {
     if (!is_tag(child)) return;
     if (source_.is_one_of(child, kRunText)) {
       if (source_.tokens[child].kind == TokenKind::empty) return;
+      if (is_line_to_fill(child, around)) {
+        add_element(Item::Kind::kept, child, around);
+        items_.back().is_word = true;
+        return;
+      }
       const size_t format = format_of(run, child, around);
       for (size_t text = child + 1; text < source_.tokens[child].partner; ++text) add_text(text, format);
     } else if (source_.is_one_of(child, "noBreakHyphen")) {

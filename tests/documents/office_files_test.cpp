@@ -56,6 +56,13 @@ TEST(WordFile, SmartTagsAreDroppedAroundTheirWords) {
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("IN NEW YORK CITY NOW") + "</w:p>");
 }
 
+TEST(WordFile, UnderlinedSpacesAreAWordToFillIn) {
+  const std::string line = run("     ", "<w:rPr><w:u w:val=\"single\"/></w:rPr>");
+  const std::string body = "<w:p>" + run("Name: ") + line + run(" Date: ") + line + "</w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("Name: <var-0/> Date: <var-1/>"));
+  EXPECT_EQ(shouted_body(body), "<w:p>" + run("NAME: ") + line + run(" DATE: ") + line + "</w:p>");
+}
+
 TEST(WordFile, FormattingMovesWithItsWords) {
   const std::string bold = "<w:rPr><w:b/></w:rPr>";
   const auto file = opened("a.docx", word_file("<w:p>" + run("A ") + run("red", bold) + run(" car here") + "</w:p>"));
