@@ -26,6 +26,7 @@ namespace {
 
 using TokenKind = XmlToken::Kind;
 
+constexpr size_t kFewestSpaces = 4;                         // that are a gap, or a line to fill in
 constexpr const char* kRunText = "t";                       // holds the text of a run
 constexpr const char* kRunWords = "t noBreakHyphen";        // a run with one of them is text
 constexpr const char* kFieldMark = "fldChar";               // begins a field of Word, ends it, or is before its result
@@ -152,11 +153,18 @@ class ParagraphReader {
       } else if (is_tag(i) && source_.is_one_of(i, source_.rules.wrappers)) {
         read_wrapper(i, has_runs);
       } else if (!is_tag(i) || !source_.is_one_of(i, source_.rules.dropped)) {
-        const bool ends = is_tag(i) && (is_properties(token) || source_.is_one_of(i, source_.rules.borders));
+        const bool ends =
+            is_tag(i) && (is_properties(token) || source_.is_one_of(i, source_.rules.borders) || is_gap(i));
         add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
         items_.back().is_word = is_word(i);
       }
     }
+  }
+
+  // True for several spaces of OpenDocument, which follow one in the text.
+  bool is_gap(size_t i) const {
+    const std::string_view count = source_.is_one_of(i, "s") ? xml_attribute(source_.bytes(i), "c") : "";
+    return count.size() > 1 || count >= "3";
   }
 
   // True if readers see an element that stays as a word: a field or a formula. Fields of OpenDocument have their text
@@ -340,7 +348,6 @@ class ParagraphReader {
 
   // True for underlined spaces, where people write what is missing.
   bool is_line_to_fill(size_t child, const XmlMark& around) const {
-    constexpr size_t kFewestSpaces = 3;
     const std::string text(
         source_.between(source_.tokens[child].end, source_.tokens[source_.tokens[child].partner].begin));
     return text.size() >= kFewestSpaces && is_blank_text(text) &&
@@ -404,8 +411,8 @@ class ParagraphReader {
     }
   }
 
-  // Adds text as XML has it. Tabs are borders, and so are line ends where readers see them, and escapes of Office that
-  // mean no visible character: PowerPoint writes these too.
+  // Adds text as XML has it. Tabs and gaps between columns are borders, and so are line ends where readers see them,
+  // and escapes of Office that mean no visible character: PowerPoint writes these too.
   void add_plain_text(const std::string& text, size_t format) {
     const bool keeps_lines = source_.rules.keeps_lines;
     if (*source_.rules.runs == '\0' && !keeps_lines) return add_line(text, format);
@@ -419,10 +426,13 @@ class ParagraphReader {
     for (size_t at = 0, length = 1; at < text.size(); at += length) {
       const auto escape = excel_escape_at(text, at);
       const CharacterReference reference = text[at] == '&' ? reference_at(text, at) : CharacterReference{};
-      length = escape ? kExcelEscapeBytes : std::max<size_t>(reference.length, 1);
+      const size_t spaces = std::min(text.find_first_not_of(' ', at), text.size()) - at;
+      const bool is_gap = spaces >= kFewestSpaces;
+      length = escape ? kExcelEscapeBytes : std::max<size_t>(reference.length, is_gap ? spaces : 1);
       const auto character =
           reference.length > 0 ? reference.characters.front() : char32_t{static_cast<unsigned char>(text[at])};
-      const bool is_border = escape ? !is_visible(*escape) : character == '\t' || (keeps_lines && character < ' ');
+      const bool is_border =
+          escape ? !is_visible(*escape) : is_gap || character == '\t' || (keeps_lines && character < ' ');
       if (is_border) {
         border += text.substr(at, length);
         continue;

@@ -56,6 +56,13 @@ TEST(WordFile, SmartTagsAreDroppedAroundTheirWords) {
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("IN NEW YORK CITY NOW") + "</w:p>");
 }
 
+TEST(WordFile, SpacesBetweenColumnsStay) {
+  EXPECT_EQ(shouted_body("<w:p>" + run("    Name:      the   date     ") + "</w:p>"),
+            "<w:p>" + run("    ") + run("NAME:") + run("      ") + run("THE   DATE") + run("     ") + "</w:p>");
+  const std::string content = "<text:p>Name: <text:s text:c=\"12\"/>the <text:s text:c=\"2\"/>date</text:p>";
+  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", content}}))->texts(), ElementsAre("Name: ", "the <img 0>date"));
+}
+
 TEST(WordFile, UnderlinedSpacesAreAWordToFillIn) {
   const std::string line = run("     ", "<w:rPr><w:u w:val=\"single\"/></w:rPr>");
   const std::string body = "<w:p>" + run("Name: ") + line + run(" Date: ") + line + "</w:p>";
