@@ -455,6 +455,18 @@ TEST(OpenDocument, FieldsAreWords) {
               ElementsAre("See page <var-0/> for<img 1>more."));
 }
 
+// Microsoft's programs write the space beside a span as an element.
+TEST(OpenDocument, ASpaceIsNotWrittenTwice) {
+  const std::string content =
+      "<text:p>A<text:s/><text:span text:style-name=\"T1\">red</text:span><text:s/>car</text:p>";
+  const auto file = opened("a.odt", zip_of({{"content.xml", content}}));
+  ASSERT_THAT(file->texts(), ElementsAre("A<img 0><b 1>red</b><img 2>car"));
+  const auto with = [&](const std::string& text) { return member_of(file->with({text}), "content.xml"); };
+  const std::string red = "<text:span text:style-name=\"T1\">rouge</text:span>";
+  EXPECT_EQ(with("Une voiture <img 0><b 1>rouge</b><img 2>"), "<text:p>Une voiture " + red + "<text:s/></text:p>");
+  EXPECT_EQ(with("Une<img 0> voiture<img 2><b 1>rouge</b>"), "<text:p>Une voiture<text:s/>" + red + "</text:p>");
+}
+
 TEST(OpenDocument, TextsInStylesForCodeStay) {
   const auto texts_with = [](const std::string& style) {
     const std::string content = "<office:text><text:p>Use <text:span text:style-name=\"" + style +
