@@ -10,6 +10,7 @@
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/xml_text.h>
+#include <transmute/metrics/metric_text.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
@@ -416,11 +417,9 @@ class ParagraphReader {
   void add_plain_text(const std::string& text, size_t format) {
     const bool keeps_lines = source_.rules.keeps_lines;
     if (*source_.rules.runs == '\0' && !keeps_lines) return add_line(text, format);
-    std::string words, border;
-    const auto add_both = [&] {
-      if (!words.empty()) add_line(words, format);
+    std::string border;
+    const auto add_border = [&] {
       if (!border.empty()) add(Item::Kind::border, {formats_[format].before + border + formats_[format].after, ""});
-      words.clear();
       border.clear();
     };
     for (size_t at = 0, length = 1; at < text.size(); at += length) {
@@ -437,12 +436,12 @@ class ParagraphReader {
         border += text.substr(at, length);
         continue;
       }
-      if (!border.empty()) add_both();
+      add_border();
       std::string decoded;
       if (escape && keeps_lines) append_utf8(decoded, *escape);
-      words += decoded.empty() ? text.substr(at, length) : html_escaped(decoded);
+      add_line(decoded.empty() ? text.substr(at, length) : html_escaped(decoded), format);
     }
-    add_both();
+    add_border();
   }
 
   // True for a unit of UTF-16 that is neither a control character nor half of a character.
@@ -642,17 +641,14 @@ bool is_code_paragraph(const XmlSource& source, size_t start) {
 // that was cut into lines, is shorter.
 bool is_prose(const std::string& text) {
   constexpr size_t kFewestBytes = 120;
-  constexpr std::string_view kCode = "{}[]=<>\\_$|#`~^*", kSpace = " \t\r\n", kSentenceEnds = ".!?";
+  constexpr std::string_view kCode = "{}[]=<>\\_$|#`~^*", kSentenceEnds = ".!?";
   if (text.size() < kFewestBytes || text.find_first_of(kCode) != std::string::npos) return false;
-  size_t words = 0, small = 0;
-  for (size_t at = text.find_first_not_of(kSpace), end = 0; at < text.size();
-       at = text.find_first_not_of(kSpace, end)) {
-    end = std::min(text.find_first_of(kSpace, at), text.size());
-    ++words;
-    if (sentence_characters::all_characters(text.substr(at, end - at), [](UChar32 c) { return u_islower(c) != 0; }))
-      ++small;
-  }
-  return 2 * small > words && kSentenceEnds.find(text[text.find_last_not_of(" \"')")]) != std::string_view::npos;
+  const std::vector<std::string_view> words = split_at_space(text);
+  const auto small = std::count_if(words.begin(), words.end(), [](std::string_view word) {
+    return sentence_characters::all_characters(word, [](UChar32 c) { return u_islower(c) != 0; });
+  });
+  return 2 * static_cast<size_t>(small) > words.size() &&
+         kSentenceEnds.find(text[text.find_last_not_of(" \"')")]) != std::string_view::npos;
 }
 
 }  // namespace
