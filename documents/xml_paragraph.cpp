@@ -351,8 +351,11 @@ class ParagraphReader {
   bool is_line_to_fill(size_t child, const XmlMark& around) const {
     const std::string text(
         source_.between(source_.tokens[child].end, source_.tokens[source_.tokens[child].partner].begin));
-    return text.size() >= kFewestSpaces && is_blank_text(text) &&
-           (around.before.find("<w:u ") != std::string::npos || around.before.find(" u=\"sng\"") != std::string::npos);
+    if (text.size() < kFewestSpaces || !is_blank_text(text)) return false;
+    const size_t line = around.before.find("<w:u ");
+    if (line == std::string::npos) return around.before.find(" u=\"sng\"") != std::string::npos;
+    const std::string_view tag = std::string_view(around.before).substr(line);
+    return xml_attribute(tag.substr(0, tag.find('>')), "val") != "none";
   }
 
   void read_run_child(size_t run, size_t child, const XmlMark& around) {

@@ -68,6 +68,9 @@ TEST(WordFile, UnderlinedSpacesAreAWordToFillIn) {
   const std::string body = "<w:p>" + run("Name: ") + line + run(" Date: ") + line + "</w:p>";
   EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("Name: <var-0/> Date: <var-1/>"));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("NAME: ") + line + run(" DATE: ") + line + "</w:p>");
+  const std::string gap = run("     ", "<w:rPr><w:u w:val=\"none\"/></w:rPr>");
+  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("Name:") + gap + run("Date:") + "</w:p>"))->texts(),
+              ElementsAre("Name:", "Date:"));
 }
 
 TEST(WordFile, FormattingMovesWithItsWords) {
