@@ -680,17 +680,18 @@ bool XmlSource::is_for_code(std::string_view style) const {
 XmlStyles read_styles(std::string_view xml, const std::vector<XmlToken>& tokens, const XmlRules& rules) {
   XmlStyles styles;
   const XmlSource source{xml, tokens, rules, styles};
-  bool is_automatic = false;
+  size_t automatic_end = 0;  // of the styles without a name of the author's
   for (size_t i = 0; i < tokens.size(); ++i) {
-    is_automatic = is_automatic || source.is_one_of(i, "automatic-styles");
-    if (!source.is_one_of(i, "style") || tokens[i].kind == TokenKind::end) continue;
+    if (tokens[i].kind == TokenKind::end) continue;
+    if (source.is_one_of(i, "automatic-styles")) automatic_end = tokens[i].partner;
+    if (!source.is_one_of(i, "style")) continue;
     const std::string name(xml_attribute(source.bytes(i), "name"));
     const std::string_view parent = xml_attribute(source.bytes(i), "parent-style-name");
     if (source.is_for_code(parent)) styles.for_code.insert(name);
-    if (!is_automatic || xml_attribute(source.bytes(i), "family") != "text") continue;
+    if (i > automatic_end || xml_attribute(source.bytes(i), "family") != "text") continue;
     std::string& look = styles.looks[name] = parent;
-    for (size_t child = i + 1; child < tokens[i].partner; ++child)
-      if (!is_xml_text(tokens[child])) look += seen_attributes(source.bytes(child));
+    for (const size_t end = tokens[i].partner; i < end && !source.is_one_of(i + 1, "style"); ++i)
+      if (!is_xml_text(tokens[i + 1])) look += seen_attributes(source.bytes(i + 1));
   }
   return styles;
 }

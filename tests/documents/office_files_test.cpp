@@ -412,6 +412,21 @@ TEST(OpenDocument, SpansNotesAndNumbers) {
                         "</text:p>"));
 }
 
+// Nested styles are those of no program. Reading them anew in each one around them takes the square of their time.
+TEST(OpenDocument, StylesThatTheAuthorNamedAndNestedOnesAreApart) {
+  const std::string automatic =
+      "<office:automatic-styles><style:style style:name=\"T1\" style:family=\"text\"><style:style "
+      "style:name=\"T2\" style:family=\"text\"><x y=\"1\"/></style:style></style:style></office:automatic-styles>";
+  const std::string named = "<office:styles><style:style style:name=\"T3\" style:family=\"text\"/></office:styles>";
+  const auto span = [](const std::string& name) {
+    return "<text:span text:style-name=\"" + name + "\">red</text:span>";
+  };
+  const std::string content =
+      "<text:p>One " + span("T1") + " two " + span("T2") + " three " + span("T3") + ".</text:p>";
+  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", "<a>" + automatic + named + content + "</a>"}}))->texts(),
+              ElementsAre("One red two <b 0>red</b> three <b 1>red</b>."));
+}
+
 // LibreOffice makes a style for each session of editing, and another for each language.
 TEST(OpenDocument, SpansThatLookTheSameAreOne) {
   const auto style = [](const std::string& name, const std::string& properties) {
