@@ -485,6 +485,11 @@ TEST(OpenDocument, ASpaceIsNotWrittenTwice) {
   EXPECT_EQ(with("Une<img 0> voiture<img 2><b 1>rouge</b>"), "<text:p>Une voiture<text:s/>" + red + "</text:p>");
 }
 
+TEST(OpenDocument, TwoSpacesOfTheAuthorStay) {
+  const auto file = opened("a.odt", zip_of({{"content.xml", "<text:p>One. <text:s/>Two.</text:p>"}}));
+  EXPECT_EQ(member_of(file->with({"Une. <img 0>Deux."}), "content.xml"), "<text:p>Une. <text:s/>Deux.</text:p>");
+}
+
 TEST(OpenDocument, TextsInStylesForCodeStay) {
   const auto texts_with = [](const std::string& style) {
     const std::string content = "<office:text><text:p>Use <text:span text:style-name=\"" + style +
