@@ -686,7 +686,8 @@ TEST(Epub, WhatMacOsAddsToArchivesStays) {
                                              {"a.html", "<p>One</p>"},
                                              {"__MACOSX/._a.html", notes},
                                              {"__MACOSX/._a.ncx", notes},
-                                             {"__MACOSX/._a.opf", notes}}));
+                                             {"__MACOSX/._a.opf", notes},
+                                             {"._a.html", notes}}));
   EXPECT_THAT(file->texts(), ElementsAre(HasSubstr("One")));
   EXPECT_EQ(member_of(shouted(*file), "__MACOSX/._a.ncx"), notes);
 }
