@@ -420,7 +420,7 @@ std::unique_ptr<DocumentParts> open_epub(const std::string& name, std::string co
     const auto listed = types.find(path);
     const std::string type = listed == types.end() ? "" : listed->second;
     const std::string file_name = path.substr(path.rfind('/') + 1);
-    if (begins_with(file_name, "._")) continue;  // what macOS knows of a file: __MACOSX/._page.xhtml
+    if (begins_with(file_name, "._")) continue;  // the attributes of a file on macOS: __MACOSX/._page.xhtml
     if (is_page(path) || type == "application/xhtml+xml")
       file->add(member, nullptr);
     else if (has_ending(path, ".ncx") || type == "application/x-dtbncx+xml")

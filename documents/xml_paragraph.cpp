@@ -162,7 +162,7 @@ class ParagraphReader {
     }
   }
 
-  // True for several spaces of OpenDocument, which follow one in the text.
+  // True for three or more spaces of OpenDocument; another one is in the text before them.
   bool is_gap(size_t i) const {
     const std::string_view count = source_.is_one_of(i, "s") ? xml_attribute(source_.bytes(i), "c") : "";
     return count.size() > 1 || count >= "3";
@@ -348,21 +348,25 @@ class ParagraphReader {
   }
 
   // True for underlined spaces, where people write what is missing.
-  bool is_line_to_fill(size_t child, const XmlMark& around) const {
+  bool is_line_to_fill(size_t run, size_t child) const {
     const std::string text(
         source_.between(source_.tokens[child].end, source_.tokens[source_.tokens[child].partner].begin));
     if (text.size() < kFewestSpaces || !is_blank_text(text)) return false;
-    const size_t line = around.before.find("<w:u ");
-    if (line == std::string::npos) return around.before.find(" u=\"sng\"") != std::string::npos;
-    const std::string_view tag = std::string_view(around.before).substr(line);
-    return xml_attribute(tag.substr(0, tag.find('>')), "val") != "none";
+    for (size_t at = run + 1, end = content_of(run); at < end; ++at) {
+      if (!is_tag(at)) continue;
+      if (source_.is_one_of(at, "u")) return xml_attribute(source_.bytes(at), "val") != "none";
+      // PowerPoint has an attribute of the properties for it.
+      const std::string_view line = is_properties(source_.tokens[at]) ? xml_attribute(source_.bytes(at), "u") : "";
+      if (!line.empty()) return line != "none";
+    }
+    return false;
   }
 
   void read_run_child(size_t run, size_t child, const XmlMark& around) {
     if (!is_tag(child)) return;
     if (source_.is_one_of(child, kRunText)) {
       if (source_.tokens[child].kind == TokenKind::empty) return;
-      if (is_line_to_fill(child, around)) {
+      if (is_line_to_fill(run, child)) {
         add_element(Item::Kind::kept, child, around);
         items_.back().is_word = true;
         return;
@@ -680,7 +684,7 @@ bool XmlSource::is_for_code(std::string_view style) const {
 XmlStyles read_styles(std::string_view xml, const std::vector<XmlToken>& tokens, const XmlRules& rules) {
   XmlStyles styles;
   const XmlSource source{xml, tokens, rules, styles};
-  size_t automatic_end = 0;  // of the styles without a name of the author's
+  size_t automatic_end = 0;  // of the automatic styles, which the program has named
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].kind == TokenKind::end) continue;
     if (source.is_one_of(i, "automatic-styles")) automatic_end = tokens[i].partner;

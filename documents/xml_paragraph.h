@@ -16,8 +16,8 @@ inline namespace v0 {
 
 /// The styles that an OpenDocument file defines.
 struct XmlStyles {
-  std::set<std::string> for_code;            ///< the names of those made after others for program code
-  std::map<std::string, std::string> looks;  ///< what a reader sees of those without a name of the author's
+  std::set<std::string> for_code;            ///< the names of those derived from styles for program code
+  std::map<std::string, std::string> looks;  ///< the formatting that a reader sees of each automatic style
 };
 
 /// The document that paragraphs are read from.

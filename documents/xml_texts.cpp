@@ -225,7 +225,7 @@ std::string XmlTexts::text_of(const std::vector<std::string>& translations, cons
       const bool is_space =
           xml_.compare(mark.begin, mark.end - mark.begin, "<text:s/>") == 0 && xml_[mark.begin - 1] != ' ';
       const bool is_beside_space = html[at] == ' ' || (!result.empty() && result.back() == ' ');
-      if (is_space && is_beside_space) continue;  // Microsoft writes a single space beside a span so
+      if (is_space && is_beside_space) continue;  // Microsoft's programs write a single space beside a span so
       const bool is_pair = tag.compare(0, 3, "<b ") == 0;
       if (is_pair) open.push_back(&mark);
       XmlMark opening = mark;

@@ -71,6 +71,12 @@ TEST(WordFile, UnderlinedSpacesAreAWordToFillIn) {
   const std::string gap = run("     ", "<w:rPr><w:u w:val=\"none\"/></w:rPr>");
   EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("Name:") + gap + run("Date:") + "</w:p>"))->texts(),
               ElementsAre("Name:", "Date:"));
+  const std::string slide =
+      "<a:p><a:r><a:t>Name: </a:t></a:r><a:r><a:rPr u=\"dbl\"/><a:t>     </a:t></a:r><a:r><a:t> "
+      "Date:</a:t></a:r></a:p>";
+  EXPECT_THAT(
+      opened("a.pptx", zip_of({{"[Content_Types].xml", "<Types/>"}, {"ppt/slides/slide1.xml", slide}}))->texts(),
+      ElementsAre("Name: <var-0/> Date:"));
 }
 
 TEST(WordFile, FormattingMovesWithItsWords) {
