@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/utf8.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/letter_case.h>
 #include <transmute/text/sentence_characters.h>
 
@@ -151,6 +152,26 @@ TextCase case_of(const std::string& text) {
 
 size_t number_of_words(const std::string& text) {
   return words_with_letters(text).size();
+}
+
+size_t label_length(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" -");
+  if (begin == std::string::npos) return 0;
+  const char closing = text[begin] == '[' ? ']' : text[begin] == '(' ? ')' : ':';
+  const size_t end = text.find(closing, begin);
+  if (end == std::string::npos) return 0;
+  const UChar32 next = characters::at(text, end + 1);
+  return closing != ':' || next < 0 || u_isUWhiteSpace(next) ? end + 1 : 0;
+}
+
+bool is_label_in_capitals(const std::string& label) {
+  constexpr size_t kMostWords = 5, kLongerThanAcronyms = 4;
+  constexpr std::string_view kMarksOfCode = "_\\*=<>|#\"`";
+  const std::vector<WordLetters> words = words_with_letters(label);
+  return words.size() <= kMostWords && label.find_first_of(kMarksOfCode) == std::string::npos &&
+         std::all_of(words.begin(), words.end(), [](const WordLetters& word) { return word.small == 0; }) &&
+         std::any_of(words.begin(), words.end(),
+                     [](const WordLetters& word) { return word.capitals >= kLongerThanAcronyms; });
 }
 
 std::pair<size_t, size_t> RecasedText::now(const std::pair<size_t, size_t>& before) const {

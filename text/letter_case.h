@@ -15,6 +15,7 @@ enum class TextCase {
   mixed,     ///< as sentences usually are, or without upper case and lower case
   capitals,  ///< ALL IN CAPITALS, but for one letter in ten at most
   title,     ///< Every Word Begins With a Capital, articles and short prepositions of English headlines excepted
+  label,     ///< CAPITALS: as sentences usually are after the label in capitals; case_of() calls it mixed
 };
 
 /// Fewer words may be names or acronyms.
@@ -29,6 +30,13 @@ TextCase case_of(const std::string& text);
 
 /// The number of words that have letters.
 size_t number_of_words(const std::string& text);
+
+/// The length of what labels a text: the words before its first colon, with the colon, or those in the brackets that it
+/// begins with, such as "[DOOR OPENS]". 0: nothing does.
+size_t label_length(const std::string& text);
+
+/// True for a label in capitals that may have more than acronyms: of five words at most, one of them of four letters.
+bool is_label_in_capitals(const std::string& label);
 
 /// A text after a change of case, which may change the length of letters: ß becomes SS; or of some of its words.
 struct RecasedText {

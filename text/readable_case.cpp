@@ -23,16 +23,10 @@ inline namespace v0 {
 
 namespace {
 
-// Pieces that the vocabulary needs for a text; what it does not know counts first.
+// Bytes that the vocabulary cannot read, however many of them one unknown piece has; and the number of pieces.
 using Effort = std::pair<size_t, size_t>;
 
-Effort effort_of(const Ids& ids) {
-  return {static_cast<size_t>(std::count(ids.begin(), ids.end(), special_ids::kUnknown)), ids.size()};
-}
-
-// Bytes that the vocabulary cannot read, however many of them one unknown piece has; and the number of pieces.
-Effort effort_of(const SubwordModel& vocabulary, const std::string& text) {
-  const SegmentedText segmented = vocabulary.segment(text);
+Effort effort_of(const SegmentedText& segmented) {
   size_t unread = 0;
   for (size_t i = 0; i < segmented.ids.size(); ++i)
     if (segmented.ids[i] == special_ids::kUnknown) unread += segmented.spans[i].second - segmented.spans[i].first;
@@ -129,9 +123,9 @@ class WordCases {
   RecasedText best_of(const std::string& word) {
     const std::vector<RecasedText> candidates = candidates_for(word);
     size_t best = 0;
-    Effort least = effort_of(vocabulary_, candidates[0].text);
+    Effort least = effort_of(vocabulary_.segment(candidates[0].text));
     for (size_t i = 1; i < candidates.size(); ++i) {
-      const Effort effort = effort_of(vocabulary_, candidates[i].text);
+      const Effort effort = effort_of(vocabulary_.segment(candidates[i].text));
       if (effort >= least) continue;
       least = effort;
       best = i;
@@ -191,19 +185,20 @@ std::string without_digits(std::string text) {
 }
 
 // How many times the pieces of its readable form a text has that falls apart. One or two words in capitals may be
-// acronyms.
+// acronyms; in labels, most are none.
 double least_growth(const std::string& text, TextCase written) {
+  if (written == TextCase::label) return 1;
   if (written == TextCase::title) return 1.05;
   return number_of_words(text) < kLeastWords ? 1.4 : 1.1;
 }
 
 // True if a text falls apart that would not in another case. A tokenizer that folds cases reads both alike; its
 // translations are then in neither.
-bool is_hard(const Ids& written, const Ids& readable, double growth) {
-  if (written == readable) return true;
-  const auto [unknown, pieces] = effort_of(written);
-  const auto [less_unknown, fewer_pieces] = effort_of(readable);
-  if (unknown != less_unknown) return unknown > less_unknown;
+bool is_hard(const SegmentedText& written, const SegmentedText& readable, double growth) {
+  if (written.ids == readable.ids) return true;
+  const auto [unread, pieces] = effort_of(written);
+  const auto [less_unread, fewer_pieces] = effort_of(readable);
+  if (unread != less_unread) return unread > less_unread;
   return static_cast<double>(pieces) >= growth * static_cast<double>(fewer_pieces);
 }
 
@@ -275,9 +270,10 @@ std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, cons
       readable.append(best);
     }
   });
-  const auto ids_of = [&](const std::string& words) { return vocabulary.encode(without_digits(words)); };
-  if (readable.text == text || !is_hard(ids_of(text), ids_of(readable.text), least_growth(text, written))) return {};
-  return readable;
+  const auto segmented = [&](const std::string& words) { return vocabulary.segment(without_digits(words)); };
+  const bool is_needed =
+      readable.text != text && is_hard(segmented(text), segmented(readable.text), least_growth(text, written));
+  return is_needed ? std::optional(readable) : std::nullopt;
 }
 
 std::optional<RecasedText> in_known_letters(const SubwordModel& vocabulary, const std::string& text,
@@ -301,7 +297,8 @@ std::optional<RecasedText> in_known_letters(const SubwordModel& vocabulary, cons
         vocabulary.encode_within(lower.text).size() > 1) {
       readable.append_instead(first, letter);
       readable.append_unchanged(word.substr(first));
-    } else if (is_kept || effort_of(vocabulary, lower.text).first >= effort_of(vocabulary, word).first) {
+    } else if (is_kept ||
+               effort_of(vocabulary.segment(lower.text)).first >= effort_of(vocabulary.segment(word)).first) {
       readable.append_unchanged(word);
     } else {
       readable.append(lower);

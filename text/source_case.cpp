@@ -9,6 +9,19 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+// The length of the translation's label; 0 where it has none that could be the translation of the source's.
+size_t label_to_restore(const std::string& source, const std::string& translation) {
+  const std::string of_source = source.substr(0, label_length(source));
+  const std::string label = translation.substr(0, label_length(translation));
+  const bool is_alike = !of_source.empty() && !label.empty() && label.back() == of_source.back() &&
+                        number_of_words(label) <= 2 * number_of_words(of_source) + 1;
+  return is_alike ? label.size() : 0;
+}
+
+}  // namespace
+
 SourceCase::SourceCase(const SourceTexts& sources, const Tokenizer& tokenizer, std::string target_language)
     : sources_(sources), tokenizer_(tokenizer), target_language_(std::move(target_language)) {
   const auto is_recased = [](const SourceText& text) { return text.recased.has_value(); };
@@ -61,14 +74,23 @@ RecasedText SourceCase::restore(size_t text, const std::vector<size_t>& ends, co
 }
 
 RecasedText SourceCase::restore(const SourcePart& part, const std::string& translation) const {
+  const size_t end = part.written == TextCase::mixed   ? 0
+                     : part.written == TextCase::label ? label_to_restore(part.plain, translation)
+                                                       : translation.size();
+  RecasedText restored;
+  if (end > 0) {
+    const std::string recased = translation.substr(0, end);
+    const TextCase wanted = part.written == TextCase::title ? TextCase::title : TextCase::capitals;
+    restored = in_case(recased, wanted, language_of(part), demanded_in(part, recased));
+  }
+  const std::string rest = translation.substr(end);
   const SmallWords& small_words = sources_[part.text].small_words;
-  if (part.written != TextCase::mixed)
-    return in_case(translation, part.written, language_of(part), demanded_in(part, translation));
-  if (!small_words.empty())
-    return with_capitals_of(small_words, translation, language_of(part), demanded_in(part, translation));
-  RecasedText unchanged;
-  unchanged.append_unchanged(translation);
-  return unchanged;
+  if (small_words.empty()) {
+    restored.append_unchanged(rest);
+  } else {
+    restored.append(with_capitals_of(small_words, rest, language_of(part), demanded_in(part, rest)));
+  }
+  return restored;
 }
 
 }  // namespace v0

@@ -148,7 +148,16 @@ void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, 
   const TextCase written = options.letter_case == LetterCase::adapted ? case_of(content) : TextCase::mixed;
   auto readable = in_readable_case(tokenizer, content, written, options.source_language, glossary);
   const bool keeps_case = written == TextCase::capitals && (is_in_capitals || is_long_in_capitals(content));
-  if (readable || keeps_case) {
+  const std::string label = content.substr(0, label_length(content));
+  const bool may_be_label = written == TextCase::mixed || label.size() == content.size();
+  if (options.letter_case == LetterCase::adapted && may_be_label && is_label_in_capitals(label)) {
+    sentence.written = TextCase::label;
+    const std::string rest = content.substr(label.size());
+    readable = in_readable_case(tokenizer, label, TextCase::label, options.source_language, glossary);
+    if (!readable) readable.emplace().append_unchanged(label);
+    const auto known = in_known_letters(tokenizer, rest, options.source_language, glossary, small_words);
+    known ? readable->append(*known) : readable->append_unchanged(rest);
+  } else if (readable || keeps_case) {
     sentence.written = written;
     if (!readable) readable.emplace().append_unchanged(content);
   } else {
@@ -210,7 +219,7 @@ SourceText encode(const SubwordModel& tokenizer, const std::string& text, size_t
       parts.front().item_begins_with_capital = item_begins_with_capital(as_written, options.source_language);
     }
     for (SourcePart& part : parts) {
-      part.written = sentence.written;
+      part.written = sentence.written == TextCase::label && !part.begins_sentence ? TextCase::mixed : sentence.written;
       part.begin += read_begin;
       for (ByteSpan& span : part.spans) span = {span.first + read_begin, span.second + read_begin};
       encoded.parts.push_back(std::move(part));

@@ -44,6 +44,21 @@ TEST(LetterCase, OfATitleIsThatOfEachWord) {
     EXPECT_EQ(case_of(text), TextCase::mixed) << text;
 }
 
+TEST(LetterCase, LabelsAreWhatIsBeforeAColonOrInBracketsAtTheBeginning) {
+  const auto label = [](const std::string& text) { return text.substr(0, label_length(text)); };
+  EXPECT_EQ(label("NOTE: Doors close: early."), "NOTE:");
+  EXPECT_EQ(label("REMARQUE : Lire"), "REMARQUE :");
+  EXPECT_EQ(label("- [DOOR OPENS] Who: me?"), "- [DOOR OPENS]");
+  EXPECT_EQ(label("(LAUGHS)"), "(LAUGHS)");
+  for (const char* text : {"It is 10:30: late", "http://host: a", "[open: it", "No label", "", " - "})
+    EXPECT_EQ(label(text), "") << text;
+  for (const char* text : {"NOTE:", "STEP 1:", "[MRS. O'HARA WHISPERS]", "ÉTAPE 2 :", "A WORD OR TWO MORE:"})
+    EXPECT_TRUE(is_label_in_capitals(text)) << text;
+  for (const char* text : {"Note:", "FYI:", "A B C D:", "iPHONE:", "MAX_SIZE:", "*EITHER*:", "(0 = NONE)", "12:", "",
+                           "日本語:", "ONE TWO THREE FOUR FIVE SIX:"})
+    EXPECT_FALSE(is_label_in_capitals(text)) << text;
+}
+
 TEST(LetterCase, FollowsTheRulesOfTheLanguage) {
   EXPECT_EQ(in_capitals("Straße", "de").text, "STRASSE");
   EXPECT_EQ(in_capitals("iğne ırmak", "tr").text, "İĞNE IRMAK");

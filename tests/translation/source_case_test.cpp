@@ -109,6 +109,34 @@ TEST_F(CaseOfTheSource, IsThatOfEachSentence) {
   EXPECT_EQ(mixed.hypotheses[0].word_alignment, lower.hypotheses[0].word_alignment);
 }
 
+TEST_F(CaseOfTheSource, IsThatOfTheLabelAtTheBeginning) {
+  const auto read = [&](const std::string& text, const TranslationOptions& options = {}) {
+    return encode_texts(tokenizer_.source(), {text}, options, {}, one_by_one);
+  };
+  const auto restored = [&](const std::string& text, const std::string& translation) {
+    const SourceTexts sources = read(text);
+    return SourceCase(sources, tokenizer_, "").restore(0, {translation.size()}, translation).text;
+  };
+  const SourceTexts sources = read("THE TRAIN: The red House is near");
+  EXPECT_EQ(sources[0].parts[0].plain, "the train: the red House is near");
+  EXPECT_EQ(sources[0].parts[0].written, TextCase::label);
+  EXPECT_EQ(restored("THE TRAIN: The red House is near", "der zug: das rote haus"), "DER ZUG: das rote haus");
+  EXPECT_EQ(restored("[TRAIN] the River is near", "[zug] der fluss, river"), "[ZUG] der fluss, River");
+  EXPECT_EQ(restored("(TRAIN)", "(zug)"), "(ZUG)");
+  EXPECT_EQ(restored("TRAIN: it is {n} old", "ein {n} zug: er ist alt"), "EIN {n} ZUG: er ist alt");
+  EXPECT_EQ(restored("TRAIN: it is old", "der alte rote zug ist: alt"), "der alte rote zug ist: alt") << "no label";
+  EXPECT_EQ(restored("TRAIN: it is old", "der zug (alt)"), "der zug (alt)");
+  EXPECT_EQ(restored("[TRAIN] it is old", "zug: alt"), "zug: alt");
+
+  TranslationOptions options = few_tokens();
+  options.letter_case = LetterCase::kept;
+  EXPECT_EQ(read("THE TRAIN: the house", options)[0].parts[0].written, TextCase::mixed);
+  options.letter_case = LetterCase::adapted;
+  options.protect = Protection::none;  // the colon, which the vocabulary lacks
+  EXPECT_EQ(translate({"TRAIN: the red house"}, options)[0].source_tokens,
+            translate({"train: the red house"}, options)[0].source_tokens);
+}
+
 TEST_F(CaseOfTheSource, DoesNotReachTags) {
   TranslationOptions options = few_tokens();
   options.inline_tags = true;
