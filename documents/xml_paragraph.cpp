@@ -46,6 +46,7 @@ struct Item {
   XmlMark mark{};                     // mark of all others
   size_t partner = 0;                 // partner of `open` and `close`
   bool is_word = false;               // of `kept`: readers see it as a word of the sentence
+  bool is_code = false;               // of `kept`: program code
   std::optional<std::string> look{};  // of `close`: what a reader sees of the wrapper, if it is known
 };
 
@@ -129,6 +130,16 @@ class ParagraphReader {
     add(kind, {around.before, around.after, source_.tokens[i].begin, element_end(i)});
   }
 
+  // Adds a word of code, or the rest of the one that comes right before.
+  void add_code(size_t i) {
+    if (!items_.empty() && items_.back().is_code) {
+      items_.back().mark.end = element_end(i);
+      return;
+    }
+    add_element(Item::Kind::kept, i);
+    items_.back().is_word = items_.back().is_code = true;
+  }
+
   // Elements whose names end so are settings of the one around them, which come first, or last.
   static bool is_properties(const XmlToken& token) {
     const std::string_view name = token.local_name();
@@ -189,11 +200,8 @@ class ParagraphReader {
   void read_wrapper(size_t i, bool has_runs) {
     const XmlToken& token = source_.tokens[i];
     const std::string style(xml_attribute(source_.bytes(i), "style-name"));
-    if (token.kind == TokenKind::empty || source_.is_for_code(style)) {
-      add_element(Item::Kind::kept, i);
-      items_.back().is_word = token.kind != TokenKind::empty;
-      return;
-    }
+    if (token.kind == TokenKind::empty) return add_element(Item::Kind::kept, i);
+    if (source_.is_for_code(style)) return add_code(i);
     size_t first = i + 1;
     while (first < token.partner && is_tag(first) && is_properties(source_.tokens[first])) first = after(first);
     const auto look = look_of(i, style);
@@ -299,12 +307,16 @@ class ParagraphReader {
       return i;
     }
     const size_t first = content_of(i);
-    const bool has_field = has_child(i, kFieldMark), is_code = !has_field && is_code_run(i, first);
-    if (is_code || (!has_field && !has_child(i, kRunWords))) {
-      const bool ends = !is_code && has_child(i, source_.rules.borders);
-      const bool is_nothing = !is_code && only_dropped(first, source_.tokens[i].partner);
+    const bool has_field = has_child(i, kFieldMark);
+    if (!has_field && is_code_run(i, first)) {
+      add_code(i);
+      return i;
+    }
+    if (!has_field && !has_child(i, kRunWords)) {
+      const bool ends = has_child(i, source_.rules.borders);
+      const bool is_nothing = only_dropped(first, source_.tokens[i].partner);
       if (!is_nothing) add_element(ends ? Item::Kind::border : Item::Kind::kept, i);
-      if (!is_nothing) items_.back().is_word = is_code || has_child(i, kWords);
+      if (!is_nothing) items_.back().is_word = has_child(i, kWords);
       return i;
     }
     XmlMark around = around_content(i);

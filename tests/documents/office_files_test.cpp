@@ -228,6 +228,15 @@ TEST(WordFile, DeletedTextCodeAndNumbersStay) {
   EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("new text", "Call <var-0/> twice."));
 }
 
+TEST(WordFile, CodeThatAnEditorHasDividedIsOneWord) {
+  const std::string style = "<w:rPr><w:rStyle w:val=\"HTMLCode\"/></w:rPr>";
+  const std::string code = run("std::", style) + "<w:proofErr/>" + run("move", style);
+  const std::string body = "<w:p>" + run("Call ") + code + run(" or ") + run("f()", style) + run(" now.") + "</w:p>";
+  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("Call <var-0/> or <var-1/> now."));
+  EXPECT_EQ(shouted_body(body),
+            "<w:p>" + run("CALL ") + code + run(" OR ") + run("f()", style) + run(" NOW.") + "</w:p>");
+}
+
 TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {
   const std::string strings =
       "<sst><si><t>Name</t></si><si><t>Two\nlines &amp; more</t></si><si><r><t>plain </t></r><r><rPr><b/></rPr>"
