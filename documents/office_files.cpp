@@ -10,6 +10,7 @@
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/packed_file.h>
 #include <transmute/documents/page_source.h>
+#include <transmute/documents/style_fonts.h>
 #include <transmute/documents/xml_text.h>
 #include <transmute/documents/xml_texts.h>
 #include <transmute/documents/xml_tokens.h>
@@ -360,11 +361,14 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
     for (const char* beginning :
          {"xl/worksheets/sheet", "xl/tables/", "xl/pivotcache/pivotcachedef", "xl/workbook.xml"})
       if (begins_with(lower_case(file->members()[member].name), beginning)) named.add(file->read(member));
+  const auto fonts = std::make_shared<StyleFonts>();
+  fonts->add(file->read("word/styles.xml"));
   const auto kept_texts = named.texts();
   std::vector<OfficePart> parts = office_parts();
   std::map<const OfficePart*, std::shared_ptr<const XmlRules>> rules;
   for (OfficePart& part : parts) {
     part.rules.kept_texts = kept_texts;
+    if (!part.rules.keeps_lines) part.rules.fonts = fonts;  // not for cells
     rules[&part] = std::make_shared<XmlRules>(std::move(part.rules));
   }
   for (size_t member = 0; member < file->members().size(); ++member) {
@@ -389,6 +393,9 @@ std::unique_ptr<DocumentParts> open_opendocument(const std::string& name, std::s
   named.add(file->read("content.xml"));
   const auto rules = std::make_shared<XmlRules>();
   rules->kept_texts = named.texts();
+  const auto fonts = std::make_shared<StyleFonts>();
+  for (const char* part : {"styles.xml", "content.xml"}) fonts->add(file->read(part));
+  rules->fonts = fonts;
   rules->paragraphs = "p h desc title index-title-template header-decl footer-decl";
   rules->wrappers = "span a meta";
   rules->borders = "line-break tab";

@@ -10,7 +10,6 @@
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/paired_marks.h>
 #include <transmute/documents/xml_text.h>
-#include <transmute/metrics/metric_text.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/sentence_characters.h>
 #include <unicode/uchar.h>
@@ -201,7 +200,7 @@ class ParagraphReader {
     const XmlToken& token = source_.tokens[i];
     const std::string style(xml_attribute(source_.bytes(i), "style-name"));
     if (token.kind == TokenKind::empty) return add_element(Item::Kind::kept, i);
-    if (source_.is_for_code(style)) return add_code(i);
+    if (source_.is_for_code(style) || source_.code.count(i) > 0) return add_code(i);
     size_t first = i + 1;
     while (first < token.partner && is_tag(first) && is_properties(source_.tokens[first])) first = after(first);
     const auto look = look_of(i, style);
@@ -353,6 +352,7 @@ class ParagraphReader {
   }
 
   bool is_code_run(size_t i, size_t first) const {
+    if (source_.code.count(i) > 0) return true;
     for (size_t at = i + 1; at < first; ++at)
       if (is_tag(at) && source_.is_one_of(at, "rStyle") && source_.is_for_code(xml_attribute(source_.bytes(at), "val")))
         return true;
@@ -646,8 +646,9 @@ class TextMaker {
   std::vector<XmlPart> parts_;
 };
 
-// True if a paragraph has a style for program code.
+// True if a paragraph is program code by its style or its font.
 bool is_code_paragraph(const XmlSource& source, size_t start) {
+  if (source.code.count(start) > 0) return true;
   if (source.is_for_code(xml_attribute(source.bytes(start), "style-name"))) return true;
   for (size_t i = start + 1; i < source.tokens[start].partner; ++i) {
     if (source.is_one_of(i, "pStyle")) return source.is_for_code(xml_attribute(source.bytes(i), "val"));
@@ -662,12 +663,7 @@ bool is_prose(const std::string& text) {
   constexpr size_t kFewestBytes = 120;
   constexpr std::string_view kCode = "{}[]=<>\\_$|#`~^*", kSentenceEnds = ".!?";
   if (text.size() < kFewestBytes || text.find_first_of(kCode) != std::string::npos) return false;
-  const std::vector<std::string_view> words = split_at_space(text);
-  const auto small = std::count_if(words.begin(), words.end(), [](std::string_view word) {
-    return sentence_characters::all_characters(word, [](UChar32 c) { return u_islower(c) != 0; });
-  });
-  return 2 * static_cast<size_t>(small) > words.size() &&
-         kSentenceEnds.find(text[text.find_last_not_of(" \"')")]) != std::string_view::npos;
+  return has_small_words(text, 1) && kSentenceEnds.find(text[text.find_last_not_of(" \"')")]) != std::string_view::npos;
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct XmlSource {
   const std::vector<XmlToken>& tokens;  ///< the document's tokens
   const XmlRules& rules;                ///< the format's rules
   const XmlStyles& styles;              ///< the document's styles
+  std::set<size_t> code{};              ///< see monospaced_code()
 
   /// The bytes of a token.
   std::string_view bytes(size_t token) const { return between(tokens[token].begin, tokens[token].end); }

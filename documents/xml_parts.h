@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/documents/style_fonts.h>
 #include <transmute/documents/xml_text.h>
 
 #include <cstddef>
@@ -34,6 +35,7 @@ struct XmlRules {
   /// True for further elements to skip.
   bool (*skips)(std::string_view name, std::string_view tag, std::string_view content) = nullptr;
   std::shared_ptr<const KeptTexts> kept_texts{};  ///< texts of paragraphs that stay; null: none
+  std::shared_ptr<const StyleFonts> fonts{};      ///< those of the document, with which code is found; null: none
 };
 
 /// An inline tag of a text, or an element that is kept: `before`, the bytes from `begin` to before `end`, and

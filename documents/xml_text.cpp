@@ -7,11 +7,15 @@
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/message.h>
+#include <transmute/metrics/metric_text.h>
+#include <transmute/text/sentence_characters.h>
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <regex>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -119,6 +123,15 @@ bool is_made_description(std::string_view text) {
   return text.find('\\') != std::string_view::npos || text.find("://") != std::string_view::npos ||
          lists(kPictures, lower_case(ending)) || is_no_language(std::string(text)) ||
          (ending.size() <= kLongestCell && std::regex_match(ending, kCell));
+}
+
+bool has_small_words(std::string_view text, size_t fewest) {
+  const std::vector<std::string_view> words = split_at_space(text);
+  const auto small = std::count_if(words.begin(), words.end(), [](std::string_view word) {
+    word = word.substr(0, word.find_last_not_of(",.:!?") + 1);
+    return word.size() > 1 && sentence_characters::all_characters(word, [](UChar32 c) { return u_islower(c) != 0; });
+  });
+  return words.size() >= fewest && 2 * static_cast<size_t>(small) > words.size();
 }
 
 std::string xml_escaped(std::string_view text) {

@@ -49,6 +49,9 @@ class KeptTexts {
 /// file, which may have spaces, or the address of a file or of cells.
 bool is_made_description(std::string_view text);
 
+/// True if the text has at least `fewest` words, and most are several small letters, before a comma or the like.
+bool has_small_words(std::string_view text, size_t fewest);
+
 /// The text as XML writes it between tags.
 std::string xml_escaped(std::string_view text);
 

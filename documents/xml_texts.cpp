@@ -5,6 +5,7 @@
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
 #include <transmute/documents/html_references.h>
+#include <transmute/documents/monospaced_code.h>
 #include <transmute/documents/xml_paragraph.h>
 #include <transmute/documents/xml_text.h>
 #include <transmute/documents/xml_tokens.h>
@@ -89,7 +90,8 @@ XmlTexts::XmlTexts(std::string xml, const XmlRules& rules, const std::string& na
     : xml_(std::move(xml)), name_(name), on_warning_(std::move(on_warning)), has_escapes_(rules.keeps_lines) {
   const std::vector<XmlToken> tokens = xml_tokens(xml_, name);
   const XmlStyles styles = read_styles(xml_, tokens, rules);
-  const XmlSource source{xml_, tokens, rules, styles};
+  XmlSource source{xml_, tokens, rules, styles};
+  source.code = monospaced_code(source);
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].kind != XmlToken::Kind::end) add_attributes(source, i);
     if (tokens[i].kind != XmlToken::Kind::start) continue;

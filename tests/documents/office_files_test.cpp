@@ -237,6 +237,118 @@ TEST(WordFile, CodeThatAnEditorHasDividedIsOneWord) {
             "<w:p>" + run("CALL ") + code + run(" OR ") + run("f()", style) + run(" NOW.") + "</w:p>");
 }
 
+std::string font(const std::string& name) {
+  return "<w:rPr><w:rFonts w:ascii=\"" + name + "\" w:hAnsi=\"" + name + "\"/></w:rPr>";
+}
+
+// A paragraph in a monospaced font.
+std::string mono(const std::string& text) {
+  return "<w:p>" + run(text, font("Courier New")) + "</w:p>";
+}
+
+std::string word_file(const std::string& body, const std::string& styles) {
+  return zip_of({{"[Content_Types].xml", "<Types/>"},
+                 {"word/document.xml", "<w:document><w:body>" + body + "</w:body></w:document>"},
+                 {"word/styles.xml", "<w:styles>" + styles + "</w:styles>"}});
+}
+
+TEST(WordFile, CodeInAMonospacedFontStays) {
+  const std::string intro = "<w:p>" + run("The program:") + "</w:p>";
+  EXPECT_THAT(opened("a.docx",
+                     word_file(intro + mono("def main(args):") + mono("    total = 0") + mono("") +
+                               mono("    # Adds all of the numbers to it") +
+                               mono("    total += 1 // for each one of the arguments") + mono("    print('total', 1)")))
+                  ->texts(),
+              ElementsAre("The program:"));
+  // The runs are of several colors, and lines may be in one paragraph.
+  EXPECT_THAT(
+      opened("a.docx", word_file("<w:p>" + run("int", font("Consolas")) + run(" ") + run("main() {", font("Consolas")) +
+                                 "<w:r><w:br/></w:r>" + run("return first", font("Consolas")) + "</w:p>"))
+          ->texts(),
+      ElementsAre());
+  // Without the font, or in the one of complex scripts alone, nothing tells code from text.
+  for (const char* properties : {"", "<w:rPr><w:rFonts w:cs=\"Courier New\"/></w:rPr>",
+                                 "<w:rPr><w:rFonts w:ascii=\"Consolas\" w:asciiTheme=\"minorHAnsi\"/></w:rPr>",
+                                 "<w:rPr><w:rFonts w:ascii=\"Monotype Corsiva\"/></w:rPr>"})
+    EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("def main(args=1):", properties) + "</w:p>"))->texts(),
+                ElementsAre("def main(args=1):"));
+}
+
+TEST(WordFile, TextInAMonospacedFontIsTranslated) {
+  // A film, a contract, a form, a letter, and a manual: a name in a sentence makes no code of it.
+  for (const char* text :
+       {"INT. HOUSE - NIGHT", "[laughs]", "(a) the Buyer shall pay the price of the goods;", "Name: ________",
+        "[ ] Yes   [X] No", "Amount (USD): $ 500.00", "Interest (%): 5", "Dear {name},", "Menu -> Options",
+        "the file(s) of the user", "Use my_var and std::move to name the values of the list.",
+        "Call print('x') to show it.", "*** The End ***", "See https://example.com for all the other details",
+        "======== Part ========", "= the result of both", "Bücher; [x]"})
+    EXPECT_THAT(opened("a.docx", word_file(mono(text) + mono("Hello") + mono(text)))->texts(),
+                ElementsAre(text, "Hello", text));
+  // So is a sentence between lines of code.
+  EXPECT_THAT(opened("a.docx", word_file(mono("x = f(1, 2);") + mono("This line tells what the program does.") +
+                                         mono("y = g(x, 3);")))
+                  ->texts(),
+              ElementsAre("This line tells what the program does."));
+}
+
+TEST(WordFile, MonospacedWordsWithinASentenceAreCodeAmongCode) {
+  const auto sentence = [](const std::string& word) {
+    return "<w:p>" + run("The word ") + run(word, font("Consolas")) + run(" comes first.") + "</w:p>";
+  };
+  EXPECT_THAT(opened("a.docx", word_file(sentence("my_value") + sentence("std::move(x)")))->texts(),
+              ElementsAre("The word <var-0/> comes first.", "The word <var-0/> comes first."));
+  EXPECT_THAT(opened("a.docx", word_file(sentence("value")))->texts(),
+              ElementsAre("The word <b 0>value</b> comes first."));
+  const std::string code = mono("a = f(1, 2);") + mono("b = f(2, 3);");
+  EXPECT_THAT(opened("a.docx", word_file(code + sentence("value") + sentence("of a set of it")))->texts(),
+              ElementsAre("The word <var-0/> comes first.", "The word <b 0>of a set of it</b> comes first."));
+}
+
+TEST(WordFile, StylesTellTheFont) {
+  const std::string styles =
+      "<w:style w:type=\"paragraph\" w:default=\"1\" w:styleId=\"Normal\"/>"
+      "<w:style w:type=\"paragraph\" w:styleId=\"Listing\"><w:basedOn w:val=\"Base\"/></w:style>"
+      "<w:style w:type=\"paragraph\" w:styleId=\"Base\">" +
+      font("Lucida Console") +
+      "</w:style>"
+      "<w:style w:type=\"character\" w:styleId=\"Literal\">" +
+      font("Source Code Pro") +
+      "</w:style>"
+      "<w:style w:type=\"character\" w:styleId=\"Plain\">" +
+      font("Arial") + "</w:style>";
+  const auto paragraph = [](const std::string& style, const std::string& properties) {
+    return "<w:p><w:pPr><w:pStyle w:val=\"" + style + "\"/></w:pPr>" + run("x = f(1, 2);", properties) + "</w:p>";
+  };
+  const auto of_style = [](const std::string& name) { return "<w:rPr><w:rStyle w:val=\"" + name + "\"/></w:rPr>"; };
+  const auto texts = [&](const std::string& body, const std::string& all) {
+    return opened("a.docx", word_file(body, all))->texts();
+  };
+  EXPECT_THAT(texts(paragraph("Listing", ""), styles), ElementsAre());
+  EXPECT_THAT(texts(paragraph("Normal", of_style("Literal")), styles), ElementsAre());
+  EXPECT_THAT(texts(paragraph("Normal", ""), styles), ElementsAre("x = f(1, 2);"));
+  EXPECT_THAT(texts(paragraph("Listing", of_style("Plain")), styles), ElementsAre("x = f(1, 2);"));
+  EXPECT_THAT(texts(paragraph("Listing", font("Arial")), styles), ElementsAre("x = f(1, 2);"));
+  // The font of the whole document tells nothing.
+  const std::string defaults =
+      "<w:docDefaults><w:rPrDefault>" + font("Courier New") + "</w:rPrDefault></w:docDefaults>";
+  EXPECT_THAT(texts(paragraph("Listing", ""), defaults + styles), ElementsAre("x = f(1, 2);"));
+  // Styles that are based on each other end.
+  EXPECT_THAT(
+      texts(paragraph("A", ""), "<w:style w:type=\"paragraph\" w:styleId=\"A\"><w:basedOn w:val=\"A\"/></w:style>"),
+      ElementsAre("x = f(1, 2);"));
+}
+
+TEST(WordFile, MonospacedLinesTakeLinearTime) {
+  for (const std::string& line : {std::string("=A("), std::string("f(x "), std::string("a_"), std::string("{ ")}) {
+    std::string text, paragraphs;
+    for (int i = 0; i < 100'000; ++i) text += line;
+    for (int i = 0; i < 20'000; ++i) paragraphs += mono(line);
+    const auto begin = CpuClock::now();
+    opened("a.docx", word_file(mono(text) + paragraphs));
+    EXPECT_LT(CpuClock::now() - begin, std::chrono::seconds(10));
+  }
+}
+
 TEST(ExcelFile, TranslatesTextsAndNotTableHeaders) {
   const std::string strings =
       "<sst><si><t>Name</t></si><si><t>Two\nlines &amp; more</t></si><si><r><t>plain </t></r><r><rPr><b/></rPr>"
@@ -517,6 +629,33 @@ TEST(OpenDocument, TextsInStylesForCodeStay) {
     EXPECT_THAT(texts_with(style), ElementsAre("Use <b 0>red</b> here.")) << style;
 }
 
+TEST(OpenDocument, CodeInAMonospacedFontStays) {
+  const auto style = [](const std::string& family, const std::string& name, const std::string& rest) {
+    return "<style:style style:family=\"" + family + "\" style:name=\"" + name + "\" " + rest + "</style:style>";
+  };
+  const std::string named =
+      "<style:default-style style:family=\"paragraph\"><style:text-properties fo:font-family=\"Arial\"/>"
+      "</style:default-style>" +
+      style("paragraph", "Listing", "><style:text-properties style:font-name=\"F\"/>") +
+      "<text:list-style style:name=\"L\"><style:text-properties fo:font-family=\"Consolas\"/></text:list-style>";
+  const std::string automatic =
+      "<style:font-face style:name=\"F\" svg:font-family=\"Cumberland\" style:font-pitch=\"fixed\"/>" +
+      style("paragraph", "P1", "style:parent-style-name=\"Listing\">") + style("paragraph", "P2", ">") +
+      style("text", "T1", "><style:text-properties fo:font-family=\"&apos;Courier New&apos;\"/>");
+  const std::string body =
+      "<office:body><text:p text:style-name=\"P1\">if (a != b) {<text:line-break/>return a</text:p>"
+      "<text:p text:style-name=\"P2\">if (a != b) {</text:p>"
+      "<text:p text:style-name=\"P2\">Call <text:span text:style-name=\"T1\">f(a, b)</text:span> now.</text:p>"
+      "<text:p text:style-name=\"P2\"><text:span text:style-name=\"T1\">A letter to a friend.</text:span></text:p>"
+      "</office:body>";
+  EXPECT_THAT(
+      opened("a.odt",
+             zip_of({{"content.xml", "<a>" + automatic + body + "</a>"},
+                     {"styles.xml", "<a>" + automatic.substr(0, automatic.find("<style:style")) + named + "</a>"}}))
+          ->texts(),
+      ElementsAre("if (a != b) {", "Call <var-0/> now.", "A letter to a friend."));
+}
+
 TEST(OpenDocument, ALongSentenceInAStyleForCodeIsText) {
   const auto texts_of = [](const std::string& text) {
     const std::string content =
@@ -582,6 +721,21 @@ TEST(PowerPointFile, TabsEndAText) {
   EXPECT_EQ(member_of(shouted(*file), "ppt/slides/slide1.xml"), "<p:sld><a:p>" + run("ONE DAY") + run("\t") +
                                                                     run("TWO") + run("&#9;") + run("THREE") +
                                                                     run("_x000B_") + run("FOUR") + "</a:p></p:sld>");
+}
+
+TEST(PowerPointFile, CodeInAMonospacedFontStays) {
+  const auto mono_run = [](const std::string& text) {
+    return "<a:r><a:rPr><a:latin typeface=\"Consolas\"/></a:rPr><a:t>" + text + "</a:t></a:r>";
+  };
+  const std::string slide = "<a:p>" + mono_run("id :: a -&gt; a") + "<a:br/>" + mono_run("id x") +
+                            "</a:p><a:p><a:r><a:t>Call "
+                            "</a:t></a:r>" +
+                            mono_run("id") + "<a:r><a:t> twice.</a:t></a:r></a:p><a:p>" + mono_run("g :: Int") +
+                            "</a:p>";
+  EXPECT_THAT(opened("a.pptx", zip_of({{"[Content_Types].xml", "<Types/>"},
+                                       {"ppt/slides/slide1.xml", "<p:sld>" + slide + "</p:sld>"}}))
+                  ->texts(),
+              ElementsAre("Call <var-0/> twice."));
 }
 
 TEST(PowerPointFile, CommentsOfBothKindsAreTranslated) {
