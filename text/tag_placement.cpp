@@ -153,7 +153,7 @@ class Placement {
   // The words of a tag's content, for which those of earlier tags are known. A tag around all there is gets all words,
   // whatever they attend to: a final period may belong to the source's end. Others get the words in a row that attend
   // most to their content, among those that no sibling has: where a sum falls below nothing, what follows is better off
-  // without it. Marks are at their ends only where the content has some there.
+  // without it. Marks are at their ends only where the content has some there, but for the one that follows it.
   Range range_of(size_t number) {
     const TagSource::Tag& tag = tags_[number];
     const Range around = words_around(tag), pieces = pieces_in(tag.content);
@@ -184,8 +184,17 @@ class Placement {
     if (!begins_with_mark)
       while (best.first < best.second && is_mark(best.first)) ++best.first;
     const size_t end = space_begin(source_.plain, tag.content.first, tag.content.second);
-    if (!is_closing_mark(source_.plain, characters::begin(source_.plain, end)))
-      while (best.first < best.second && is_mark(best.second - 1)) --best.second;
+    const size_t last = characters::begin(source_.plain, end);
+    const size_t next = space_end(source_.plain, tag.content.second, source_.plain.size());
+    const auto is_of_content = [&](size_t word) {
+      if (!is_closing_mark(source_.plain, last)) return false;
+      const auto has = [&](size_t mark) {
+        const std::string character = source_.plain.substr(mark, characters::end(source_.plain, mark) - mark);
+        return between(words_[word].bytes.first, words_[word].bytes.second).find(character) != std::string::npos;
+      };
+      return !is_closing_mark(source_.plain, next) || has(last) || !has(next);
+    };
+    while (best.first < best.second && is_mark(best.second - 1) && !is_of_content(best.second - 1)) --best.second;
     if (best.first < best.second && is_suffix(tag.content) &&
         !is_alnum_before(translation_, words_[best.first].bytes.first))
       best.second = best.first;

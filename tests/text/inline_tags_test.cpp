@@ -138,6 +138,11 @@ TEST(InlineTags, HaveMarksAtTheirEndsOnlyWhereTheSourceHasSome) {
   EXPECT_EQ(restored("then <b>it does</b> .", "dann , tut es .", {0, 1, 2, 1, 3}), "dann , <b>tut es</b> .");
   EXPECT_EQ(restored("the <b>syntax</b> . it", "die Syntax . es", {0, 1, 1, 3}), "die <b>Syntax</b> . es");
   EXPECT_EQ(restored("the <b>syntax .</b> it", "die Syntax . es", {0, 1, 2, 3}), "die <b>Syntax .</b> es");
+  EXPECT_EQ(restored("<b>error ( red )</b> : it", "Fehler : es", {0, 3, 5}), "<b>Fehler</b> : es");
+  EXPECT_EQ(restored("<b>error ( red )</b> : it", "Fehler ( rot ) : es", {0, 1, 2, 3, 3, 5}),
+            "<b>Fehler ( rot )</b> : es");
+  EXPECT_EQ(restored("<b>error ( red )</b> : it", "Fehler ( rot ): es", {0, 1, 2, 3, 5}), "<b>Fehler ( rot )</b>: es");
+  EXPECT_EQ(restored("the <b>syntax .</b> it", "die Syntax ! es", {0, 1, 2, 3}), "die <b>Syntax !</b> es");
 }
 
 TEST(InlineTags, OfRaisedLettersSurroundNoOtherWord) {
