@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
@@ -195,10 +196,25 @@ class Placement {
       return !is_closing_mark(source_.plain, next) || has(last) || !has(next);
     };
     while (best.first < best.second && is_mark(best.second - 1) && !is_of_content(best.second - 1)) --best.second;
+    best = copy_within(best, {tag.content.first, end});
     if (best.first < best.second && is_suffix(tag.content) &&
         !is_alnum_before(translation_, words_[best.first].bytes.first))
       best.second = best.first;
     return best.first == best.second ? point_of(number) : take(number, best);
+  }
+
+  // The words among these that are a copy of those bytes of the source, such as a name without the translation's
+  // article before it; all where none are.
+  Range copy_within(const Range& words, const ByteSpan& bytes) const {
+    const size_t begin = space_end(source_.plain, bytes.first, bytes.second);
+    const std::string_view copied = std::string_view(source_.plain).substr(begin, bytes.second - begin);
+    for (size_t first = words.first; first < words.second; ++first) {
+      const size_t end = words_[first].bytes.first + copied.size();
+      if (translation_.compare(words_[first].bytes.first, copied.size(), copied) != 0) continue;
+      for (size_t last = first; last < words.second && words_[last].bytes.second <= end; ++last)
+        if (words_[last].bytes.second == end) return {first, last + 1};
+    }
+    return words;
   }
 
   // True for the letters of "21st" that are raised. No other word of the translation is.

@@ -55,9 +55,10 @@ struct TaggedTranslation {
 };
 
 /// Inserts the tags into the translation, each once, after its prefix, and nested as in the source. A tag with content
-/// surrounds the translated words that attended to the content; other tags are next to the word that attended to their
-/// neighbor. A <br> is between the words that attended to its two sides, if these are apart. Where two neighbors
-/// translate two neighbors of the source, the spaces around the tags between them are the source's.
+/// surrounds the translated words that attended to the content, or those of them that are a copy of it; other tags are
+/// next to the word that attended to their neighbor. A <br> is between the words that attended to its two sides, if
+/// these are apart. Where two neighbors translate two neighbors of the source, the spaces around the tags between them
+/// are the source's.
 TaggedTranslation place_tags(const TagSource& source, const AlignedTranslation& translation);
 
 }  // namespace v0

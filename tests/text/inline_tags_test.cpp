@@ -145,6 +145,15 @@ TEST(InlineTags, HaveMarksAtTheirEndsOnlyWhereTheSourceHasSome) {
   EXPECT_EQ(restored("the <b>syntax .</b> it", "die Syntax ! es", {0, 1, 2, 3}), "die <b>Syntax !</b> es");
 }
 
+TEST(InlineTags, OfANameSurroundNoArticleOfTheTranslation) {
+  EXPECT_EQ(restored("Use <b>gedit</b> daily", "Use o gedit diariamente", {0, 1, 1, 2}),
+            "Use o <b>gedit</b> diariamente");
+  EXPECT_EQ(restored("from <a>Quick Open</a>", "abra do Quick Open", {0, 1, 1, 2}), "abra do <a>Quick Open</a>");
+  EXPECT_EQ(restored("a <b>dog</b>", "do cão", {1, 1}), "<b>do cão</b>") << "nothing is copied";
+  EXPECT_EQ(restored("a <b>Net</b> b", "a Net-Netz Nets b", {0, 1, 1, 2}), "a <b>Net-Netz Nets</b> b")
+      << "no whole word";
+}
+
 TEST(InlineTags, OfRaisedLettersSurroundNoOtherWord) {
   EXPECT_EQ(restored("the 21<sup>st</sup> century", "das Jahrhundert 21st", {0, 2, 1}),
             "das Jahrhundert 21<sup>st</sup>");
