@@ -159,6 +159,9 @@ TEST(PoFile, AcceleratorsComeBackOnceAtAWord) {
               ElementsAre("<accelerator/>File", "<accelerator/>Cut", "<accelerator/>Open", "file_name", "A & B",
                           "Invalid file_name given", "Sort <accelerator/>Ascending", "<accelerator/>Enable it",
                           "Chinese (zh_TW)", "VAR_POP", "$_CLICK here"));
+  EXPECT_THAT(
+      opened("gtk.po", entry("_File") + entry("_Open") + entry("{ip_type} failed") + entry("All %(n_all)s"))->texts(),
+      ElementsAre("<accelerator/>File", "<accelerator/>Open", "{ip_type} failed", "All %(n_all)s"));
   EXPECT_THAT(opened("office.po", entry("~File") + entry("Save ~As"))->texts(),
               ElementsAre("<accelerator/>File", "Save <accelerator/>As"));
   EXPECT_THAT(opened("none.po", entry("AT&T") + entry("file_name") + entry("~5 lines"))->texts(),
