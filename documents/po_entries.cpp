@@ -113,6 +113,7 @@ class PoReader {
     if (last == std::string_view::npos || last == 0 || field_ == Field::none)
       refuse("this line has no string in quotes");
     const std::string text = decoded_string(line.substr(1, last - 1));
+    if (field_ == Field::context) entry_.context += text;
     if (field_ == Field::id) entry_.id += text;
     if (field_ == Field::plural) entry_.plural += text;
     if (field_ != Field::translation) return;

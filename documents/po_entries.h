@@ -20,7 +20,7 @@ struct PoEntry {
   size_t flags = 0;                         ///< where the flags of a line "#, …" begin; 0 without one
   bool is_fuzzy = false;                    ///< whether the translation waits for a review
   bool has_id = false, has_plural = false;  ///< whether msgid and msgid_plural are there
-  std::string id, plural;                   ///< msgid and msgid_plural
+  std::string context, id, plural;          ///< msgctxt, msgid and msgid_plural
   std::vector<PoField> translations;        ///< msgstr, or msgstr[0], msgstr[1], …
 };
 

@@ -34,7 +34,7 @@ class PoFile : public SpanFile {
     for (const PoEntry& entry : entries) messages.push_back(entry.id);
     accelerator_sign_ = accelerator_sign(messages);
     const auto is_wanted = [&](const PoEntry& entry) {
-      return !entry.id.empty() && (retranslate || is_untranslated(entry));
+      return !entry.id.empty() && !asks_for_translators(entry) && (retranslate || is_untranslated(entry));
     };
     const bool is_changed = std::any_of(entries.begin(), entries.end(), is_wanted);
     for (PoEntry& entry : entries) {
@@ -47,6 +47,12 @@ class PoFile : public SpanFile {
   static bool is_untranslated(const PoEntry& entry) {
     return std::all_of(entry.translations.begin(), entry.translations.end(),
                        [](const PoField& field) { return field.text.empty(); });
+  }
+
+  // True for the entry in which translators write their names, of GNOME or KDE.
+  static bool asks_for_translators(const PoEntry& entry) {
+    return entry.id == "translator-credits" || entry.id == "translator_credits" ||
+           entry.context == "NAME OF TRANSLATORS" || entry.context == "EMAIL OF TRANSLATORS";
   }
 
   // The place of a message of ICU, which is without the line ends at the ends of the string.

@@ -168,6 +168,17 @@ TEST(PoFile, AcceleratorsComeBackOnceAtAWord) {
               ElementsAre("AT&T", "file_name", "~5 lines"));
 }
 
+TEST(PoFile, TheNamesOfTranslatorsAreLeftToThem) {
+  EXPECT_THAT(opened("a.po",
+                     "msgid \"translator-credits\"\nmsgstr \"\"\n\n"
+                     "msgid \"translator_credits\"\nmsgstr \"\"\n\n"
+                     "msgctxt \"NAME OF TRANSLATORS\"\nmsgid \"Your names\"\nmsgstr \"\"\n\n"
+                     "msgctxt \"EMAIL OF TRANSLATORS\"\nmsgid \"Your emails\"\nmsgstr \"\"\n\n"
+                     "msgid \"Your names\"\nmsgstr \"\"\n")
+                  ->texts(),
+              ElementsAre("Your names"));
+}
+
 TEST(PoFile, ATemplateBecomesUtf8) {
   const auto file = opened("a.pot",
                            "\uFEFFmsgid \"\"\nmsgstr \"Content-Type: text/plain; charset=CHARSET\\n\"\n\n"
