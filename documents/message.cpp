@@ -181,7 +181,8 @@ std::optional<WikiLink> wiki_link(std::string_view text, size_t at) {
 }
 
 // The bytes of what refers to another message or argument and is not protected anyway: $t(key) and __name__ of i18next,
-// @:key and @:(key) of Vue, $NAME$ of browser extensions, and of braces in apostrophes. 0 where there is none.
+// @:key and @:(key) of Vue, $NAME$ of browser extensions, [%key:…%] of Home Assistant, and of braces in apostrophes.
+// 0 where there is none.
 size_t reference_length(std::string_view text, size_t at) {
   if (const size_t length = quoted_braces_length(text, at); length > 0) return length;
   if (const size_t length = underlined_name_length(text, at); length > 0) return length;
@@ -191,6 +192,10 @@ size_t reference_length(std::string_view text, size_t at) {
     return static_cast<size_t>(
         std::find_if_not(here.begin() + static_cast<int64_t>(from), here.end(), is_message_name_byte) - here.begin());
   };
+  if (here.compare(0, 6, "[%key:") == 0) {
+    const size_t end = here.find("%]");
+    return end == std::string_view::npos ? 0 : end + 2;
+  }
   const bool is_link = here.compare(0, 2, "@:") == 0;
   if (here.compare(0, 3, "$t(") == 0 || (is_link && here.compare(2, 1, "(") == 0)) {
     const size_t end = here.find(')');

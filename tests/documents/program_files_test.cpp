@@ -123,6 +123,9 @@ TEST(Message, ReferencesAndApostrophesOfArgumentsStay) {
               ElementsAre("See <var-x0/>, <var-x1/> and <var-x2/>."));
   EXPECT_THAT(Message("The __name__ of my__b__c, ____ and '{'id'}', '{' or '}'").texts(),
               ElementsAre("The <var-x0/> of my__b__c, ____ and <var-x1/>, <var-x2/> or <var-x3/>"));
+  EXPECT_THAT(Message("See [%key:ui::common::more%] or [%key: that").texts(),
+              ElementsAre("See <var-x0/> or [%key: that"));
+  EXPECT_THAT(Message("[%key:ui::common::more%]").texts(), IsEmpty());
   EXPECT_THAT(Message("See <x>, </xx1>, $NAME$").texts(), ElementsAre("See <x>, </xx1>, <var-xxx0/>"));
   const Message java("It''s {0}", MessageSyntax::java);
   EXPECT_THAT(java.texts(), ElementsAre("It's {0}"));
