@@ -259,7 +259,8 @@ class XliffFile : public SpanFile {
     if (read.texts.empty()) return;
     std::vector<std::string> tags;
     const auto [message, is_sound] = message_of(source, tags);
-    if (message.has_own_texts() && (!is_sound || message.texts().empty())) return;
+    const bool stays = message.texts().empty() && (tags.empty() || message.has_own_texts());
+    if (stays || (message.has_own_texts() && !is_sound)) return;
     if (message.has_own_texts()) read = {{}, {"", ""}};
     if (is_version_2_) {
       const XmlToken& tag = tokens_[segment];

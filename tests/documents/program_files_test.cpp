@@ -534,6 +534,13 @@ TEST(Xliff, EachCaseOfAPluralIsATextOfItsOwn) {
   EXPECT_EQ(opened("a.xlf", unclear)->with({}), unclear);
 }
 
+TEST(Xliff, SourcesThatAreNoLanguageStay) {
+  const std::string file =
+      "<xliff version=\"1.2\"><file><body><trans-unit><source>stats.durationToday</source></trans-unit>"
+      "<trans-unit><source><g id=\"1\">All</g></source></trans-unit></body></file></xliff>";
+  EXPECT_THAT(opened("a.xlf", file)->texts(), ElementsAre("<x0>All</x0>"));
+}
+
 TEST(Xliff, WordsInAngleBracketsAreTexts) {
   const auto file = opened("a.xlf", xliff_unit("&lt;All files&gt;"));
   ASSERT_THAT(file->texts(), ElementsAre("All files"));
