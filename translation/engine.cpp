@@ -14,9 +14,11 @@
 #include <transmute/text/written_text.h>
 #include <transmute/tokenizer/truecase.h>
 #include <transmute/translation/call_hooks.h>
+#include <transmute/translation/guard.h>
 #include <transmute/translation/join_parts.h>
 #include <transmute/translation/stand_ins.h>
 #include <transmute/translation/text_pieces.h>
+#include <transmute/translation/torn_names.h>
 
 #include <algorithm>
 #include <cmath>
@@ -155,6 +157,16 @@ std::vector<size_t> line_ends_of(const TaggedText& tagged, const SentenceSplitte
   return ends;
 }
 
+// The runs of digits of the glossary.
+std::unordered_set<std::string> numbers_in_terms(const TranslationOptions& options) {
+  std::unordered_set<std::string> numbers;
+  for (const GlossaryEntry& entry : options.glossary) {
+    add_numbers(entry.source, numbers);
+    add_numbers(entry.target, numbers);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 TranslationEngine::TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for)
@@ -239,11 +251,7 @@ std::vector<Translation> TranslationEngine::translate_whole(const std::vector<st
   // Streamed text is final, so the guard must not search again.
   if (hooks.on_text && given.guard == Guard::retry) options.guard = Guard::warn;
   const Glossary glossary(given.glossary);
-  std::unordered_set<std::string> in_terms;
-  for (const GlossaryEntry& entry : given.glossary) {
-    add_numbers(entry.source, in_terms);
-    add_numbers(entry.target, in_terms);
-  }
+  const std::unordered_set<std::string> in_terms = numbers_in_terms(given);
   // Inline tags and placeholders are not among the words that are aligned then.
   const bool may_number = reads_digits_ && !(given.inline_tags && given.word_alignments);
   std::vector<StandIns> stand_ins(texts.size());
@@ -273,17 +281,50 @@ std::vector<Translation> TranslationEngine::translate_whole(const std::vector<st
       hooks.on_text(i, translations[i].hypotheses.front().text);
     }
   }
-  if (lost.empty()) return translations;
-  tagged.assign(texts.size(), TaggedText(""));
-  for (const size_t i : lost) {
-    std::vector<ProtectedSpan> spans;
-    tagged[i] = tagged_text(texts[i], "", given, glossary, spans);
-  }
   TranslationHooks again = hooks;
   again.on_progress = nullptr;  // they have been counted
-  std::vector<Translation> found = translate_tagged(tagged, options, read, again);
-  for (const size_t i : lost) translations[i] = std::move(found[i]);
+  if (!lost.empty()) {
+    tagged.assign(texts.size(), TaggedText(""));
+    for (const size_t i : lost) {
+      std::vector<ProtectedSpan> spans;
+      tagged[i] = tagged_text(texts[i], "", given, glossary, spans);
+    }
+    std::vector<Translation> found = translate_tagged(tagged, options, read, again);
+    for (const size_t i : lost) translations[i] = std::move(found[i]);
+  }
+  if (may_number && prefixes.empty() && may_choose(options)) mend_names(texts, options, read, again, translations);
   return translations;
+}
+
+void TranslationEngine::mend_names(const std::vector<std::string>& texts, const TranslationOptions& options,
+                                   const Glossary& glossary, const TranslationHooks& hooks,
+                                   std::vector<Translation>& translations) const {
+  if (options.protect == Protection::none) return;
+  std::vector<StandIns> stand_ins(texts.size());
+  std::vector<TaggedText> tagged(texts.size(), TaggedText(""));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].size() > static_cast<size_t>(kMaxWholeTokens)) continue;  // nothing is taken out of it
+    const std::vector<ProtectedSpan> names = torn_names(texts[i], translations[i].hypotheses.front().text);
+    if (names.empty() || !glossary.matches_in(texts[i]).empty()) continue;
+    std::vector<ProtectedSpan> spans, others;
+    tagged_text(texts[i], "", options, glossary, spans);
+    const auto is_in_name = [&](const ProtectedSpan& span) {
+      return std::any_of(names.begin(), names.end(), [&](const ProtectedSpan& name) {
+        return span.begin < name.begin + name.length && name.begin < span.begin + span.length;
+      });
+    };
+    spans.erase(std::remove_if(spans.begin(), spans.end(), is_in_name), spans.end());
+    spans.insert(spans.end(), names.begin(), names.end());
+    std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    stand_ins[i] = StandIns(texts[i], spans, numbers_in_terms(options));
+    if (stand_ins[i].exist()) tagged[i] = tagged_text(stand_ins[i].text(), "", options, glossary, others);
+  }
+  if (std::none_of(stand_ins.begin(), stand_ins.end(), [](const StandIns& text) { return text.exist(); })) return;
+  std::vector<Translation> found = translate_tagged(tagged, options, glossary, hooks);
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (stand_ins[i].exist() && stand_ins[i].restore(found[i]) &&
+        found[i].warnings.size() <= translations[i].warnings.size())
+      translations[i] = std::move(found[i]);
 }
 
 std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<TaggedText>& tagged,

@@ -92,13 +92,12 @@ SourcePart with_translation(SourcePart part, const std::string& text, const Subw
   return part;
 }
 
-// True if the options leave it to the guard which translation is the best one.
+}  // namespace
+
 bool may_choose(const TranslationOptions& options) {
   return options.guard == Guard::retry && search::is_search(options.search) && options.search.num_hypotheses == 1 &&
          !options.search.constraint && options.mbr.candidates == 0 && options.rerank.candidates == 0;
 }
-
-}  // namespace
 
 double TranslationGuard::length_deviation(const SourcePart& part, const Translation& translation) const {
   return checks::length_deviation(part.plain, translation.hypotheses.front().text, model_.expected);

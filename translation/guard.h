@@ -20,6 +20,9 @@ inline namespace v0 {
 /// The cross-attention of a translation: a row for each target token, a column for each source token.
 using Attention = std::vector<std::vector<float>>;
 
+/// True if the options leave it to the guard which translation is the best one.
+bool may_choose(const TranslationOptions& options);
+
 /// Checks the translations of the parts of texts, and looks for better ones (TranslationOptions::guard).
 class TranslationGuard {
  public:

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/translation/stand_ins.h>
+#include <transmute/translation/torn_names.h>
 
 #include <string>
 #include <vector>
@@ -70,6 +71,28 @@ TEST(StandIns, AreNotReplacedWhereOneIsLostChangedOrRepeated) {
   several.hypotheses.emplace_back().text = "711";
   EXPECT_FALSE(numbers.restore(several));
   EXPECT_EQ(several.hypotheses.front().text, "711 hat 712");
+}
+
+TEST(TornNames, AreThoseOfWhichATranslationHasPieces) {
+  const auto torn = [](const std::string& text, const std::string& translation) {
+    std::vector<std::string> names;
+    for (const ProtectedSpan& name : torn_names(text, translation))
+      names.push_back(text.substr(name.begin, name.length));
+    return names;
+  };
+  EXPECT_THAT(torn("The InstanceId of a RunspacePool.", "A InstânciaId de um RunspacePool."),
+              ElementsAre("InstanceId"));
+  EXPECT_THAT(torn("Set user.name.first, or dom.events.x:", "Defina usuário.name.first ou dom.events.x:"),
+              ElementsAre("user.name.first"));
+  EXPECT_THAT(torn("AntennaPod, andOTP", "AntenaPod, eOTP"), ElementsAre("AntennaPod", "andOTP"));
+  EXPECT_THAT(torn("InstanceId or InstanceId", "InstanceId ou InstânciaId"), ElementsAre("InstanceId", "InstanceId"));
+  EXPECT_THAT(torn("Use WiFi of McDonald", "Wi-Fi МакДоналд"), ElementsAre("WiFi", "McDonald"))
+      << "МакДоналд is a name";
+  for (const char* translation : {"Use o Wi-Fi", "Use o WiFi", "使用 WLAN", ""})
+    EXPECT_THAT(torn("Use WiFi", translation), ElementsAre()) << translation;
+  EXPECT_THAT(torn("a\\nThe b%sThe c", "a\\nO b%sO c nO"), ElementsAre()) << "\\n and %s are none";
+  EXPECT_THAT(torn("12.03.2025, WiFi", "03/12/2025, WiFi, meuWiFi"), ElementsAre());
+  EXPECT_THAT(torn("Two words.Without a space, e.g. this", "Duas palavras.Sem oEspaço"), ElementsAre());
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/characters.h>
+#include <transmute/translation/torn_names.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// True for a name: it begins with a letter, and has a capital after a small letter or two full stops.
+bool is_name_of_code(std::string_view word) {
+  bool has_hump = false;
+  if (word.empty() || u_isalpha(characters::at(word, 0)) == 0) return false;
+  UChar32 before = U_SENTINEL;
+  for (size_t at = 0; at < word.size(); at = characters::end(word, at)) {
+    const UChar32 c = characters::at(word, at);
+    has_hump = has_hump || (before >= 0 && u_islower(before) != 0 && u_isupper(c) != 0);
+    before = c;
+  }
+  return has_hump || std::count(word.begin(), word.end(), '.') > 1;
+}
+
+// The names in a text. What follows a sign of escapes and placeholders is none: "\nThe", "%sThe".
+std::vector<ProtectedSpan> names_in(std::string_view text) {
+  const auto is_of_word = [&](size_t at) { return characters::is_letter_or_digit(characters::at(text, at)); };
+  std::vector<ProtectedSpan> names;
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    while (is_of_word(at) || (at > begin && at < text.size() && text[at] == '.' && is_of_word(at + 1)))
+      at = characters::end(text, at);
+    const bool may_be_name = begin == 0 || std::string_view("\\%&$").find(text[begin - 1]) == std::string_view::npos;
+    if (may_be_name && is_name_of_code(text.substr(begin, at - begin)))
+      names.push_back({begin, at - begin, ProtectedKind::identifier});
+    if (at == begin) at = characters::end(text, at);
+  }
+  return names;
+}
+
+size_t count_of(const std::string& word, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size())) ++count;
+  return count;
+}
+
+}  // namespace
+
+std::vector<ProtectedSpan> torn_names(const std::string& text, const std::string& translation) {
+  std::vector<ProtectedSpan> names = names_in(text);
+  if (names.empty()) return names;
+  const std::vector<ProtectedSpan> others = names_in(translation);
+  const bool has_pieces = std::any_of(others.begin(), others.end(), [&](const ProtectedSpan& other) {
+    return count_of(translation.substr(other.begin, other.length), text) == 0;
+  });
+  const auto is_whole = [&](const ProtectedSpan& name) {
+    const std::string word = text.substr(name.begin, name.length);
+    return count_of(word, translation) >= count_of(word, text);
+  };
+  if (!has_pieces) return {};
+  names.erase(std::remove_if(names.begin(), names.end(), is_whole), names.end());
+  return names;
+}
+
+}  // namespace v0
+}  // namespace transmute
