@@ -375,6 +375,9 @@ class Placement {
         continue;
       }
       if ((before == nullptr && gap == 0) || (after == nullptr && gap == words_.size())) continue;
+      const bool is_at_end_of_element =
+          before != nullptr && after != nullptr && (before->depth > 0 || after->depth < 0);
+      if (is_at_end_of_element && !copied) continue;
       const bool begins_copy = copied && gap == 0;
       if (after == nullptr && !begins_copy && space.empty() && is_closing_mark(translation_, words_[gap].bytes.first))
         continue;

@@ -154,6 +154,12 @@ TEST(InlineTags, OfANameSurroundNoArticleOfTheTranslation) {
       << "no whole word";
 }
 
+TEST(InlineTags, BringNoSpaceToTheEndsOfAnElement) {
+  EXPECT_EQ(restored("<b>Delete {0} files</b>", "Ficheiros apagar", {1, 0}), "<b>{0} Ficheiros apagar</b>");
+  EXPECT_EQ(restored("to <b>{0} files</b> now", "agora Ficheiros a", {2, 1, 0}), "agora <b>{0} Ficheiros</b> a");
+  EXPECT_EQ(restored("<b>Files {0} deleted</b>", "apagados Ficheiros", {1, 0}), "<b>{0} apagados Ficheiros</b>");
+}
+
 TEST(InlineTags, OfRaisedLettersSurroundNoOtherWord) {
   EXPECT_EQ(restored("the 21<sup>st</sup> century", "das Jahrhundert 21st", {0, 2, 1}),
             "das Jahrhundert 21<sup>st</sup>");
