@@ -93,6 +93,8 @@ class PropertiesFile : public SpanFile {
       if (!is_comment) add_property(at, end, encoding);
       at = end;
     }
+    add_messages(std::move(properties_), MessageSyntax::java,
+                 [=](const std::string& translated) { return encode_property(translated, encoding); });
   }
 
  private:
@@ -118,10 +120,11 @@ class PropertiesFile : public SpanFile {
     if (at < end && (content_[at] == '=' || content_[at] == ':')) ++at;
     skip_space();
     std::string text;
-    if (!decode_property(std::string_view(content_).substr(at, end - at), encoding, text)) return;
-    add_message(at, end, Message(text, MessageSyntax::java),
-                [=](const std::string& translated) { return encode_property(translated, encoding); });
+    if (decode_property(std::string_view(content_).substr(at, end - at), encoding, text))
+      properties_.push_back({at, end, std::move(text)});
   }
+
+  std::vector<ProgramMessage> properties_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/accelerators.h>
 #include <transmute/documents/span_file.h>
 
 #include <utility>
@@ -25,6 +26,20 @@ void SpanFile::add_message(size_t begin, size_t end, Message message,
        [message = std::move(message), encode = std::move(encode)](const std::vector<std::string>& translations) {
          return encode(message.with(translations));
        }});
+}
+
+void SpanFile::add_messages(std::vector<ProgramMessage> messages, MessageSyntax syntax,
+                            const std::function<std::string(const std::string&)>& encode) {
+  std::vector<std::string> texts;
+  for (const ProgramMessage& message : messages) texts.push_back(message.text);
+  const char sign = accelerator_sign(texts);
+  for (ProgramMessage& message : messages) {
+    Message read(without_accelerator(message.text, sign), syntax);
+    add_message(message.begin, message.end, std::move(read),
+                [=, text = std::move(message.text)](const std::string& translated) {
+                  return encode(with_accelerator(text, translated, sign));
+                });
+  }
 }
 
 std::string SpanFile::with(const std::vector<std::string>& translations) const {

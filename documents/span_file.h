@@ -36,6 +36,16 @@ class SpanFile : public DocumentFile {
   /// @param encode writes a message as the file has it
   void add_message(size_t begin, size_t end, Message message, std::function<std::string(const std::string&)> encode);
 
+  /// A message of a program, and its bytes.
+  struct ProgramMessage {
+    size_t begin, end;
+    std::string text;
+  };
+  /// Adds all messages of a catalog, with their accelerators.
+  /// @param encode see add_message
+  void add_messages(std::vector<ProgramMessage> messages, MessageSyntax syntax,
+                    const std::function<std::string(const std::string&)>& encode);
+
   std::string content_;  ///< the file
 
  private:

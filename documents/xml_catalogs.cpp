@@ -35,6 +35,7 @@ class ResxFile : public SpanFile {
         if (tokens[i].kind == XmlToken::Kind::start && tokens[i].name == "value") add_value(tokens, i);
       i = end;
     }
+    add_messages(std::move(values_), MessageSyntax::any, xml_escaped);
   }
 
  private:
@@ -45,8 +46,10 @@ class ResxFile : public SpanFile {
       if (!is_xml_text(tokens[i])) return;
       text += xml_text(content_, tokens[i]);
     }
-    add_message(tokens[start].end, tokens[end].begin, Message(text), xml_escaped);
+    values_.push_back({tokens[start].end, tokens[end].begin, std::move(text)});
   }
+
+  std::vector<ProgramMessage> values_;
 };
 
 // The bytes of a tag of HTML in a text, whose quotes are its own; 0 where there is none.

@@ -340,6 +340,23 @@ TEST(PropertiesFile, EscapesContinuationsAndArguments) {
             "key\\ with\\=space   Wert \\ud83d\\ude00\nempty=\n");
 }
 
+TEST(Catalogs, AcceleratorsWithinWordsComeBackOnce) {
+  const std::string properties = "a=&Open\nb=Into fo&lder:\nc=R&D\nd=C&ut {0}\ne=&Save";
+  const auto file = opened("a.properties", properties);
+  ASSERT_THAT(file->texts(), ElementsAre("<accelerator/>Open", "Into <accelerator/>folder:", "R&D",
+                                         "<accelerator/>Cut {0}", "<accelerator/>Save"));
+  EXPECT_EQ(file->with(file->texts()), properties);
+  EXPECT_EQ(file->with({"Abrir", "Na <accelerator/>pasta:", "P&D", "<accelerator/>{0} cortado", "Salvar"}),
+            "a=&Abrir\nb=Na &pasta:\nc=P&D\nd={0} &cortado\ne=&Salvar");
+  const auto resx = opened("a.resx",
+                           "<root><data name=\"a\"><value>&amp;Open</value></data>"
+                           "<data name=\"s\"><value>&amp;Save</value></data>"
+                           "<data name=\"b\"><value>Bro&amp;wse...</value></data></root>");
+  ASSERT_THAT(resx->texts(), ElementsAre("<accelerator/>Open", "<accelerator/>Save", "<accelerator/>Browse..."));
+  EXPECT_THAT(resx->with({"<accelerator/>Öffnen", "<accelerator/>Sichern", "<accelerator/>Suchen..."}),
+              HasSubstr("<value>&amp;Suchen...</value>"));
+}
+
 TEST(PropertiesFile, BothHalvesOfACharacterFollowEachOther) {
   EXPECT_THAT(opened("a.properties", "a=\\ud83d\\\n  \\ude00 b\n")->texts(), ElementsAre("\U0001F600 b"));
   EXPECT_THAT(opened("a.properties", "a=\\ud83d\\n\\ude00 b\nc=\\ud83d b\nd=\\ude00 b\n")->texts(), IsEmpty());
