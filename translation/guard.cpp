@@ -81,6 +81,26 @@ bool adds_words(std::string_view source, std::string_view target) {
          has_no(target.substr(0, begin), u_isdigit) && has_no(target.substr(end), u_isdigit);
 }
 
+// True if a translation is its source, which is no sentence, after a short word: "CSV" has become "O CSV".
+bool adds_article(std::string_view source, std::string_view target) {
+  constexpr size_t kMostWords = 3, kMostLetters = 3;
+  constexpr std::string_view kEllipsis = "...";
+  const size_t added = target.size() - std::min(target.size(), source.size());
+  if (source.empty() || added < 2 || target.substr(added) != source || target[added - 1] != ' ') return false;
+  const std::string_view article = target.substr(0, added - 1);
+  const auto are_all = [](std::string_view text, UBool (*is)(UChar32)) {
+    return sentence_characters::all_characters(text, [&](UChar32 c) { return is(c) != 0; });
+  };
+  const bool is_open = source.size() > kEllipsis.size() && source.substr(source.size() - kEllipsis.size()) == kEllipsis;
+  const bool is_sentence = !is_open && std::string_view(".!?").find(source.back()) != std::string_view::npos;
+  return !is_sentence && std::count(source.begin(), source.end(), ' ') < static_cast<std::ptrdiff_t>(kMostWords) &&
+         are_all(article, u_isalpha) && characters_in(article) <= kMostLetters;
+}
+
+bool adds_to_source(std::string_view source, std::string_view target) {
+  return adds_words(source, target) || adds_article(source, target);
+}
+
 // A part whose translation is given.
 SourcePart with_translation(SourcePart part, const std::string& text, const SubwordModel& target, int64_t most_tokens) {
   const Ids own = target.encode(text);
@@ -128,11 +148,11 @@ Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translat
     warnings.erase(std::remove_if(warnings.begin(), warnings.end(),
                                   [](const auto& warning) { return warning.kind == WarningKind::bracket; }),
                    warnings.end());
-  if (is_free && adds_words(part.plain, written.text))
+  if (is_free && adds_to_source(part.plain, written.text))
     warnings.push_back({WarningKind::length,
                         {0, part.plain.size()},
                         {0, best.text.size()},
-                        "the translation has more than the numbers of the source"});
+                        "the translation has more than the source"});
   return warnings;
 }
 
@@ -310,13 +330,13 @@ void TranslationGuard::search_wider(const std::vector<Retried>& parts, const Tra
 }
 
 void TranslationGuard::take_sources(const std::vector<Retried>& parts, const TranslationOptions& options,
-                                    bool (*adds_to_source)(std::string_view source, std::string_view target)) const {
+                                    bool (*is_taken)(std::string_view source, std::string_view target)) const {
   std::vector<const Retried*> open;
   std::vector<SourcePart> given;
   for (const Retried& retried : parts) {
     const Translation& translation = retried.translation;
     if (!retried.may_cut || translation.warnings.empty() ||
-        !adds_to_source(retried.part.plain, translation.hypotheses.front().text))
+        !is_taken(retried.part.plain, translation.hypotheses.front().text))
       continue;
     open.push_back(&retried);
     given.push_back(with_translation(retried.part, retried.part.plain, model_.tokenizer.target(), model_.most_tokens));
@@ -327,7 +347,7 @@ void TranslationGuard::take_sources(const std::vector<Retried>& parts, const Tra
 }
 
 void TranslationGuard::search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const {
-  take_sources(parts, options, adds_words);
+  take_sources(parts, options, adds_to_source);
   search_pieces(parts, options, [&](const Retried& retried) {
     std::vector<Ids> sentences = sentences_of(retried);
     return sentences.size() > 1 ? sentences : std::vector<Ids>();

@@ -68,9 +68,9 @@ class TranslationGuard {
   };
   // Looks for better translations of the parts that have warnings.
   void retry(const std::vector<TranslatedPart>& parts) const;
-  // Takes the source itself where the translation only adds to it, as `adds_to_source` says.
+  // Takes the source itself where `is_taken`: the translation only adds to it.
   void take_sources(const std::vector<Retried>& parts, const TranslationOptions& options,
-                    bool (*adds_to_source)(std::string_view source, std::string_view target)) const;
+                    bool (*is_taken)(std::string_view source, std::string_view target)) const;
   // One after the other while a translation has warnings: by sentences, by a wider search, in shorter pieces.
   void search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const;
   // Translates the pieces into which each part is cut; one that has none is left out.

@@ -203,6 +203,16 @@ TEST_F(Guarded, LeavesNumbersAloneWithoutWords) {
   EXPECT_THAT(check(translation("das 12 15", "12 15"), "12 15").warnings, IsEmpty()) << "as demanded";
 }
 
+TEST_F(Guarded, LeavesNamesAloneWithoutAnArticle) {
+  given = translation("red house", "red house");
+  EXPECT_EQ(text_of(check(translation("das red house", "red house"), "red house")), "red house");
+  EXPECT_TRUE(searches.empty());
+  for (const char* text : {"das das red house", "nah: red house", "Haus red house", "red house das", "das rote Haus"})
+    EXPECT_EQ(text_of(check(translation(text, "red house"), "red house")), text);
+  EXPECT_EQ(text_of(check(translation("das red house.", "red house."), "red house.")), "das red house.")
+      << "a sentence";
+}
+
 TEST_F(Guarded, OnlyWarnsWhereTheResultMayNotChange) {
   whole = translation(kGood);
   options.guard = Guard::warn;
