@@ -31,8 +31,10 @@ namespace {
 
 constexpr size_t kLineColumns = 42;  // what viewers can read
 
+constexpr std::string_view kCueSpaces = " \n\r\t";
+
 bool is_cue_space(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+  return kCueSpaces.find(c) != std::string_view::npos;
 }
 
 // A tag, a line break or a stretch of words.
@@ -176,8 +178,12 @@ PlainCues plain_of(const std::string& html, const SubtitleSyntax& syntax) {
     if (html[at] != '<') {
       const std::string words = html.substr(at, html.find('<', at) - at);
       const std::string text = syntax.has_references ? words : with_references_decoded(words);
-      const bool is_spaced = !result.text.empty() && result.text.back() == ' ' && text.compare(0, 1, " ") == 0;
-      result.text += text.substr(is_spaced ? 1 : 0);  // a tag between two spaces may vanish
+      const bool is_spaced = !result.text.empty() && result.text.back() == ' ';
+      if (is_spaced && std::string_view(",.").find(text.front()) != std::string_view::npos) {  // "one <img 0>, two"
+        result.text.pop_back();
+        for (PlacedTag& tag : result.tags) tag.at = std::min(tag.at, result.text.size());
+      }
+      result.text += text.substr(is_spaced && text.front() == ' ' ? 1 : 0);  // a tag between two spaces may vanish
       at += words.size();
       continue;
     }
@@ -443,6 +449,12 @@ CueText read_cue_text(const std::string& text, const SubtitleSyntax& syntax, siz
       cue.closing_tags.push_back(is_pair ? pieces[piece.partner].text : "");
     }
   }
+  const size_t words_end = without_spaces(cue.html, 0, cue.html.size());
+  cue.after.insert(0, cue.html, words_end);
+  cue.html.resize(words_end);
+  const size_t words_begin = std::min(cue.html.find_first_not_of(kCueSpaces), words_end);
+  cue.before.append(cue.html, 0, words_begin);
+  cue.html.erase(0, words_begin);
   return cue;
 }
 

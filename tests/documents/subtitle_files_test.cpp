@@ -125,6 +125,19 @@ TEST(SubRip, ATagThatIsOnlyAPlaceLeavesOneSpace) {
   EXPECT_EQ(film->with({"five six <img 0> seven eight"}), two_cues("five six", "seven eight"));
 }
 
+TEST(SubRip, SpacesAroundTheWordsOfACueAreNoneOfTheSentence) {
+  const std::string film = two_cues("one two, ", " <i>three four </i>\t");
+  const auto file = opened("film.srt", film);
+  ASSERT_THAT(file->texts(), ElementsAre("one two, <img 0>three four"));
+  EXPECT_EQ(file->with({"five six, <img 0>seven eight"}), two_cues("five six, ", " <i>seven eight </i>\t"));
+}
+
+TEST(SubRip, AMarkAfterAPlaceHasNoSpaceBeforeIt) {
+  const auto film = opened("film.srt", two_cues("one two", "three four"));
+  EXPECT_EQ(film->with({"five six <img 0>, seven eight"}), two_cues("five six,", "seven eight"));
+  EXPECT_EQ(film->with({"five six <img 0>? Seven eight"}), two_cues("five six ?", "Seven eight"));  // as in French
+}
+
 TEST(SubRip, CuesInAnotherOrderAreDividedByTime) {
   const auto film =
       opened("film.srt", two_cues("<i>one two</i> three", "four") + "\n3\n00:00:05,000 --> 00:00:07,000\nfive six\n");
