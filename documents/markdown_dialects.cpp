@@ -85,8 +85,9 @@ size_t label_length(std::string_view text) {
 // for code.
 size_t bytes_before_container_title(std::string_view line) {
   constexpr const char* kTitled =
-      "admonition attention card caution danger deprecated details dropdown error example hint important info "
-      "list-table note question quote seealso success tab-item table tip todo versionadded versionchanged warning";
+      "admonition attention card caution danger deprecated details dropdown error example grid-item-card hint "
+      "important info list-table note question quote seealso success tab-item table tip todo versionadded "
+      "versionchanged warning";
   const bool is_fence = line.front() != ':';
   const size_t begin = std::min(line.find_first_not_of(line.front()), line.size());
   const size_t kind = std::min(line.find_first_not_of(' ', begin), line.size());
@@ -316,6 +317,18 @@ void replace_addresses(std::string& content) {
   }
 }
 
+// Writes "<?--" and "-?>" in place of "<!--" at the end of a line and of the "-->" after it, because MD4C reads no such
+// comment within a paragraph.
+void replace_comments(std::string& content) {
+  constexpr std::string_view kBegin = "<!--", kEnd = "-->", kOtherEnd = "?>";
+  for (size_t at = content.find(kBegin), end = 0; at != kNone; at = content.find(kBegin, end)) {
+    end = std::min(content.find(kEnd, at), content.size());
+    if (end == content.size()) return;
+    const size_t next = content.find_first_not_of(" \t\r", at + kBegin.size());
+    if (content[next] == '\n' && content.find(kOtherEnd, next) > end) content[at + 1] = content[end + 1] = '?';
+  }
+}
+
 // True if a paragraph ends before the line at `line`.
 bool ends_paragraph(std::string_view content, size_t line) {
   const size_t words = content.find_first_not_of(" \t\r>", line);
@@ -418,6 +431,7 @@ std::string as_common_mark(std::string_view content) {
   std::string result(content);
   replace_blocks(result);
   replace_addresses(result);
+  replace_comments(result);
   replace_highlights(result);
   replace_other_dollars(result);
   replace_brackets_of_long_paragraphs(result);

@@ -59,6 +59,14 @@ TEST(MarkdownFile, MarkupNextToMarkupIsTold) {
   }
 }
 
+TEST(MarkdownFile, CommentsInParagraphsMayHaveLines) {
+  const std::string page = "See [the type][a]<!--\nignore --> and the dog<!-- x -->.\n\n<!--\n<?x a ?>\nA note.\n-->\n";
+  const auto file = opened("a.md", page);
+  ASSERT_THAT(file->texts(), ElementsAre("See <x0>the type</x0><x1/> and the dog<x2/>."));
+  EXPECT_EQ(file->with({"Der Hund<x2/> und <x0>die Art</x0><x1/>."}),
+            "Der Hund<!-- x --> und [die Art][a]<!--\nignore -->." + page.substr(page.find("\n\n")));
+}
+
 TEST(MarkdownFile, MarkupOfATranslationIsEscaped) {
   const auto file = opened("a.md", "A word.\n\n| a |\n|---|\n| b |\n");
   for (const char* words :
