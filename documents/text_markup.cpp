@@ -92,6 +92,7 @@ std::string TextMarkup::written(const std::string& translation, const Encode& en
   std::string result;
   size_t begin = 0;
   bool is_first = true;
+  std::vector<size_t> open;  // where the tags begin that have no end yet
   const auto add_words = [&](size_t end) {
     if (end == begin) return;
     result += encode(std::string_view(translation).substr(begin, end - begin), is_first);
@@ -103,8 +104,15 @@ std::string TextMarkup::written(const std::string& translation, const Encode& en
     const auto tag = tags.find(std::string(here.substr(0, std::min(here.find('>'), here.size() - 1) + 1)));
     if (tag == tags.end()) continue;
     add_words(at);
-    result += *tag->second;
     begin = at + tag->first.size();
+    const bool ends = here[1] == '/', is_alone = tag->first[tag->first.size() - 2] == '/';
+    if (!ends && !is_alone) open.push_back(result.size());
+    result += *tag->second;
+    if (!ends || open.empty()) continue;
+    // Marks around nothing, "****", would be text.
+    const std::string marks = *tag->second + *tag->second;
+    if (result.compare(open.back(), std::string::npos, marks) == 0) result.resize(open.back());
+    open.pop_back();
   }
   add_words(translation.size());
   return result;

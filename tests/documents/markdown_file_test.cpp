@@ -67,6 +67,12 @@ TEST(MarkdownFile, CommentsInParagraphsMayHaveLines) {
             "Der Hund<!-- x --> und [die Art][a]<!--\nignore -->." + page.substr(page.find("\n\n")));
 }
 
+TEST(MarkdownFile, MarksAroundNothingVanish) {
+  const auto file = opened("a.md", "We got lines with ***To* you**, [b](c) and `d``d`.\n");
+  ASSERT_THAT(file->texts(), ElementsAre("We got lines with <x0><x1>To</x1> you</x0>, <x2>b</x2> and <var-x3/>."));
+  EXPECT_EQ(file->with({"Wir haben <x0><x1></x1></x0>, <x2></x2><var-x3/>."}), "Wir haben , [](c)`d``d`.\n");
+}
+
 TEST(MarkdownFile, MarkupOfATranslationIsEscaped) {
   const auto file = opened("a.md", "A word.\n\n| a |\n|---|\n| b |\n");
   for (const char* words :
