@@ -197,6 +197,7 @@ class Placement {
     };
     while (best.first < best.second && is_mark(best.second - 1) && !is_of_content(best.second - 1)) --best.second;
     best = copy_within(best, {tag.content.first, end});
+    if (best.first < best.second) best = with_joined_words(best, around, taken, tag.content);
     if (best.first < best.second && is_suffix(tag.content) &&
         !is_alnum_before(translation_, words_[best.first].bytes.first))
       best.second = best.first;
@@ -214,6 +215,22 @@ class Placement {
       for (size_t last = first; last < words.second && words_[last].bytes.second <= end; ++last)
         if (words_[last].bytes.second == end) return {first, last + 1};
     }
+    return words;
+  }
+
+  // The words of a range, of which no end is at a hyphen within a word, unless the content's is: "<b>Certifique-</b>se"
+  // would be no emphasis in Markdown.
+  Range with_joined_words(Range words, const Range& around, const std::vector<size_t>& taken,
+                          const ByteSpan& content) const {
+    const auto may_join = [&](size_t word) {  // to the one before it
+      return words_[word - 1].bytes.second == words_[word].bytes.first &&
+             is_alnum_at(translation_, words_[word].bytes.first);
+    };
+    const auto is_free = [&](size_t word) { return taken.empty() || taken[word - around.first] == 0; };
+    const size_t end = words_[words.second - 1].bytes.second;
+    if (source_.plain[content.second - 1] != '-' && translation_[end - 1] == '-' &&
+        is_alnum_before(translation_, end - 1))
+      while (words.second < around.second && is_free(words.second) && may_join(words.second)) ++words.second;
     return words;
   }
 

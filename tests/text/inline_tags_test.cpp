@@ -77,6 +77,15 @@ TEST(InlineTags, OfEmojiLeaveNoSpaceBeforeAMark) {
             "the , the , and");
 }
 
+TEST(InlineTags, OfAWordWithAHyphenSurroundAllOfIt) {
+  EXPECT_EQ(TaggedText("<b>Do</b> ensure that")
+                .restore("Certifique-se de que", {{0, 2}, {2, 9}, {9, 14}}, {{0, 11}, {11, 13}, {13, 16}, {16, 20}},
+                         {{0.9F, 0.1F, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}}),
+            "<b>Certifique-se</b> de que");
+  EXPECT_EQ(TaggedText("<b>pre-</b>war").restore("pré-guerra", {{0, 4}, {4, 7}}, {{0, 5}, {5, 11}}, {{1, 0}, {0, 1}}),
+            "<b>pré-</b>guerra");
+}
+
 TEST(InlineTags, DoNotComeWithinACharacter) {
   EXPECT_EQ(
       TaggedText("Wait.<b>.</b>.").restore("Espere…", {{0, 4}, {4, 7}}, {{0, 6}, {6, 9}}, {{0.9F, 0.1F}, {0.1F, 0.9F}}),
