@@ -4,6 +4,7 @@
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/utf8.h>
 #include <transmute/text/characters.h>
+#include <transmute/text/sentence_characters.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/uchar.h>
 
@@ -136,6 +137,55 @@ TagRole role_of(ProtectedKind kind, char first) {
   return kind == ProtectedKind::accelerator ? TagRole::accelerator : TagRole::text;
 }
 
+bool comes_first(const InlineTag& a, const InlineTag& b) {
+  return a.begin < b.begin;
+}
+
+// The marks of emphasized words, as people write them in plain text: *one*, **two words**, _three_. Those of code, as
+// in *args, my_name and 2*3*4, do not come in pairs around words.
+std::vector<InlineTag> emphasis_tags(const std::string& text, size_t begin, size_t end) {
+  constexpr size_t kMostMarks = 2, kMostBytes = 300;
+  constexpr std::string_view kMarks = "*_", kOfCode = "={}<>\\|@/";
+  const std::string_view words = std::string_view(text).substr(0, end);
+  const auto is_of_word = [&](UChar32 c) { return characters::is_letter_or_digit(c); };
+  std::vector<InlineTag> tags;
+  InlineTag opening;  // without length where there is none
+  for (size_t at = words.find_first_of(kMarks, begin), next = at; at < end; at = words.find_first_of(kMarks, next)) {
+    next = std::min(words.find_first_not_of(words[at], at), end);
+    const size_t content = opening.begin + opening.length;
+    const UChar32 before = at == begin ? ' ' : characters::before(words, at);
+    const UChar32 after = next == end ? ' ' : characters::at(words, next);
+    const bool is_mark = words[at] == '*' ? next - at <= kMostMarks : next - at == 1;
+    const bool is_inside = opening.length > 0 && words[at] == words[opening.begin];
+    if (is_inside && next - at == opening.length && !u_isUWhiteSpace(before) && !is_of_word(after) &&
+        at - content <= kMostBytes && words.substr(content, at - content).find_first_of(kOfCode) == std::string::npos) {
+      tags.push_back(opening);
+      tags.push_back({at, next - at, InlineTag::Kind::closing});
+      opening.length = 0;
+    } else if (opening.length == 0 || is_inside) {
+      const bool may_open = is_mark && !is_of_word(before) && before != '\\' &&
+                            (is_of_word(after) || sentence_characters::is_opener(after));
+      opening = {at, may_open ? next - at : 0, InlineTag::Kind::opening};
+    }
+  }
+  return tags;
+}
+
+// Adds the tags of emphasized words to the tags between the same two places, which are those from number `first` on.
+void add_emphasis(const std::vector<InlineTag>& marks, const std::function<bool(const ProtectedSpan&)>& is_protected,
+                  size_t first, std::vector<InlineTag>& found) {
+  const std::vector<InlineTag> others(found.begin() + static_cast<int64_t>(first), found.end());
+  const auto is_free = [&](const InlineTag& mark) {
+    const auto after = std::partition_point(
+        others.begin(), others.end(), [&](const InlineTag& other) { return other.begin + other.length <= mark.begin; });
+    return (after == others.end() || mark.begin + mark.length <= after->begin) &&
+           is_protected({mark.begin, mark.length, ProtectedKind::emphasis});
+  };
+  for (size_t i = 0; i < marks.size(); i += 2)
+    if (is_free(marks[i]) && is_free(marks[i + 1])) found.insert(found.end(), {marks[i], marks[i + 1]});
+  std::sort(found.begin() + static_cast<int64_t>(first), found.end(), comes_first);
+}
+
 }  // namespace
 
 bool is_void_element(const std::string& element) {
@@ -185,6 +235,12 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
   bool has_spans = false;
   size_t begin = 0;
   const auto add_spans = [&](size_t end) {  // of the text between two elements' tags
+    const size_t first = found.size();
+    const std::vector<InlineTag> emphasis = emphasis_tags(text, begin, end);
+    const auto is_emphasis = [&](const ProtectedSpan& span) {  // and no accelerator: _Open file_
+      return span.kind == ProtectedKind::accelerator &&
+             std::binary_search(emphasis.begin(), emphasis.end(), InlineTag{span.begin}, comes_first);
+    };
     // A dash after a tag is within a sentence.
     for (ProtectedSpan span : protected_spans(text.substr(begin, end - begin), is_unknown, begin == 0)) {
       span.begin += begin;
@@ -193,13 +249,14 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
         found.push_back({span.begin, span.length, is_ascii ? InlineTag::Kind::ascii : InlineTag::Kind::dropped});
         continue;
       }
-      if (!is_protected(span)) continue;
+      if (is_emphasis(span) || !is_protected(span)) continue;
       const TagRole role = role_of(span.kind, text[span.begin]);
       const bool is_attached = role == TagRole::accelerator;
       found.push_back({span.begin, span.length, is_attached ? InlineTag::Kind::attached : InlineTag::Kind::empty, role,
                        span.kind == ProtectedKind::unknown && separates(text, span)});
       has_spans = true;
     }
+    add_emphasis(emphasis, is_protected, first, found);
   };
   for (const InlineTag& tag : tags) {
     if (text[tag.begin] != '<') continue;

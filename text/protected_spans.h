@@ -20,6 +20,7 @@ enum class ProtectedKind {
   identifier,   ///< hashes, UUIDs, keys and the like, see IdentifierFinder; names of program code, `code`, YYYY-MM-DD
   emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes, Open"..."
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
+  emphasis,     ///< the marks of *emphasized* and _emphasized words_, which protected_spans() does not tell
   unknown,      ///< words and characters that the vocabulary lacks
   invisible,    ///< soft hyphens and the like that the vocabulary lacks: no translation needs them
   ascii,        ///< marks that the vocabulary lacks, but can read in ASCII (ascii_of), as translations have them

@@ -77,6 +77,21 @@ TEST(InlineTags, OfEmojiLeaveNoSpaceBeforeAMark) {
             "the , the , and");
 }
 
+TEST(InlineTags, AreMarksOfEmphasizedWords) {
+  const auto tagged = [](const std::string& text) {
+    return TaggedText(text, tags_and_spans(text, false, [](const ProtectedSpan&) { return true; }, {}));
+  };
+  EXPECT_EQ(tagged("It is _very_ *old*, (**so** it is) and _“my way”_--_Drill._").plain(),
+            "It is very old, (so it is) and “my way”--Drill.");
+  EXPECT_EQ(tagged("an _order_ is")
+                .restore("uma ordem é", {{0, 2}, {2, 8}, {8, 11}}, {{0, 3}, {3, 9}, {9, 12}},
+                         {{0.9F, 0.1F, 0}, {0, 1, 0}, {0, 0, 1}}),
+            "uma _ordem_ é");
+  for (const std::string text : {"2*3*4", "*args and **kwargs", "price* and tax*", "a * b * c", "*.c, *.h", "one* two*",
+                                 "*a = b*", "***no***", "*two **three*", "_ a_", "*Required", "\\*a\\*"})
+    EXPECT_FALSE(tagged(text).has_tags()) << text;
+}
+
 TEST(InlineTags, OfAWordWithAHyphenSurroundAllOfIt) {
   EXPECT_EQ(TaggedText("<b>Do</b> ensure that")
                 .restore("Certifique-se de que", {{0, 2}, {2, 9}, {9, 14}}, {{0, 11}, {11, 13}, {13, 16}, {16, 20}},
