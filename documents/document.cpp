@@ -7,6 +7,7 @@
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
 #include <transmute/documents/message.h>
+#include <transmute/documents/text_columns.h>
 #include <transmute/text/inline_tags.h>
 #include <transmute/text/sentence_characters.h>
 #include <transmute/text/sentences.h>
@@ -330,7 +331,8 @@ void Document::add_segment(const std::string& text) {
   }
 }
 
-// A line ends at a line end or a leader outside of tags, at <br>, and at a bar or a semicolon that divides a message.
+// A line ends at a line end or a leader outside of tags, at <br>, at the gaps between columns of plain text, and at a
+// bar or a semicolon that divides a message.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const auto has_bar = [&](const ProtectedSpan& span) {
     return text.substr(span.begin, span.length).find('|') != std::string::npos;
@@ -347,9 +349,13 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
   };
   auto tag = tags.begin();
   size_t begin = 0, brackets = 0;  // brackets: of those that are open
+  bool is_row = false;
   for (size_t at = 0; at < text.size();) {
+    if (format_ == TextFormat::text && (at == 0 || text[at - 1] == '\n'))
+      is_row = is_row_with_bars(std::string_view(text).substr(at, text.find('\n', at) - at));
     const bool is_tag = tag != tags.end() && at == tag->begin;
     size_t line_end = !is_tag ? line_end_at(text, at) : ends_line(text, *tag) ? tag->length : 0;
+    if (format_ == TextFormat::text && line_end == 0) line_end = is_row && text[at] == '|' ? 1 : gap_length(text, at);
     if (!is_tag && format_ == TextFormat::tags) {
       if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++brackets;
       if (std::string_view(")]}").find(text[at]) != std::string_view::npos && brackets > 0) --brackets;

@@ -25,11 +25,12 @@ enum class TextFormat {
 class Document {
  public:
   /// Cuts at line ends, tabs and leaders (...... 12) outside of tags, at <br>, and at sentence ends where
-  /// `split_sentences` is set, but for those within an inline element. Text with tags is also cut at bars between its
-  /// texts and after the options of a program's help. HTML is cut at elements that are not inline. What head (but for
-  /// its title), script, style, pre, code, textarea, svg and math hold stays as it is, and so does what an element with
-  /// translate="no" or class="notranslate", or a link of class "mention" or with one language in lang and hreflang,
-  /// holds. `splitter` finds the sentences, of which none ends within a source term of the glossary.
+  /// `split_sentences` is set, but for those within an inline element. Plain text is also cut at four or more spaces
+  /// and at the bars of tables, and text with tags at bars between its texts and after the options of a program's help.
+  /// HTML is cut at elements that are not inline. What head (but for its title), script, style, pre, code, textarea,
+  /// svg and math hold stays as it is, and so does what an element with translate="no" or class="notranslate", or a
+  /// link of class "mention" or with one language in lang and hreflang, holds. `splitter` finds the sentences, of which
+  /// none ends within a source term of the glossary.
   Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary = {},
            const SentenceSplitter& splitter = SentenceSplitter());
   /// The whole text is one segment.

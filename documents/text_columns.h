@@ -15,5 +15,14 @@ size_t columns_of(UChar32 c);
 /// The sum of the columns of a text's characters.
 size_t columns_in(std::string_view text);
 
+/// The length of the white space and the marks of quotation ("> ") that a line begins with.
+size_t indentation_length(std::string_view line);
+
+/// True for a line of plain text whose cells are between bars: "| one | two |", "one | two | three".
+bool is_row_with_bars(std::string_view line);
+
+/// The number of the spaces at `at`, at least four, that keep columns of plain text apart; 0 for fewer.
+size_t gap_length(std::string_view text, size_t at);
+
 }  // namespace v0
 }  // namespace transmute

@@ -58,7 +58,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 Line line_of(std::string_view line) {
-  const size_t begin = std::min(line.find_first_not_of(" \t>"), line.size());
+  const size_t begin = indentation_length(line);
   return {line.substr(0, begin), line.substr(begin), columns_in(line)};
 }
 
@@ -97,6 +97,7 @@ size_t hanging_length(std::string_view text) {
 bool has_cells(std::string_view text) {
   for (const char* const divider : {"\t", ".....", "___", " | "})
     if (text.find(divider) != std::string_view::npos) return true;
+  if (is_row_with_bars(text)) return true;
   for (size_t at = text.find("  "); at != std::string_view::npos; at = text.find("  ", text.find_first_not_of(' ', at)))
     if (at == 0 || text.find("   ", at) == at ||
         std::string_view(".:!?\")").find(text[at - 1]) == std::string_view::npos)
@@ -355,6 +356,36 @@ std::string wrapped_line(std::string_view line, const UnwrappedLine& like) {
   return result;
 }
 
+// The spaces between the columns of a line, where Document cuts it: gaps, and those before each bar of a table.
+std::vector<ByteSpan> column_ends(std::string_view line) {
+  const bool is_row = is_row_with_bars(line);
+  std::vector<ByteSpan> ends;
+  for (size_t at = indentation_length(line); at < line.size(); ++at) {
+    const size_t next = std::min(line.find_first_not_of(' ', at), line.size());
+    const bool is_before_bar = is_row && line.substr(next, 1) == "|";
+    if (next < line.size() && (is_before_bar || gap_length(line, at) > 0)) ends.emplace_back(at, next);
+    at = std::max(at, next);
+  }
+  return ends;
+}
+
+// The translation of a line, of which each column begins where it does in the source if there is room.
+std::string with_columns(std::string_view line, std::string_view source) {
+  const std::vector<ByteSpan> ends = column_ends(line), of_source = column_ends(source);
+  if (ends.size() != of_source.size()) return std::string(line);
+  std::string result;
+  size_t at = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const auto [begin, next] = of_source[i];
+    const size_t fewest = std::min<size_t>(next - begin, source[next] == '|' ? 1 : 2);
+    result += line.substr(at, ends[i].first - at);
+    const size_t place = columns_in(source.substr(0, next)), columns = columns_in(result);
+    result.append(std::max(fewest, place - std::min(place, columns)), ' ');
+    at = ends[i].second;
+  }
+  return result += line.substr(at);
+}
+
 // The end of the line that is the last before the end of the page: the lines are divided as the columns of the text
 // are.
 size_t end_of_page(std::string_view wrapped, const UnwrappedLine& like) {
@@ -393,7 +424,7 @@ std::string wrapped_like(const std::string& text, const std::string& translation
     }
     const bool is_same = *next == line.text;
     std::string wrapped(is_same ? line.written : *next);
-    if (!is_same && line.columns > 0) wrapped = wrapped_line(*next, line);
+    if (!is_same) wrapped = line.columns > 0 ? wrapped_line(*next, line) : with_columns(*next, line.written);
     ++next;
     if (line.rest > 0) {
       const std::string_view rest = lines[line.rest].written;

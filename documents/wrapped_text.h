@@ -19,7 +19,7 @@ enum class WrappedText { plain, message };
 /// undivided, too.
 std::string without_wrapping(const std::string& text, WrappedText kind);
 
-/// A translation of without_wrapping(text) with lines that are as short as those of the text.
+/// A translation of without_wrapping(text) with lines that are as short as those of the text, and with its columns.
 std::string wrapped_like(const std::string& text, const std::string& translation, WrappedText kind);
 
 }  // namespace v0

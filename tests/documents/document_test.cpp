@@ -46,6 +46,15 @@ TEST(Document, LeadersOfATableOfContentsStay) {
     EXPECT_THAT(Document(text, TextFormat::text, false).segments(), ElementsAre(text));
 }
 
+TEST(Document, ColumnsOfPlainTextAreTextsOfTheirOwn) {
+  const Document document("    I. Music    1\r\nHome | About us | Jobs\n|one|two words|  \nA  b   c. on|off | x",
+                          TextFormat::text, false);
+  EXPECT_THAT(document.segments(),
+              ElementsAre("I. Music", "1", "Home", "About us", "Jobs", "one", "two words", "A  b   c. on|off | x"));
+  EXPECT_EQ(document.with({"I. Musik", "1", "Start", "Über uns", "Stellen", "eins", "zwei Wörter", "A"}),
+            "    I. Musik    1\r\nStart | Über uns | Stellen\n|eins|zwei Wörter|  \nA");
+}
+
 TEST(Document, BarsDivideTheTextsOfAMessage) {
   const std::string filter = "Text files (*.txt)|*.txt|All files (*.*)|*.*";
   EXPECT_THAT(Document(filter, TextFormat::tags, false).segments(),

@@ -83,6 +83,16 @@ TEST(WrappedText, LinesOfCopiesFromPdfFilesMayBeNextToALongerOne) {
                        "reserved word precedes it.\nThe End");
 }
 
+TEST(WrappedText, ColumnsStayApart) {
+  EXPECT_EQ(wrapped_like("   I. The musician         1\n> Close order    167-198\nA    b     c",
+                         "   I. Der Musiker         1\n> Geschlossene Ordnung    167-198\nLang    b     c",
+                         WrappedText::plain),
+            "   I. Der Musiker          1\n> Geschlossene Ordnung  167-198\nLang  b    c");
+  EXPECT_EQ(wrapped_like("| you   | can |\n|one|two|\n| a | b |", "| du   | kannst |\n|eins|zwei|\n| a | b | c |",
+                         WrappedText::plain),
+            "| du    | kannst |\n|eins|zwei|\n| a | b | c |");
+}
+
 TEST(WrappedText, TranslationsAreWrappedWithTheSameIndentation) {
   EXPECT_EQ(wrapped_like("- the first item is too long for one line,\n  and goes on here",
                          "- der erste Punkt ist zu lang für eine Zeile und geht hier weiter", WrappedText::plain),
