@@ -211,15 +211,19 @@ void join_word(std::string& joined, std::string_view next, std::string_view all)
 // neighbors, or begin with capitals; a wrapped text has few.
 void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view all,
             std::vector<UnwrappedLine>& result) {
+  const size_t slack = kind == WrappedText::plain ? 3 : 0;  // columns that people leave when they wrap by hand
   size_t longest = 0, full = 0, others = 0, within_sentence = 0;
   for (const Line& line : lines) longest = std::max(longest, line.columns);
+  const bool is_in_capitals = std::all_of(lines.begin(), lines.end(), [](const Line& line) {  // as a disclaimer is
+    return sentence_characters::all_characters(line.text, [](UChar32 c) { return u_islower(c) == 0; });
+  });
   std::vector<bool> joins(lines.size());
   for (size_t i = 1, first = 0; i < lines.size(); ++i) {
     if (!joins[i - 1]) first = i - 1;
     if (!may_continue(lines[first], lines[i - 1], lines[i])) continue;
     const std::string_view word = lines[i].text.substr(0, end_of_word(lines[i].text, 0));
-    joins[i] = lines[i - 1].columns + 1 + columns_in(word) >= longest;
-    const bool is_within_sentence = begins_within_sentence(lines[i]);
+    joins[i] = lines[i - 1].columns + 1 + columns_in(word) + slack >= longest;
+    const bool is_within_sentence = is_in_capitals || begins_within_sentence(lines[i]);
     if (joins[i]) ++full;
     if (joins[i] && is_within_sentence) ++within_sentence;
     const bool is_small = u_islower(characters::at(lines[i].text, 0)) != 0;
@@ -233,8 +237,9 @@ void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view a
     return line.text.empty() || u_islower(characters::at(line.text, 0)) != 0;
   });
   if (is_list && !is_wrapped) joins.assign(lines.size(), false);
-  for (size_t i = 1, first = 0; i < lines.size() && !is_wrapped && !is_list; ++i) {
+  for (size_t i = 1, first = 0; i < lines.size() && (is_wrapped || !is_list); ++i) {
     if (!joins[i - 1]) first = i - 1;
+    if (is_wrapped && joins[i]) continue;
     joins[i] = kind == WrappedText::plain && may_continue(lines[first], lines[i - 1], lines[i]) &&
                continues_sentence(lines, i);
   }

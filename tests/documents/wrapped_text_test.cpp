@@ -3,6 +3,7 @@
 #include <transmute/documents/file_formats.h>
 #include <transmute/documents/wrapped_text.h>
 
+#include <algorithm>
 #include <string>
 
 namespace transmute {
@@ -81,6 +82,26 @@ TEST(WrappedText, LinesOfCopiesFromPdfFilesMayBeNextToALongerOne) {
                        " when no job is under control. The exit status of the list is that of its last command, unless "
                        "the option that is named below is set (see the chapter on options and their values) and the "
                        "reserved word precedes it.\nThe End");
+}
+
+TEST(WrappedText, LinesInCapitalsAreJoined) {
+  const std::string disclaimer =
+      "IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES\n"
+      "OR OTHER LIABILITY, ARISING FROM OR IN CONNECTION WITH THE USE\nOF THE SOFTWARE.";
+  expect_unwrapped(disclaimer,
+                   "IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, ARISING FROM OR "
+                   "IN CONNECTION WITH THE USE OF THE SOFTWARE.");
+}
+
+TEST(WrappedText, LinesThatPeopleHaveWrappedAreJoined) {
+  const std::string book =
+      "When he grew up he retained his love of vocal music, and showed\n"
+      "a strong predilection for national airs and old songs, for the\n"
+      "_Irish Melodies_ had also a special attraction for him in\n"
+      "the early days, and at the end of his readings his voice\nused to fail him.";
+  std::string joined = book;
+  std::replace(joined.begin(), joined.end(), '\n', ' ');
+  EXPECT_EQ(without_wrapping(book, WrappedText::plain), joined);
 }
 
 TEST(WrappedText, ColumnsStayApart) {
