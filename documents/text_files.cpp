@@ -17,6 +17,22 @@ inline namespace v0 {
 
 namespace {
 
+// The text itself, if one of its lines ends without a carriage return.
+std::string without_carriage_returns(const std::string& text) {
+  std::string result;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\n' && (at == 0 || text[at - 1] != '\r')) return text;
+    if (text.compare(at, 2, "\r\n") != 0) result += text[at];
+  }
+  return result;
+}
+
+std::string with_carriage_returns(const std::string& text) {
+  std::string result;
+  for (const char c : text) c == '\n' ? result += "\r\n" : result += c;
+  return result;
+}
+
 // Text whose paragraphs may have been cut into short lines, as in mails.
 class PlainText : public DocumentFile {
  public:
@@ -26,24 +42,11 @@ class PlainText : public DocumentFile {
   }
   TextFormat text_format() const override { return TextFormat::text; }
   std::string with(const std::vector<std::string>& translations) const override {
-    std::string text = wrapped_like(content_, translations.front(), WrappedText::plain);
-    if (!has_carriage_returns_) return text;
-    std::string result;
-    for (const char c : text) c == '\n' ? result += "\r\n" : result += c;
-    return result;
+    const std::string text = wrapped_like(content_, translations.front(), WrappedText::plain);
+    return has_carriage_returns_ ? with_carriage_returns(text) : text;
   }
 
  private:
-  // The text itself, if one of its lines ends without a carriage return.
-  static std::string without_carriage_returns(const std::string& text) {
-    std::string result;
-    for (size_t at = 0; at < text.size(); ++at) {
-      if (text[at] == '\n' && (at == 0 || text[at - 1] != '\r')) return text;
-      if (text.compare(at, 2, "\r\n") != 0) result += text[at];
-    }
-    return result;
-  }
-
   std::string content_;
   bool has_carriage_returns_;
 };
@@ -61,27 +64,30 @@ std::string in_ascii(const std::string& html) {
 // UTF-8. Its translation is in ASCII too.
 class HtmlPage : public DocumentFile {
  public:
-  HtmlPage(std::string content, bool is_xml)
+  HtmlPage(const std::string& content, bool is_xml)
       : is_ascii_(!is_xml && is_ascii(content) && lower_case(content).find("utf-8") == std::string::npos) {
-    texts_.push_back(is_xhtml(content) ? as_html(std::move(content)) : std::move(content));
+    std::string lines = without_carriage_returns(content);
+    has_carriage_returns_ = lines.size() < content.size();
+    texts_.push_back(is_xhtml(content) ? as_html(std::move(lines)) : std::move(lines));
   }
   TextFormat text_format() const override { return TextFormat::html; }
   std::string with(const std::vector<std::string>& translations) const override {
-    return is_ascii_ ? in_ascii(translations.front()) : translations.front();
+    const std::string page = is_ascii_ ? in_ascii(translations.front()) : translations.front();
+    return has_carriage_returns_ ? with_carriage_returns(page) : page;
   }
 
  private:
-  bool is_ascii_;
+  bool is_ascii_, has_carriage_returns_;
 };
 
 }  // namespace
 
 std::unique_ptr<DocumentFile> open_html(const std::string& name, std::string content, const DocumentFileOptions&) {
-  return std::make_unique<HtmlPage>(std::move(content), ends_in(lower_case(name), ".xhtml"));
+  return std::make_unique<HtmlPage>(content, ends_in(lower_case(name), ".xhtml"));
 }
 
 std::unique_ptr<DocumentFile> open_xhtml(std::string content) {
-  return std::make_unique<HtmlPage>(std::move(content), true);
+  return std::make_unique<HtmlPage>(content, true);
 }
 
 std::unique_ptr<DocumentFile> open_text(const std::string& /*name*/, std::string content, const DocumentFileOptions&) {

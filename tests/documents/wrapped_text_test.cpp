@@ -181,6 +181,14 @@ TEST(WrappedText, CarriageReturnsStay) {
   EXPECT_EQ(open_text("", "a\r\nb\n", {})->texts(), std::vector<std::string>{"a\r\nb\n"});
 }
 
+TEST(HtmlPage, CarriageReturnsStayAndAreNoSpaces) {
+  const std::string page = "<p>A red\r\nhouse.\r\nA dog.</p>\r\n<pre>a\r\nb</pre>\r\n";
+  const auto file = open_html("a.html", page, {});
+  EXPECT_THAT(file->texts(), testing::ElementsAre("<p>A red\nhouse.\nA dog.</p>\n<pre>a\nb</pre>\n"));
+  EXPECT_EQ(file->with(file->texts()), page);
+  EXPECT_EQ(open_html("a.html", "<p>a\r\nb\n</p>", {})->texts(), std::vector<std::string>{"<p>a\r\nb\n</p>"});
+}
+
 TEST(WrappedText, ALineOfAMessageMayBeginWithACapitalOrBeShorter) {
   const std::string text =
       "CAUTION: the program assumes that the file system and\nhardware overwrite data in place, which is common, but\n"
