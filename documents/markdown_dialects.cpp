@@ -324,8 +324,10 @@ void replace_comments(std::string& content) {
   for (size_t at = content.find(kBegin), end = 0; at != kNone; at = content.find(kBegin, end)) {
     end = std::min(content.find(kEnd, at), content.size());
     if (end == content.size()) return;
-    const size_t next = content.find_first_not_of(" \t\r", at + kBegin.size());
-    if (content[next] == '\n' && content.find(kOtherEnd, next) > end) content[at + 1] = content[end + 1] = '?';
+    const std::string_view comment = std::string_view(content).substr(at, end - at);
+    const size_t next = comment.find_first_not_of(" \t\r", kBegin.size());
+    if (comment.substr(std::min(next, comment.size()), 1) == "\n" && comment.find(kOtherEnd) == kNone)
+      content[at + 1] = content[end + 1] = '?';
   }
 }
 
