@@ -161,7 +161,6 @@ class Placement {
     if (pieces.first == pieces.second) return point_of(number);
     const std::vector<size_t>& taken = taken_by_[tag.parent];
     if (taken.empty() && around.first < around.second && pieces == pieces_around(tag)) return take(number, around);
-    const auto is_mark = [&](size_t word) { return are_closing_marks(translation_, words_[word].bytes); };
     const bool begins_with_mark = is_closing_mark(source_.plain, tag.content.first);
     Range best{0, 0};
     float best_gain = -1, gain = -1;
@@ -182,21 +181,8 @@ class Placement {
         best = {begin, word + 1};
       }
     }
-    if (!begins_with_mark)
-      while (best.first < best.second && is_mark(best.first)) ++best.first;
-    const size_t end = space_begin(source_.plain, tag.content.first, tag.content.second);
-    const size_t last = characters::begin(source_.plain, end);
-    const size_t next = space_end(source_.plain, tag.content.second, source_.plain.size());
-    const auto is_of_content = [&](size_t word) {
-      if (!is_closing_mark(source_.plain, last)) return false;
-      const auto has = [&](size_t mark) {
-        const std::string character = source_.plain.substr(mark, characters::end(source_.plain, mark) - mark);
-        return between(words_[word].bytes.first, words_[word].bytes.second).find(character) != std::string::npos;
-      };
-      return !is_closing_mark(source_.plain, next) || has(last) || !has(next);
-    };
-    while (best.first < best.second && is_mark(best.second - 1) && !is_of_content(best.second - 1)) --best.second;
-    best = copy_within(best, {tag.content.first, end});
+    best = without_marks_of_others(best, tag.content);
+    best = copy_within(best, tag.content);
     if (best.first < best.second) best = with_joined_words(best, around, taken, tag.content);
     if (best.first < best.second && is_suffix(tag.content) &&
         !is_alnum_before(translation_, words_[best.first].bytes.first))
@@ -204,11 +190,33 @@ class Placement {
     return best.first == best.second ? point_of(number) : take(number, best);
   }
 
-  // The words among these that are a copy of those bytes of the source, such as a name without the translation's
-  // article before it; all where none are.
-  Range copy_within(const Range& words, const ByteSpan& bytes) const {
-    const size_t begin = space_end(source_.plain, bytes.first, bytes.second);
-    const std::string_view copied = std::string_view(source_.plain).substr(begin, bytes.second - begin);
+  bool is_mark(size_t word) const { return are_closing_marks(translation_, words_[word].bytes); }
+
+  // The words of a range without the marks at its ends, if the content has none there. Of a mark that follows the
+  // content, the words have none either, unless it comes with the one that the content ends with.
+  Range without_marks_of_others(Range words, const ByteSpan& content) const {
+    const size_t last = characters::begin(source_.plain, space_begin(source_.plain, content.first, content.second));
+    const size_t next = space_end(source_.plain, content.second, source_.plain.size());
+    const auto has = [&](size_t word, size_t mark) {
+      const std::string character = source_.plain.substr(mark, characters::end(source_.plain, mark) - mark);
+      return between(words_[word].bytes.first, words_[word].bytes.second).find(character) != std::string::npos;
+    };
+    const auto is_of_content = [&](size_t word) {
+      return is_closing_mark(source_.plain, last) &&
+             (!is_closing_mark(source_.plain, next) || has(word, last) || !has(word, next));
+    };
+    if (!is_closing_mark(source_.plain, content.first))
+      while (words.first < words.second && is_mark(words.first)) ++words.first;
+    while (words.first < words.second && is_mark(words.second - 1) && !is_of_content(words.second - 1)) --words.second;
+    return words;
+  }
+
+  // The words among these that are a copy of the content, such as a name without the translation's article before it;
+  // all where none are.
+  Range copy_within(const Range& words, const ByteSpan& content) const {
+    const size_t begin = space_end(source_.plain, content.first, content.second);
+    const size_t length = space_begin(source_.plain, begin, content.second) - begin;
+    const std::string_view copied = std::string_view(source_.plain).substr(begin, length);
     for (size_t first = words.first; first < words.second; ++first) {
       const size_t end = words_[first].bytes.first + copied.size();
       if (translation_.compare(words_[first].bytes.first, copied.size(), copied) != 0) continue;
