@@ -12,7 +12,8 @@ inline namespace v0 {
 
 namespace {
 
-// True for a name: it begins with a letter, and has a capital after a small letter or two full stops.
+// True for a name: it begins with a letter, and has a capital after a small letter or two full stops, unless the first
+// one is after a single letter: U.S.A.
 bool is_name_of_code(std::string_view word) {
   bool has_hump = false;
   if (word.empty() || u_isalpha(characters::at(word, 0)) == 0) return false;
@@ -22,7 +23,7 @@ bool is_name_of_code(std::string_view word) {
     has_hump = has_hump || (before >= 0 && u_islower(before) != 0 && u_isupper(c) != 0);
     before = c;
   }
-  return has_hump || std::count(word.begin(), word.end(), '.') > 1;
+  return has_hump || (word.substr(characters::end(word, 0), 1) != "." && std::count(word.begin(), word.end(), '.') > 1);
 }
 
 // The names in a text. What follows a sign of escapes and placeholders is none: "\nThe", "%sThe".

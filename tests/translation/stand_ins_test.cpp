@@ -91,6 +91,8 @@ TEST(TornNames, AreThoseOfWhichATranslationHasPieces) {
   for (const char* translation : {"Use o Wi-Fi", "Use o WiFi", "使用 WLAN", ""})
     EXPECT_THAT(torn("Use WiFi", translation), ElementsAre()) << translation;
   EXPECT_THAT(torn("a\\nThe b%sThe c", "a\\nO b%sO c nO"), ElementsAre()) << "\\n and %s are none";
+  EXPECT_THAT(torn("The G.D.P. of the U.S.A. and the С.Ш.А. grew.", "O G.D.P. dos E.U.A. e da С.Ш.А cresceu."),
+              ElementsAre());
   EXPECT_THAT(torn("12.03.2025, WiFi", "03/12/2025, WiFi, meuWiFi"), ElementsAre());
   EXPECT_THAT(torn("Two words.Without a space, e.g. this", "Duas palavras.Sem oEspaço"), ElementsAre());
 }
