@@ -179,9 +179,12 @@ PlainCues plain_of(const std::string& html, const SubtitleSyntax& syntax) {
       const std::string words = html.substr(at, html.find('<', at) - at);
       const std::string text = syntax.has_references ? words : with_references_decoded(words);
       const bool is_spaced = !result.text.empty() && result.text.back() == ' ';
-      if (is_spaced && std::string_view(",.").find(text.front()) != std::string_view::npos) {  // "one <img 0>, two"
+      const bool is_mark = std::string_view(",.").find(text.front()) != std::string_view::npos &&
+                           (text.size() == 1 || is_cue_space(text[1]));  // unlike ".NET" and "..."
+      if (is_spaced && is_mark) {                                        // "one <img 0>, two"
         result.text.pop_back();
-        for (PlacedTag& tag : result.tags) tag.at = std::min(tag.at, result.text.size());
+        for (auto tag = result.tags.rbegin(); tag != result.tags.rend() && tag->at > result.text.size(); ++tag)
+          tag->at = result.text.size();
       }
       result.text += text.substr(is_spaced && text.front() == ' ' ? 1 : 0);  // a tag between two spaces may vanish
       at += words.size();

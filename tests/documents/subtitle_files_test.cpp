@@ -136,6 +136,9 @@ TEST(SubRip, AMarkAfterAPlaceHasNoSpaceBeforeIt) {
   const auto film = opened("film.srt", two_cues("one two", "three four"));
   EXPECT_EQ(film->with({"five six <img 0>, seven eight"}), two_cues("five six,", "seven eight"));
   EXPECT_EQ(film->with({"five six <img 0>? Seven eight"}), two_cues("five six ?", "Seven eight"));  // as in French
+  const std::string one_cue = "1\n00:00:01,000 --> 00:00:03,000\nuse the <i>.NET</i> here\n";
+  EXPECT_EQ(opened("film.srt", one_cue)->with({"use the <b 0>.NET</b> here!"}),
+            one_cue.substr(0, one_cue.size() - 1) + "!\n");
 }
 
 TEST(SubRip, CuesInAnotherOrderAreDividedByTime) {
