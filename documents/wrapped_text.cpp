@@ -379,14 +379,18 @@ std::string with_columns(std::string_view line, std::string_view source) {
   const std::vector<ByteSpan> ends = column_ends(line), of_source = column_ends(source);
   if (ends.size() != of_source.size()) return std::string(line);
   std::string result;
-  size_t at = 0;
+  size_t at = 0, of_source_at = 0, columns = 0, place = 0;  // columns of the result so far, and of the source
   for (size_t i = 0; i < ends.size(); ++i) {
     const auto [begin, next] = of_source[i];
     const size_t fewest = std::min<size_t>(next - begin, source[next] == '|' ? 1 : 2);
-    result += line.substr(at, ends[i].first - at);
-    const size_t place = columns_in(source.substr(0, next)), columns = columns_in(result);
-    result.append(std::max(fewest, place - std::min(place, columns)), ' ');
+    const std::string_view words = line.substr(at, ends[i].first - at);
+    place += columns_in(source.substr(of_source_at, next - of_source_at));
+    columns += columns_in(words);
+    const size_t spaces = std::max(fewest, place - std::min(place, columns));
+    result.append(words).append(spaces, ' ');
+    columns += spaces;
     at = ends[i].second;
+    of_source_at = next;
   }
   return result += line.substr(at);
 }

@@ -114,6 +114,13 @@ TEST(WrappedText, ColumnsStayApart) {
             "| du    | kannst |\n|eins|zwei|\n| a | b | c |");
 }
 
+TEST(WrappedText, ManyColumnsTakeLinearTime) {
+  std::string text = "a", translation = "b", expected = "b";
+  for (int i = 0; i < 50000; ++i)
+    text += "    one", translation += "    zwei", expected += i == 0 ? "    zwei" : "   zwei";
+  EXPECT_TRUE(wrapped_like(text, translation, WrappedText::plain) == expected);
+}
+
 TEST(WrappedText, TranslationsAreWrappedWithTheSameIndentation) {
   EXPECT_EQ(wrapped_like("- the first item is too long for one line,\n  and goes on here",
                          "- der erste Punkt ist zu lang für eine Zeile und geht hier weiter", WrappedText::plain),
