@@ -193,8 +193,8 @@ size_t reference_length(std::string_view text, size_t at) {
         std::find_if_not(here.begin() + static_cast<int64_t>(from), here.end(), is_message_name_byte) - here.begin());
   };
   if (here.compare(0, 6, "[%key:") == 0) {
-    const size_t end = here.find("%]");
-    return end == std::string_view::npos ? 0 : end + 2;
+    const size_t end = end_of_name(6);
+    return here.compare(end, 2, "%]") == 0 ? end + 2 : 0;
   }
   const bool is_link = here.compare(0, 2, "@:") == 0;
   if (here.compare(0, 3, "$t(") == 0 || (is_link && here.compare(2, 1, "(") == 0)) {
