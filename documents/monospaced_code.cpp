@@ -24,10 +24,6 @@ namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 
-bool is_of_word(char c) {
-  return is_ascii_alphanumeric(c) || c == '_';
-}
-
 // True for a line with what only code has: operators, tags, braces, calls such as "print('a')", and elements of arrays.
 // The parentheses of "file(s)" are no call.
 bool is_surely_code(std::string_view line) {
@@ -39,7 +35,7 @@ bool is_surely_code(std::string_view line) {
   if (line.size() > 2 && line.substr(0, 2) == "$ " && is_ascii_letter(line[2])) return true;  // after a prompt
   for (size_t at = 1; at < line.size(); ++at) {
     if (line[at - 1] == '$' && is_ascii_small(line[at])) return true;
-    if (line[at] == '[' && is_of_word(line[at - 1])) return true;
+    if (line[at] == '[' && is_of_ascii_name(line[at - 1])) return true;
     if (line[at] != '(' || !is_ascii_letter(line[at - 1])) continue;
     const size_t end = std::min(line.find_first_of("()", at + 1), line.size());
     const bool is_nested = end < line.size() && line[end] == '(';
@@ -52,7 +48,7 @@ bool is_surely_code(std::string_view line) {
 // True for a line with a name such as my_var, or an option.
 bool has_code_name(std::string_view line) {
   for (size_t at = 0; at < line.size(); ++at)
-    if ((at == 0 || !is_of_word(line[at - 1])) && (code_name_end(line, at) > at || option_end(line, at) > at))
+    if ((at == 0 || !is_of_ascii_name(line[at - 1])) && (code_name_end(line, at) > at || option_end(line, at) > at))
       return true;
   return false;
 }

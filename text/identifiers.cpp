@@ -97,10 +97,6 @@ bool is_network_address(std::string_view text) {
          (gaps == 1 ? groups <= kGroupsOfNetwork : gaps == 0 && groups == kGroupsOfNetwork);
 }
 
-bool is_of_name(char c) {
-  return is_ascii_alphanumeric(c) || c == '_';
-}
-
 // True for a name with underscores.
 bool is_code_name(std::string_view name) {
   const size_t first = name.find('_'), last = name.rfind('_');
@@ -154,7 +150,7 @@ size_t function_name_end(std::string_view text, size_t begin) {
 // The end of the name of a page of the Unix manual, such as printf(3) and ssl(3ossl); `begin` if there is none.
 size_t manual_page_end(std::string_view text, size_t begin) {
   constexpr size_t kShortest = 2, kLongestSection = 6;  // bytes
-  const auto is_of_page = [](char c) { return is_of_name(c) || c == '-' || c == '.' || c == '+'; };
+  const auto is_of_page = [](char c) { return is_of_ascii_name(c) || c == '-' || c == '.' || c == '+'; };
   const size_t letter = skip_while(text, begin, [](char c) { return c == '_'; });  // _exit(2)
   if (letter >= text.size() || !is_ascii_small(text[letter])) return begin;
   const size_t section = skip_while(text, begin, is_of_page) + 1;
@@ -171,10 +167,10 @@ size_t code_name_end(std::string_view text, size_t begin) {
     if (const size_t found = end_of(text, begin); found > begin) return found;
   size_t end = begin;
   bool is_name = false, has_joint = false;
-  for (size_t at = begin; at < text.size() && is_of_name(text[at]) && !is_ascii_digit(text[at]);) {
+  for (size_t at = begin; at < text.size() && is_of_ascii_name(text[at]) && !is_ascii_digit(text[at]);) {
     const size_t before = end;
     has_joint = at > begin;
-    end = skip_while(text, at, is_of_name);
+    end = skip_while(text, at, is_of_ascii_name);
     is_name = is_name || is_code_name(text.substr(at, end - at)) ||
               (end > at + 1 && text.substr(before, at - before) == "::");  // no ":P" after a colon
     size_t joint = 0;
@@ -189,19 +185,21 @@ size_t code_name_end(std::string_view text, size_t begin) {
   if ((is_name || has_joint) && text.compare(end, 5, "(...)") == 0) return end + 5;
   if (!is_name) return begin;
   const bool has_value = text.compare(end, 1, "=") == 0;  // net.ipv4.ip_forward=yes
-  const size_t value_end = has_value ? skip_while(text, end + 1, is_of_name) : end;
+  const size_t value_end = has_value ? skip_while(text, end + 1, is_of_ascii_name) : end;
   return value_end > end + 1 ? value_end : end;
 }
 
 size_t option_end(std::string_view text, size_t begin) {
   constexpr size_t kShortest = 4;  // --no
   if (text.compare(begin, 2, "--") != 0) return begin;
-  const size_t end = skip_while(text, begin, [](char c) { return is_of_name(c) || c == '-'; });
+  const size_t end = skip_while(text, begin, [](char c) { return is_of_ascii_name(c) || c == '-'; });
   // --so-- are dashes, and so are those before a capital, which begins speech in books.
   if (end < begin + kShortest || !is_ascii_small(text[begin + 2]) || text[end - 1] == '-') return begin;
-  const auto is_of_value = [](char c) { return is_of_name(c) || is_joint(c) || c == '=' || c == '.' || c == '%'; };
+  const auto is_of_value = [](char c) {
+    return is_of_ascii_name(c) || is_joint(c) || c == '=' || c == '.' || c == '%';
+  };
   size_t value = text.compare(end, 1, "=") == 0 ? skip_while(text, end, is_of_value) : end;
-  while (value > end && !is_of_name(text[value - 1])) --value;
+  while (value > end && !is_of_ascii_name(text[value - 1])) --value;
   return value;
 }
 
@@ -224,7 +222,7 @@ size_t quoted_code_end(std::string_view text, size_t begin) {
                                            : std::count(inner.begin(), inner.end(), '\'') % 2 != 0;
       const bool is_code = !is_quotation && inner.find('\n') == std::string_view::npos && inner.front() != ' ' &&
                            inner.back() != ' ' && !(has_role && inner.find(' ') != std::string_view::npos);
-      return is_code && (end == text.size() || !is_of_name(text[end])) ? end : begin;
+      return is_code && (end == text.size() || !is_of_ascii_name(text[end])) ? end : begin;
     }
     at = near.find('`', end);
   }

@@ -154,6 +154,15 @@ size_t number_of_words(const std::string& text) {
   return words_with_letters(text).size();
 }
 
+bool has_capital_within(std::string_view word) {
+  bool follows_small = false;
+  return !sentence_characters::all_characters(word, [&](UChar32 c) {
+    const bool is_within = follows_small && u_isupper(c) != 0;
+    follows_small = u_islower(c) != 0;
+    return !is_within;
+  });
+}
+
 size_t label_length(const std::string& text) {
   const size_t begin = text.find_first_not_of(" -");
   if (begin == std::string::npos) return 0;

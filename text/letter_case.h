@@ -31,6 +31,9 @@ TextCase case_of(const std::string& text);
 /// The number of words that have letters.
 size_t number_of_words(const std::string& text);
 
+/// True for a word that has a capital after a small letter: GitHub, MacKenzie.
+bool has_capital_within(std::string_view word);
+
 /// The length of what labels a text: the words before its first colon, with the colon, or those in the brackets that it
 /// begins with, such as "[DOOR OPENS]". 0: nothing does.
 size_t label_length(const std::string& text);

@@ -98,16 +98,6 @@ std::string without_marks(const std::string& word) {
   return begin == std::string::npos ? "" : word.substr(begin, word.find_last_not_of(kMarks) + 1 - begin);
 }
 
-// True for GitHub and MacKenzie.
-bool has_capital_within(const std::string& word) {
-  bool follows_small = false;
-  return !sentence_characters::all_characters(word, [&](UChar32 c) {
-    const bool is_within = follows_small && u_isupper(c) != 0;
-    follows_small = u_islower(c) != 0;
-    return !is_within;
-  });
-}
-
 bool has_two_capitals(const std::string& word) {
   size_t capitals = 0;
   return !sentence_characters::all_characters(word, [&](UChar32 c) { return u_isupper(c) == 0 || ++capitals < 2; });

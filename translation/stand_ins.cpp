@@ -25,8 +25,7 @@ bool is_digit(const std::string& text, size_t at) {
 
 // True for an ASCII letter, digit or underscore, to which a number would be glued: "%1s", "{0}px".
 bool is_glue(const std::string& text, size_t at) {
-  const char c = at < text.size() ? text[at] : ' ';
-  return is_ascii_alphanumeric(c) || c == '_';
+  return at < text.size() && is_of_ascii_name(text[at]);
 }
 
 bool is_glued(const std::string& text, size_t begin, size_t end) {

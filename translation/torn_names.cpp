@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/characters.h>
+#include <transmute/text/letter_case.h>
 #include <transmute/translation/torn_names.h>
 
 #include <algorithm>
@@ -15,15 +16,9 @@ namespace {
 // True for a name: it begins with a letter, and has a capital after a small letter or two full stops, unless the first
 // one is after a single letter: U.S.A.
 bool is_name_of_code(std::string_view word) {
-  bool has_hump = false;
   if (word.empty() || u_isalpha(characters::at(word, 0)) == 0) return false;
-  UChar32 before = U_SENTINEL;
-  for (size_t at = 0; at < word.size(); at = characters::end(word, at)) {
-    const UChar32 c = characters::at(word, at);
-    has_hump = has_hump || (before >= 0 && u_islower(before) != 0 && u_isupper(c) != 0);
-    before = c;
-  }
-  return has_hump || (word.substr(characters::end(word, 0), 1) != "." && std::count(word.begin(), word.end(), '.') > 1);
+  return has_capital_within(word) ||
+         (word.substr(characters::end(word, 0), 1) != "." && std::count(word.begin(), word.end(), '.') > 1);
 }
 
 // The names in a text. What follows a sign of escapes and placeholders is none: "\nThe", "%sThe".
@@ -55,13 +50,13 @@ std::vector<ProtectedSpan> torn_names(const std::string& text, const std::string
   if (names.empty()) return names;
   const std::vector<ProtectedSpan> others = names_in(translation);
   const bool has_pieces = std::any_of(others.begin(), others.end(), [&](const ProtectedSpan& other) {
-    return count_of(translation.substr(other.begin, other.length), text) == 0;
+    return text.find(translation.substr(other.begin, other.length)) == std::string::npos;
   });
+  if (!has_pieces) return {};
   const auto is_whole = [&](const ProtectedSpan& name) {
     const std::string word = text.substr(name.begin, name.length);
     return count_of(word, translation) >= count_of(word, text);
   };
-  if (!has_pieces) return {};
   names.erase(std::remove_if(names.begin(), names.end(), is_whole), names.end());
   return names;
 }

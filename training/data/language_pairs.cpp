@@ -16,8 +16,7 @@ namespace {
 
 // Letters, digits and underscores, as in "de", "pt_BR" and "deu_Latn": the code becomes a piece of the vocabulary.
 bool is_code(const std::string& code) {
-  return !code.empty() &&
-         std::all_of(code.begin(), code.end(), [](char c) { return is_ascii_alphanumeric(c) || c == '_'; });
+  return !code.empty() && std::all_of(code.begin(), code.end(), is_of_ascii_name);
 }
 
 }  // namespace
