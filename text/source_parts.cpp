@@ -145,16 +145,17 @@ void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, 
                         SmallWords& small_words) {
   const std::string whole = text.substr(sentence.span.first, sentence.span.second - sentence.span.first);
   const std::string content = without_tag(tokenizer, whole);
-  const TextCase written = options.letter_case == LetterCase::adapted ? case_of(content) : TextCase::mixed;
-  auto readable = in_readable_case(tokenizer, content, written, options.source_language, glossary);
+  const bool adapts = options.letter_case == LetterCase::adapted;
+  const TextCase written = adapts ? case_of(content) : TextCase::mixed;
+  const std::string label = content.substr(0, adapts ? label_length(content) : 0);
+  const bool has_label = (written == TextCase::mixed || label.size() == content.size()) && is_label_in_capitals(label);
+  auto readable = in_readable_case(tokenizer, has_label ? label : content, has_label ? TextCase::label : written,
+                                   options.source_language, glossary);
   const bool keeps_case = written == TextCase::capitals && (is_in_capitals || is_long_in_capitals(content));
-  const std::string label = content.substr(0, label_length(content));
-  const bool may_be_label = written == TextCase::mixed || label.size() == content.size();
-  if (options.letter_case == LetterCase::adapted && may_be_label && is_label_in_capitals(label)) {
+  if (has_label) {
     sentence.written = TextCase::label;
-    const std::string rest = content.substr(label.size());
-    readable = in_readable_case(tokenizer, label, TextCase::label, options.source_language, glossary);
     if (!readable) readable.emplace().append_unchanged(label);
+    const std::string rest = content.substr(label.size());
     const auto known = in_known_letters(tokenizer, rest, options.source_language, glossary, small_words);
     known ? readable->append(*known) : readable->append_unchanged(rest);
   } else if (readable || keeps_case) {

@@ -292,13 +292,14 @@ std::vector<Translation> TranslationEngine::translate_whole(const std::vector<st
     std::vector<Translation> found = translate_tagged(tagged, options, read, again);
     for (const size_t i : lost) translations[i] = std::move(found[i]);
   }
-  if (may_number && prefixes.empty() && may_choose(options)) mend_names(texts, options, read, again, translations);
+  if (may_number && prefixes.empty() && may_choose(options))
+    mend_names(texts, options, read, in_terms, again, translations);
   return translations;
 }
 
 void TranslationEngine::mend_names(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                   const Glossary& glossary, const TranslationHooks& hooks,
-                                   std::vector<Translation>& translations) const {
+                                   const Glossary& glossary, const std::unordered_set<std::string>& in_terms,
+                                   const TranslationHooks& hooks, std::vector<Translation>& translations) const {
   if (options.protect == Protection::none) return;
   std::vector<StandIns> stand_ins(texts.size());
   std::vector<TaggedText> tagged(texts.size(), TaggedText(""));
@@ -316,7 +317,7 @@ void TranslationEngine::mend_names(const std::vector<std::string>& texts, const 
     spans.erase(std::remove_if(spans.begin(), spans.end(), is_in_name), spans.end());
     spans.insert(spans.end(), names.begin(), names.end());
     std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-    stand_ins[i] = StandIns(texts[i], spans, numbers_in_terms(options));
+    stand_ins[i] = StandIns(texts[i], spans, in_terms);
     if (stand_ins[i].exist()) tagged[i] = tagged_text(stand_ins[i].text(), "", options, glossary, others);
   }
   if (std::none_of(stand_ins.begin(), stand_ins.end(), [](const StandIns& text) { return text.exist(); })) return;

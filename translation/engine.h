@@ -130,7 +130,8 @@ class TranslationEngine {
   // Translates texts again, with numbers for the names of which their translations have only pieces, and takes the
   // results that have no more warnings.
   void mend_names(const std::vector<std::string>& texts, const TranslationOptions& options, const Glossary& glossary,
-                  const TranslationHooks& hooks, std::vector<Translation>& translations) const;
+                  const std::unordered_set<std::string>& in_terms, const TranslationHooks& hooks,
+                  std::vector<Translation>& translations) const;
   // translate_whole() of texts whose tags and spans have been taken out.
   std::vector<Translation> translate_tagged(const std::vector<TaggedText>& tagged, const TranslationOptions& options,
                                             const Glossary& glossary, const TranslationHooks& hooks) const;
