@@ -43,8 +43,8 @@ bool is_word_tag(const std::string& text, const InlineTag& tag);
 std::vector<InlineTag> inline_tags(const std::string& text);
 
 /// The tags, the protected spans outside of tags and the marks of *emphasized* and _emphasized words_, which are tags
-/// with content, in order; invisible characters are dropped. If nothing else of the
-/// text has letters, or no part of it has letters or digits, there is nothing to translate: the text is one span.
+/// with content, in order; invisible characters are dropped. If nothing else of the text has letters, or no part of it
+/// has letters or digits, there is nothing to translate: the text is one span.
 /// @param has_tags whether to look for tags
 /// @param is_protected whether a span is to be protected
 std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,

@@ -184,8 +184,8 @@ enum class SentenceSplitting {
 /// The parts of a text that come back as they are.
 enum class Protection {
   /// Placeholders (%s, {0}, {{x}}, &nbsp;, "\n" as programs write it, …), the signs of accelerators (&File, _File),
-  /// addresses, paths, identifiers, emoji, markers such as a list's dash, and words with characters that the vocabulary
-  /// lacks. Each comes back once.
+  /// addresses, paths, identifiers, emoji, markers such as a list's dash, the marks of *emphasized words*, and words
+  /// with characters that the vocabulary lacks. Each comes back once.
   ///
   /// In place of a span that is a word, the model reads a number, which the span replaces in the translation. Spans
   /// that are no words are left out of what the model reads, as are all spans of a text whose translation lacks such a
