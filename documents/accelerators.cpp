@@ -92,13 +92,15 @@ struct Accelerator {
   bool is_apart() const { return end - begin > 1; }
 };
 
-// True if the sign is in a placeholder, such as {ip_address}.
-bool is_in_placeholder(const std::string& message, size_t sign) {
-  const std::vector<ProtectedSpan> spans = protected_spans(message);
-  return std::any_of(spans.begin(), spans.end(), [&](const ProtectedSpan& span) {
-    return (span.kind == ProtectedKind::placeholder || span.kind == ProtectedKind::argument) && sign >= span.begin &&
-           sign < span.begin + span.length;
-  });
+// True if the sign is in a tag, an address or a placeholder: <a target="_blank">, {ip_address}.
+bool is_in_markup(const std::string& message, size_t sign) {
+  const auto is_markup = [](const ProtectedSpan& span) {
+    return span.kind == ProtectedKind::placeholder || span.kind == ProtectedKind::argument ||
+           span.kind == ProtectedKind::address;
+  };
+  const std::vector<InlineTag> tags = tags_and_spans(message, true, is_markup, {});
+  return std::any_of(tags.begin(), tags.end(),
+                     [&](const InlineTag& tag) { return sign >= tag.begin && sign < tag.begin + tag.length; });
 }
 
 std::optional<Accelerator> find_accelerator(const std::string& message, char sign) {
@@ -106,7 +108,7 @@ std::optional<Accelerator> find_accelerator(const std::string& message, char sig
   const std::optional<size_t> found = sign == 0 ? std::nullopt : single_sign(message, sign);
   if (!found || !is_word_at(message, *found + 1)) return std::nullopt;
   const size_t at = *found;
-  if ((at > 0 && message[at - 1] == '$') || is_in_placeholder(message, at)) return std::nullopt;  // $_NAME
+  if ((at > 0 && message[at - 1] == '$') || is_in_markup(message, at)) return std::nullopt;  // $_NAME
   const size_t end = message.find_first_of(" \t\n;", at);
   if (sign == '&' && end != std::string_view::npos && message[end] == ';') return std::nullopt;  // &nbsp;
   if (at > 0 && at + 2 < message.size() && message[at - 1] == '(' && message[at + 2] == ')')

@@ -348,6 +348,10 @@ TEST(Catalogs, AcceleratorsWithinWordsComeBackOnce) {
   EXPECT_EQ(file->with(file->texts()), properties);
   EXPECT_EQ(file->with({"Abrir", "Na <accelerator/>pasta:", "P&D", "<accelerator/>{0} cortado", "Salvar"}),
             "a=&Abrir\nb=Na &pasta:\nc=P&D\nd={0} &cortado\ne=&Salvar");
+  const std::string links = "a=_Open\nb=_Save\nc=<a href=\"{0}\" target=\"_blank\">More</a>\nd=At http://a.org/_b";
+  EXPECT_THAT(opened("a.properties", links)->texts(),
+              ElementsAre("<accelerator/>Open", "<accelerator/>Save", "<a href=\"{0}\" target=\"_blank\">More</a>",
+                          "At http://a.org/_b"));
   const auto resx = opened("a.resx",
                            "<root><data name=\"a\"><value>&amp;Open</value></data>"
                            "<data name=\"s\"><value>&amp;Save</value></data>"
