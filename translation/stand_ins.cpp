@@ -119,6 +119,12 @@ void add_numbers(const std::string& text, std::unordered_set<std::string>& numbe
 StandIns::StandIns(const std::string& text, const std::vector<ProtectedSpan>& spans,
                    std::unordered_set<std::string> taken) {
   add_numbers(text, taken);
+  std::string words = text;  // without the marks of emphasized words, which are not glued to them
+  for (const ProtectedSpan& span : spans) {
+    if (span.kind != ProtectedKind::emphasis) continue;
+    words.replace(span.begin, span.length, span.length, ' ');
+    is_emphasized_ = true;
+  }
   int number = kFirst;
   size_t copied = 0;
   for (const ProtectedSpan& span : words_of(text, spans)) {
@@ -126,7 +132,7 @@ StandIns::StandIns(const std::string& text, const std::vector<ProtectedSpan>& sp
     const std::string word = text.substr(span.begin, span.length);
     const bool is_argument = span.kind == ProtectedKind::argument;
     while (taken.count(std::to_string(number)) > 0) ++number;
-    if (is_glued(text, span.begin, end) || is_beside_digit(text, span.begin, end, true) || number > kLast ||
+    if (is_glued(words, span.begin, end) || is_beside_digit(text, span.begin, end, true) || number > kLast ||
         (span.kind == ProtectedKind::placeholder && has_words_of_message(word))) {
       if (!is_argument) continue;
       replaced_.clear();  // or arguments with and without numbers would change places
@@ -148,13 +154,15 @@ std::optional<RecasedText> StandIns::restored(const std::string& translation) co
   };
   std::vector<Found> found;
   bool is_right = true;
+  std::string words = translation;
+  if (is_emphasized_) std::replace(words.begin(), words.end(), '_', ' ');
   for_numbers(translation, [&](size_t begin, size_t end) {
     const std::string_view digits = std::string_view(translation).substr(begin, end - begin);
     const auto same = std::find_if(replaced_.begin(), replaced_.end(),
                                    [&](const Replaced& replaced) { return replaced.number == digits; });
     if (same == replaced_.end()) return true;
     const auto number = static_cast<size_t>(same - replaced_.begin());
-    is_right = !is_glued(translation, begin, end) && !is_beside_digit(translation, begin, end, false) &&
+    is_right = !is_glued(words, begin, end) && !is_beside_digit(translation, begin, end, false) &&
                std::none_of(found.begin(), found.end(), [&](const Found& other) { return other.number == number; });
     found.push_back({begin, end, number});
     return is_right;

@@ -49,6 +49,7 @@ class StandIns {
   RecasedText read_;                // text() and its places
   std::vector<Replaced> replaced_;  // in order
   std::vector<std::string> unknown_;
+  bool is_emphasized_ = false;  // some words are: _so_
 };
 
 }  // namespace v0

@@ -43,6 +43,19 @@ TEST(StandIns, AreNumbersForWords) {
   EXPECT_EQ(stand_ins("{0}'s {1}px").text(), "711's {1}px");
 }
 
+TEST(StandIns, AreNotGluedToTheMarksOfEmphasizedWords) {
+  const std::string text = "_InstanceId_ or _the PoolId_ of my_CoreId";
+  const StandIns numbers(text, {{1, 10, ProtectedKind::identifier},
+                                {21, 6, ProtectedKind::identifier},
+                                {35, 6, ProtectedKind::identifier},
+                                {0, 1, ProtectedKind::emphasis},
+                                {11, 1, ProtectedKind::emphasis},
+                                {16, 1, ProtectedKind::emphasis},
+                                {27, 1, ProtectedKind::emphasis}});
+  EXPECT_EQ(numbers.text(), "_711_ or _the 712_ of my_CoreId");
+  EXPECT_EQ(restored(numbers, "_712 do_ my_CoreId ou _711_"), "_PoolId do_ my_CoreId ou _InstanceId_");
+}
+
 TEST(StandIns, AreReplacedInTheTranslation) {
   const StandIns numbers = stand_ins("File {0} of user {1}: 日本");
   EXPECT_EQ(restored(numbers, "Nutzer 712: Datei \"711\", 713"), "Nutzer {1}: Datei \"{0}\", 日本");
