@@ -21,14 +21,20 @@ bool is_name_of_code(std::string_view word) {
          (word.substr(characters::end(word, 0), 1) != "." && std::count(word.begin(), word.end(), '.') > 1);
 }
 
-// The names in a text. What follows a sign of escapes and placeholders is none: "\nThe", "%sThe".
+// The names in a text, such as InstanceId and Get-ChildItem. What follows a sign of escapes and placeholders is none:
+// "\nThe", "%sThe".
 std::vector<ProtectedSpan> names_in(std::string_view text) {
   const auto is_of_word = [&](size_t at) { return characters::is_letter_or_digit(characters::at(text, at)); };
+  const auto is_capital = [&](size_t at) { return at < text.size() && u_isupper(characters::at(text, at)) != 0; };
   std::vector<ProtectedSpan> names;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
-    while (is_of_word(at) || (at > begin && at < text.size() && text[at] == '.' && is_of_word(at + 1)))
-      at = characters::end(text, at);
+    const auto joins = [&](size_t joint) {
+      if (joint == begin || joint >= text.size()) return false;
+      return text[joint] == '.' ? is_of_word(joint + 1)
+                                : text[joint] == '-' && is_capital(begin) && is_capital(joint + 1);
+    };
+    while (is_of_word(at) || joins(at)) at = characters::end(text, at);
     const bool may_be_name = begin == 0 || std::string_view("\\%&$").find(text[begin - 1]) == std::string_view::npos;
     if (may_be_name && is_name_of_code(text.substr(begin, at - begin)))
       names.push_back({begin, at - begin, ProtectedKind::identifier});

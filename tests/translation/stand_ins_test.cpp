@@ -97,6 +97,9 @@ TEST(TornNames, AreThoseOfWhichATranslationHasPieces) {
               ElementsAre("InstanceId"));
   EXPECT_THAT(torn("Set user.name.first, or dom.events.x:", "Defina usuário.name.first ou dom.events.x:"),
               ElementsAre("user.name.first"));
+  EXPECT_THAT(torn("Get-ChildItem, Set-ChildItem or -ChildItem", "Get-ChildItem, Conjunto-ChildItem ou -ItemFilho"),
+              ElementsAre("Set-ChildItem", "ChildItem"));
+  EXPECT_THAT(torn("GitHub-based, InstanceId", "baseado no GitHub, InstânciaId"), ElementsAre("InstanceId"));
   EXPECT_THAT(torn("AntennaPod, andOTP", "AntenaPod, eOTP"), ElementsAre("AntennaPod", "andOTP"));
   EXPECT_THAT(torn("InstanceId or InstanceId", "InstanceId ou InstânciaId"), ElementsAre("InstanceId", "InstanceId"));
   EXPECT_THAT(torn("Use WiFi of McDonald", "Wi-Fi МакДоналд"), ElementsAre("WiFi", "McDonald"))
