@@ -141,8 +141,8 @@ bool comes_first(const InlineTag& a, const InlineTag& b) {
   return a.begin < b.begin;
 }
 
-// The marks of emphasized words, as people write them in plain text: *one*, **two words**, _three_. Those of code, as
-// in *args, my_name and 2*3*4, do not come in pairs around words.
+// The marks of emphasized words, as people write them in plain text: *one*, **two words**, _three_, __four words__.
+// Those of code, as in *args, my_name and 2*3*4, do not come in pairs around words; __init__ is a name.
 std::vector<InlineTag> emphasis_tags(const std::string& text, size_t begin, size_t end) {
   constexpr size_t kMostMarks = 2, kMostBytes = 300;
   constexpr std::string_view kMarks = "*_", kOfCode = "={}<>\\|@/";
@@ -150,20 +150,23 @@ std::vector<InlineTag> emphasis_tags(const std::string& text, size_t begin, size
   const auto is_of_word = [&](UChar32 c) { return characters::is_letter_or_digit(c); };
   std::vector<InlineTag> tags;
   InlineTag opening;  // without length where there is none
+  const auto are_words = [&](std::string_view content) {
+    return content.size() <= kMostBytes && content.find_first_of(kOfCode) == std::string::npos &&
+           (words[opening.begin] == '*' || opening.length == 1 || content.find(' ') != std::string::npos);
+  };
   for (size_t at = words.find_first_of(kMarks, begin), next = at; at < end; at = words.find_first_of(kMarks, next)) {
     next = std::min(words.find_first_not_of(words[at], at), end);
     const size_t content = opening.begin + opening.length;
     const UChar32 before = at == begin ? ' ' : characters::before(words, at);
     const UChar32 after = next == end ? ' ' : characters::at(words, next);
-    const bool is_mark = words[at] == '*' ? next - at <= kMostMarks : next - at == 1;
     const bool is_inside = opening.length > 0 && words[at] == words[opening.begin];
     if (is_inside && next - at == opening.length && !u_isUWhiteSpace(before) && !is_of_word(after) &&
-        at - content <= kMostBytes && words.substr(content, at - content).find_first_of(kOfCode) == std::string::npos) {
+        are_words(words.substr(content, at - content))) {
       tags.push_back(opening);
       tags.push_back({at, next - at, InlineTag::Kind::closing});
       opening.length = 0;
     } else if (opening.length == 0 || is_inside) {
-      const bool may_open = is_mark && !is_of_word(before) && before != '\\' &&
+      const bool may_open = next - at <= kMostMarks && !is_of_word(before) && before != '\\' &&
                             (is_of_word(after) || sentence_characters::is_opener(after));
       opening = {at, may_open ? next - at : 0, InlineTag::Kind::opening};
     }

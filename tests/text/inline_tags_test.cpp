@@ -83,6 +83,7 @@ TEST(InlineTags, AreMarksOfEmphasizedWords) {
   };
   EXPECT_EQ(tagged("It is _very_ *old*, (**so** it is) and _“my way”_--_Drill._").plain(),
             "It is very old, (so it is) and “my way”--Drill.");
+  EXPECT_EQ(tagged("__Why this__: in __1,000 commits__").plain(), "Why this: in 1,000 commits");
   EXPECT_EQ(tagged("an _order_ is")
                 .restore("uma ordem é", {{0, 2}, {2, 8}, {8, 11}}, {{0, 3}, {3, 9}, {9, 12}},
                          {{0.9F, 0.1F, 0}, {0, 1, 0}, {0, 0, 1}}),
@@ -90,6 +91,8 @@ TEST(InlineTags, AreMarksOfEmphasizedWords) {
   for (const std::string text : {"2*3*4", "*args and **kwargs", "price* and tax*", "a * b * c", "*.c, *.h", "one* two*",
                                  "*a = b*", "***no***", "*two **three*", "_ a_", "*Required", "\\*a\\*"})
     EXPECT_FALSE(tagged(text).has_tags()) << text;
+  const auto is_emphasis = [](const ProtectedSpan& span) { return span.kind == ProtectedKind::emphasis; };
+  EXPECT_TRUE(tags_and_spans("a __name__, (__FILE__, __LINE__)", false, is_emphasis, {}).empty());
 }
 
 TEST(InlineTags, OfAWordWithAHyphenSurroundAllOfIt) {
