@@ -148,14 +148,17 @@ void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, 
   const bool adapts = options.letter_case == LetterCase::adapted;
   const TextCase written = adapts ? case_of(content) : TextCase::mixed;
   const std::string label = content.substr(0, adapts ? label_length(content) : 0);
-  const bool has_label = (written == TextCase::mixed || label.size() == content.size()) && is_label_in_capitals(label);
+  const std::string rest = content.substr(label.size());
+  // The rest may have too few words to be a title by itself.
+  const bool is_apart =
+      written == TextCase::mixed || rest.empty() || (written == TextCase::title && case_of(rest) == TextCase::mixed);
+  const bool has_label = is_apart && is_label_in_capitals(label);
   auto readable = in_readable_case(tokenizer, has_label ? label : content, has_label ? TextCase::label : written,
                                    options.source_language, glossary);
   const bool keeps_case = written == TextCase::capitals && (is_in_capitals || is_long_in_capitals(content));
   if (has_label) {
     sentence.written = TextCase::label;
     if (!readable) readable.emplace().append_unchanged(label);
-    const std::string rest = content.substr(label.size());
     const auto known = in_known_letters(tokenizer, rest, options.source_language, glossary, small_words);
     known ? readable->append(*known) : readable->append_unchanged(rest);
   } else if (readable || keeps_case) {

@@ -124,6 +124,7 @@ TEST_F(CaseOfTheSource, IsThatOfTheLabelAtTheBeginning) {
   EXPECT_EQ(restored("[TRAIN] the River is near", "[zug] der fluss, river"), "[ZUG] der fluss, River");
   EXPECT_EQ(restored("(TRAIN)", "(zug)"), "(ZUG)");
   EXPECT_EQ(restored("TRAIN: it is {n} old", "ein {n} zug: er ist alt"), "EIN {n} ZUG: er ist alt");
+  EXPECT_EQ(restored("THE TRAIN: Old River", "der zug: alter fluss"), "DER ZUG: alter fluss") << "not Der Zug";
   EXPECT_EQ(restored("TRAIN: it is old", "der alte rote zug ist: alt"), "der alte rote zug ist: alt") << "no label";
   EXPECT_EQ(restored("TRAIN: it is old", "der zug (alt)"), "der zug (alt)");
   EXPECT_EQ(restored("[TRAIN] it is old", "zug: alt"), "zug: alt");
