@@ -3,6 +3,7 @@
 
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/files.h>
+#include <transmute/documents/html_tokens.h>
 #include <transmute/documents/xml_tokens.h>
 
 namespace transmute {
