@@ -322,7 +322,7 @@ size_t mail_length(std::string_view token, size_t at) {
 
 size_t address_length(std::string_view text, size_t at, size_t token_end) {
   const std::string_view token = text.substr(at, token_end - at);
-  const size_t scheme = end_of(token, 0, kLetters);
+  const size_t scheme = is_one_of(token, 0, kLetters) ? end_of(token, 0, kLocalBytes) : 0;  // git+ssh, s3
   const bool has_scheme = starts_with(token, scheme, "://") && scheme > 1 && token.size() > scheme + 3;
   const std::string beginning = lower_case(std::string(token.substr(0, 7)));
   if (has_scheme || starts_with(beginning, 0, "www.") || starts_with(beginning, 0, "mailto:")) {

@@ -105,6 +105,8 @@ TEST(ProtectedSpans, AreAddressesAndPaths) {
   const std::vector<std::pair<std::string, Texts>> kTexts{
       {"See https://example.org/a?b=c&d=%20e#f. Or (http://a.b/c_(d)).",
        {"https://example.org/a?b=c&d=%20e#f", "http://a.b/c_(d)"}},
+      {"From s3://bucket/a.gz, git+ssh://git@example.com/a or 3://a",
+       {"s3://bucket/a.gz", "git+ssh://git@example.com/a"}},
       {"Write to jane.doe@mail.example.org, or visit www.example.org!",
        {"jane.doe@mail.example.org", "www.example.org"}},
       {"Ask @jane, (@Override) or a@b", {"@jane", "@Override"}},

@@ -17,7 +17,8 @@ struct KeptText {
   Span span;
 };
 
-/// Web and mail addresses, placeholders (%s, %1$s, %(name)s, {0}, {name}, {{x}}, ${x}) and emoji, in their order.
+/// The protected_spans() that a translation cannot write in another way, in their order: web and mail addresses,
+/// placeholders such as %s and {name}, and emoji.
 std::vector<KeptText> kept_text_in(std::string_view text);
 
 }  // namespace checks
