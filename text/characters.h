@@ -2,10 +2,13 @@
 #pragma once
 
 #include <transmute/common/utf8.h>
+#include <unicode/bytestream.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace transmute {
@@ -40,6 +43,23 @@ inline UChar32 before(std::string_view text, size_t byte) {
 inline size_t next_boundary(std::string_view text, size_t byte) {
   while (byte < text.size() && U8_IS_TRAIL(text[byte])) ++byte;
   return byte;
+}
+
+/// The text in the normal form of `form`, such as icu::Normalizer2::getNFKCInstance; as it is if ICU fails.
+inline std::string normalized(const std::string& text, const icu::Normalizer2* (*form)(UErrorCode& error)) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* const normalizer = form(error);
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  if (U_SUCCESS(error)) normalizer->normalizeUTF8(0, text, sink, nullptr, error);
+  return U_SUCCESS(error) ? result : text;
+}
+
+/// The number of times that the text has the part; of those that overlap, the first counts.
+inline size_t occurrences(std::string_view text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
 }
 
 inline bool is_digit(UChar32 c) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/text/spelling.h>
 
-#include <transmute/common/utf8.h>
-#include <unicode/bytestream.h>
+#include <transmute/text/characters.h>
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
@@ -65,16 +64,6 @@ bool is_letter_or_mark(UChar32 c) {
 
 bool is_apostrophe(UChar32 c) {
   return c == '\'' || c == 0x2019;
-}
-
-// In the normalization form C, as the words of kLanguageWords are.
-std::string composed(const std::string& text) {
-  UErrorCode error = U_ZERO_ERROR;
-  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFCInstance(error);
-  std::string normalized;
-  icu::StringByteSink<std::string> sink(&normalized);
-  if (U_SUCCESS(error)) normalizer->normalizeUTF8(0, text, sink, nullptr, error);
-  return U_SUCCESS(error) ? normalized : text;
 }
 
 // The names of languages and countries in a language, each word once.
@@ -152,7 +141,8 @@ double Spelling::log_probability(const std::u32string& word) const {
 }
 
 std::vector<std::u32string> spelled_words(const std::string& unnormalized, size_t most) {
-  const std::string text = composed(unnormalized);
+  // The words of kLanguageWords are in this normal form.
+  const std::string text = characters::normalized(unnormalized, icu::Normalizer2::getNFCInstance);
   std::vector<std::u32string> words(1);
   const auto end_word = [&words] {
     while (!words.back().empty() && words.back().back() == U'\'') words.back().pop_back();

@@ -2,7 +2,6 @@
 #include <transmute/text/written_forms.h>
 
 #include <transmute/text/characters.h>
-#include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 
 #include <algorithm>
@@ -24,15 +23,6 @@ bool is_letter(UChar32 c) {
 
 bool is_of_form(UChar32 c) {
   return is_letter(c) || is_digit(c) || is_raised(c);
-}
-
-std::string compatible_form(const std::string& text) {
-  UErrorCode error = U_ZERO_ERROR;
-  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFKCInstance(error);
-  std::string compatible;
-  icu::StringByteSink<std::string> sink(&compatible);
-  if (U_SUCCESS(error)) normalizer->normalizeUTF8(0, text, sink, nullptr, error);
-  return U_SUCCESS(error) ? compatible : text;
 }
 
 bool is_separator(UChar32 c) {
@@ -119,7 +109,7 @@ WrittenForms::WrittenForms(const std::string& source) {
 }
 
 void WrittenForms::add(size_t place, const std::string& head, const std::string& written, bool is_end) {
-  const std::string tail = compatible_form(written);
+  const std::string tail = characters::normalized(written, icu::Normalizer2::getNFKCInstance);
   auto same = std::find_if(forms_.begin(), forms_.end(), [&](const Form& form) {
     return form.is_end == is_end && form.compatible.front() == head + tail;
   });

@@ -43,12 +43,6 @@ std::vector<ProtectedSpan> names_in(std::string_view text) {
   return names;
 }
 
-size_t count_of(const std::string& word, const std::string& text) {
-  size_t count = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size())) ++count;
-  return count;
-}
-
 }  // namespace
 
 std::vector<ProtectedSpan> torn_names(const std::string& text, const std::string& translation) {
@@ -61,7 +55,7 @@ std::vector<ProtectedSpan> torn_names(const std::string& text, const std::string
   if (!has_pieces) return {};
   const auto is_whole = [&](const ProtectedSpan& name) {
     const std::string word = text.substr(name.begin, name.length);
-    return count_of(word, translation) >= count_of(word, text);
+    return characters::occurrences(translation, word) >= characters::occurrences(text, word);
   };
   names.erase(std::remove_if(names.begin(), names.end(), is_whole), names.end());
   return names;

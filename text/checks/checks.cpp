@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/text_file.h>
+#include <transmute/text/characters.h>
 #include <transmute/text/checks/checks.h>
 #include <transmute/text/sentence_characters.h>
 
@@ -186,19 +187,13 @@ std::vector<Span> spans_of(const std::vector<KeptText>& kept) {
   return spans;
 }
 
-size_t occurrences(std::string_view text, std::string_view part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
-
 void check_kept_text(std::string_view source, std::string_view target, const std::vector<KeptText>& kept,
                      Warnings& warnings) {
   std::map<std::string_view, size_t> left;  // occurrences in the target
   for (const KeptText& part : kept) {
     const std::string_view text = part_of(source, part.span);
     const auto [count, is_new] = left.try_emplace(text);
-    if (is_new) count->second = occurrences(target, text);
+    if (is_new) count->second = characters::occurrences(target, text);
     if (count->second > 0) {
       --count->second;
     } else {

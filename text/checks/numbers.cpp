@@ -579,12 +579,7 @@ std::vector<Number> numbers_of_marks(std::string_view text) {
     const size_t length = character.end - character.begin;
     if (u_charDigitValue(character.code) >= 0) marks.replace(character.begin, length, length, ' ');
   }
-  UErrorCode error = U_ZERO_ERROR;
-  std::string normalized;
-  icu::StringByteSink<std::string> sink(&normalized);
-  const icu::Normalizer2* nfkc = icu::Normalizer2::getNFKCInstance(error);
-  if (U_SUCCESS(error)) nfkc->normalizeUTF8(0, marks, sink, nullptr, error);
-  return numbers_in(normalized, {});
+  return numbers_in(characters::normalized(marks, icu::Normalizer2::getNFKCInstance), {});
 }
 
 bool has_digits(const std::vector<Number>& numbers, const std::string& digits) {
