@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace transmute {
@@ -240,43 +239,15 @@ size_t option_column(const std::string& line) {
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
 std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary,
                                           const SentenceSplitter& splitter) {
-  std::string plain;
-  std::vector<size_t> places;  // places of the plain bytes in the text
-  std::vector<bool> is_inside(text.size() + 1);
-  size_t depth = 0;
-  const std::vector<InlineTag> tags = inline_tags(text);
-  auto tag = tags.begin();
-  for (size_t at = 0; at < text.size();) {
-    if (tag == tags.end() || at < tag->begin) {
-      is_inside[at] = depth > 0;
-      places.push_back(at);
-      plain += text[at++];
-      continue;
-    }
-    for (size_t i = at; i < at + tag->length; ++i) is_inside[i] = i > at || depth > 0;
-    if (tag->kind == InlineTag::Kind::opening) ++depth;
-    if (tag->kind == InlineTag::Kind::closing && depth > 0) --depth;
-    at += tag->length;
-    ++tag;
-  }
   std::vector<std::string> sentences;
   size_t begin = 0;
-  std::optional<size_t> before_end;  // place of the last byte of the sentence before
   const auto take = [&](size_t end) {
     const std::string whole = text.substr(begin, end - begin);
     const auto [first, last] = within_space(whole);
     if (first < last) sentences.push_back(whole.substr(first, last - first));
     begin = end;
   };
-  for (const auto& [first, end] : splitter.spans(plain, glossary)) {
-    if (before_end)
-      for (size_t cut = *before_end + 1; cut <= places[first]; ++cut)
-        if (!is_inside[cut]) {
-          take(cut);
-          break;
-        }
-    before_end = places[end - 1];
-  }
+  for (const size_t end : sentence_ends(text, true, splitter, glossary)) take(end);
   take(text.size());
   return sentences;
 }

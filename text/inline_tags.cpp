@@ -189,6 +189,26 @@ void add_emphasis(const std::vector<InlineTag>& marks, const std::function<bool(
   std::sort(found.begin() + static_cast<int64_t>(first), found.end(), comes_first);
 }
 
+// Tells for places of a text, which are asked for in ascending order, whether they are within a tag or an element.
+class TagDepth {
+ public:
+  explicit TagDepth(const std::vector<InlineTag>& tags) : tags_(tags) {}
+
+  bool is_outside(size_t place) {
+    for (; next_ < tags_.size() && tags_[next_].begin < place; ++next_) {
+      const InlineTag& tag = tags_[next_];
+      end_ = tag.begin + tag.length;
+      if (tag.kind == InlineTag::Kind::opening) ++depth_;
+      if (tag.kind == InlineTag::Kind::closing && depth_ > 0) --depth_;
+    }
+    return depth_ == 0 && end_ <= place;
+  }
+
+ private:
+  const std::vector<InlineTag>& tags_;
+  size_t next_ = 0, depth_ = 0, end_ = 0;
+};
+
 }  // namespace
 
 bool is_void_element(const std::string& element) {
@@ -380,6 +400,27 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
   for (TagSource::Tag& tag : source_.tags)
     while (tag.parent > 0 && source_.tags[tag.parent - 1].closing.second == 0)
       tag.parent = source_.tags[tag.parent - 1].parent;
+}
+
+std::vector<size_t> sentence_ends(const std::string& text, bool has_tags, const SentenceSplitter& splitter,
+                                  const Glossary& glossary) {
+  const std::vector<InlineTag> tags = has_tags ? inline_tags(text) : std::vector<InlineTag>{};
+  const TaggedText tagged(text, tags);
+  const std::vector<ByteSpan> sentences = splitter.spans(tagged.plain(), glossary, tagged.line_ends());
+  TagDepth depth(tags);
+  std::vector<size_t> ends;
+  auto tag = tags.begin();
+  for (size_t i = 0; i + 1 < sentences.size(); ++i) {
+    size_t end = span_in(tagged.source().places, sentences[i]).second;
+    const size_t next = place_in(tagged.source().places, sentences[i + 1].first);
+    while (!depth.is_outside(end)) {
+      while (tag != tags.end() && tag->begin < end) ++tag;
+      if (tag == tags.end() || tag->begin >= next) break;
+      end = tag->begin + tag->length;
+    }
+    if (end <= next && depth.is_outside(end)) ends.push_back(end);
+  }
+  return ends;
 }
 
 }  // namespace v0

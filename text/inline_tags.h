@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/text/protected_spans.h>
+#include <transmute/text/sentences.h>
 #include <transmute/text/tag_placement.h>
 
 #include <functional>
@@ -86,6 +87,11 @@ class TaggedText {
   TagSource source_;
   std::vector<std::string> unknown_;
 };
+
+/// The ends of a text's sentences, but for the last, that are outside of elements, each with the tags after it that
+/// belong to it.
+std::vector<size_t> sentence_ends(const std::string& text, bool has_tags, const SentenceSplitter& splitter,
+                                  const Glossary& glossary);
 
 }  // namespace v0
 }  // namespace transmute

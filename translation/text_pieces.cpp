@@ -12,52 +12,10 @@ inline namespace v0 {
 
 namespace {
 
-// Tells for places of a text, which are asked for in ascending order, whether they are within a tag or an element.
-class TagDepth {
- public:
-  explicit TagDepth(const std::vector<InlineTag>& tags) : tags_(tags) {}
-
-  bool is_outside(size_t place) {
-    for (; next_ < tags_.size() && tags_[next_].begin < place; ++next_) {
-      const InlineTag& tag = tags_[next_];
-      end_ = tag.begin + tag.length;
-      if (tag.kind == InlineTag::Kind::opening) ++depth_;
-      if (tag.kind == InlineTag::Kind::closing && depth_ > 0) --depth_;
-    }
-    return depth_ == 0 && end_ <= place;
-  }
-
- private:
-  const std::vector<InlineTag>& tags_;
-  size_t next_ = 0, depth_ = 0, end_ = 0;
-};
-
-// The ends of sentences outside of elements, with the tags after them that belong to them.
-std::vector<size_t> ends_of(const std::string& text, const SentenceSplitter& splitter, const Glossary& glossary,
-                            bool has_tags) {
-  const std::vector<InlineTag> tags = has_tags ? inline_tags(text) : std::vector<InlineTag>{};
-  const TaggedText tagged(text, tags);
-  const std::vector<ByteSpan> sentences = splitter.spans(tagged.plain(), glossary, tagged.line_ends());
-  TagDepth depth(tags);
-  std::vector<size_t> ends;
-  auto tag = tags.begin();
-  for (size_t i = 0; i + 1 < sentences.size(); ++i) {
-    size_t end = span_in(tagged.source().places, sentences[i]).second;
-    const size_t next = place_in(tagged.source().places, sentences[i + 1].first);
-    while (!depth.is_outside(end)) {
-      while (tag != tags.end() && tag->begin < end) ++tag;
-      if (tag == tags.end() || tag->begin >= next) break;
-      end = tag->begin + tag->length;
-    }
-    if (end <= next && depth.is_outside(end)) ends.push_back(end);
-  }
-  return ends;
-}
-
 // Pieces of as many sentences as kMaxWholeTokens bytes have room for, or of the fewest that no element surrounds.
 std::vector<ByteSpan> pieces_of(const std::string& text, const SentenceSplitter& splitter, const Glossary& glossary,
                                 bool has_tags) {
-  std::vector<size_t> ends = ends_of(text, splitter, glossary, has_tags);
+  std::vector<size_t> ends = sentence_ends(text, has_tags, splitter, glossary);
   ends.push_back(text.size());
   std::vector<ByteSpan> pieces{{0, ends.front()}};
   for (size_t i = 1; i < ends.size(); ++i) {
