@@ -78,8 +78,8 @@ bool may_have(const TextPair& pair, char a, char b) {
          std::any_of(pair.target.begin(), pair.target.end(), is_one);
 }
 
-std::vector<checks::Span> spans_of(std::string_view text) {
-  std::vector<checks::Span> spans;
+std::vector<ByteSpan> spans_of(std::string_view text) {
+  std::vector<ByteSpan> spans;
   for (const checks::KeptText& part : checks::kept_text_in(text))
     if (part.kind != WarningKind::emoji) spans.push_back(part.span);
   return spans;
@@ -125,7 +125,7 @@ std::optional<std::string> find_other_numbers(const TextPair& pair) {
     return {};
   const auto faults = checks::compare_numbers(pair.source, pair.target, spans_of(pair.source), spans_of(pair.target));
   if (faults.empty()) return {};
-  const auto part = [](const std::string& text, const checks::Span& span) {
+  const auto part = [](const std::string& text, const ByteSpan& span) {
     return text.substr(span.first, span.second - span.first);
   };
   const std::string before = part(pair.source, faults.front().source), after = part(pair.target, faults.front().target);

@@ -8,6 +8,7 @@
 #include <transmute/preparation/kept_parts.h>
 #include <transmute/preparation/side.h>
 #include <transmute/text/checks/checks.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <cmath>

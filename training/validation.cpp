@@ -77,7 +77,7 @@ std::optional<ConfidenceCurve> fit_confidence(const std::vector<Translation>& tr
     scores.push_back(chrf_from_counts(counts[i]) / 100);
     const std::string reference = spaced_words(references[i]);
     const auto spans = target.spans_of_pieces(best.tokens, best.text);
-    for (const checks::Span& word : checks::words_of_tokens(best.tokens)) {
+    for (const ByteSpan& word : checks::words_of_tokens(best.tokens)) {
       const size_t begin = spans[word.first].first;
       word_rows.push_back(word_features(best.token_scores, word));
       hits.push_back(has_word(reference, best.text.substr(begin, spans[word.second - 1].second - begin)) ? 1 : 0);

@@ -35,7 +35,7 @@ void TranslationEngine::rate(Translation& translation) const {
     hypothesis.confidence =
         logistic(curve_->text, text_features(hypothesis.token_scores, end, is_best && !translation.warnings.empty()));
     const auto spans = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
-    for (const checks::Span& word : checks::words_of_tokens(hypothesis.tokens))
+    for (const ByteSpan& word : checks::words_of_tokens(hypothesis.tokens))
       hypothesis.words.push_back({{spans[word.first].first, spans[word.second - 1].second},
                                   logistic(curve_->word, word_features(hypothesis.token_scores, word))});
   }

@@ -63,7 +63,7 @@ size_t own_place(const SourcePart& part, size_t place) {
 }
 
 // The bytes of a part's tokens. Of the tokens that one character becomes, only the last one has bytes.
-checks::Span place_of(const SourcePart& part, const checks::Span& tokens) {
+ByteSpan place_of(const SourcePart& part, const ByteSpan& tokens) {
   const size_t begin = own_place(part, part.spans[tokens.first].first);
   size_t end = begin;
   for (size_t i = tokens.second - 1; end <= begin && i < part.spans.size(); ++i)
@@ -172,8 +172,8 @@ Warnings TranslationGuard::omissions(const SourcePart& part, const Translation& 
   const bool is_jump = deviation < 0 && least.score < kImprobable && gap.words > kSomeWords;
   if (!is_jump && (deviation >= kShort || gap.words < kManyWords)) return {};
   const Hypothesis& best = translation.hypotheses.front();
-  const checks::Span source = place_of(part, gap.tokens);
-  checks::Span target;
+  const ByteSpan source = place_of(part, gap.tokens);
+  ByteSpan target;
   if (is_jump && least.token < best.tokens.size()) {
     target = model_.tokenizer.target().spans_of_pieces(best.tokens, best.text)[least.token];
     target.first = space_end(best.text, target.first, target.second);
@@ -224,7 +224,7 @@ void TranslationGuard::judge(const SourcePart& part, Translation& translation) c
 }
 
 std::vector<Ids> TranslationGuard::sentences_of(const Retried& retried) const {
-  const std::vector<checks::Span> sentences = model_.splitter.spans(retried.part.plain);
+  const std::vector<ByteSpan> sentences = model_.splitter.spans(retried.part.plain);
   std::vector<Ids> cut(1);
   size_t next = 1;  // sentence
   for (size_t i = 0; i < retried.ids.size(); ++i) {

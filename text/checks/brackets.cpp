@@ -22,19 +22,19 @@ UBidiPairedBracketType bracket_type(UChar32 c) {
 
 // Some languages close a bracket by one of another width.
 struct Brackets {
-  std::vector<Span> opening;
-  std::optional<Span> unpaired;  // the first that closes nothing, else the first that is left open
-  std::optional<Span> empty;     // the first pair with nothing but space
-  Span last;                     // the pair that is closed last, with what is in it
+  std::vector<ByteSpan> opening;
+  std::optional<ByteSpan> unpaired;  // the first that closes nothing, else the first that is left open
+  std::optional<ByteSpan> empty;     // the first pair with nothing but space
+  ByteSpan last;                     // the pair that is closed last, with what is in it
 };
 
 Brackets brackets_in(std::string_view text) {
   Brackets brackets;
-  std::vector<Span> open;
+  std::vector<ByteSpan> open;
   bool is_empty = false;  // nothing but space since the last opening bracket
   for (const Character& character : Characters(text)) {
     const UBidiPairedBracketType type = bracket_type(character.code);
-    const Span span{character.begin, character.end};
+    const ByteSpan span{character.begin, character.end};
     if (type == U_BPT_OPEN) {
       brackets.opening.push_back(span);
       open.push_back(span);
@@ -60,7 +60,7 @@ std::string lower_stem(std::string_view text) {
 }
 
 // True if the bracket after a word is a part of it, as in Lehrer(in).
-bool is_of_word(std::string_view text, const Span& pair) {
+bool is_of_word(std::string_view text, const ByteSpan& pair) {
   const UChar32 before = characters::before(text, pair.first);
   return characters::is_letter_or_digit(before) && !sentence_characters::is_written_without_spaces(before);
 }
@@ -95,7 +95,7 @@ bool has_no_words(std::string_view text) {
 bool is_no_longer_of_word(std::string_view source, const Brackets& own, std::string_view target,
                           const Brackets& translated) {
   if (own.opening.size() != 1 || translated.opening.size() != 1 || own.unpaired || translated.unpaired) return false;
-  const auto words = [](std::string_view text, const Span& pair) {
+  const auto words = [](std::string_view text, const ByteSpan& pair) {
     return split_at_space(text.substr(pair.first, pair.second - pair.first)).size();
   };
   return is_of_word(source, own.last) && !is_of_word(target, translated.last) &&
@@ -108,13 +108,13 @@ std::optional<BracketFault> find_bracket_fault(std::string_view source, std::str
   constexpr size_t kMostAdded = 2;  // the trees of a parser have more
   const Brackets own = brackets_in(source), translated = brackets_in(target);
   if (translated.opening.size() > own.opening.size() + kMostAdded) return std::nullopt;
-  const auto text_at = [&](const Span& span) { return target.substr(span.first, span.second - span.first); };
+  const auto text_at = [&](const ByteSpan& span) { return target.substr(span.first, span.second - span.first); };
   if (translated.opening.size() > own.opening.size()) {
-    const Span added{translated.opening[own.opening.size()].first, target.size()};
+    const ByteSpan added{translated.opening[own.opening.size()].first, target.size()};
     if (added.first > 0 && lower_stem(target.substr(0, added.first)) == lower_stem(source))
       return BracketFault{added, fmt::format("the translation repeats the source and adds \"{}\"", text_at(added))};
   }
-  const Span& last = translated.last;
+  const ByteSpan& last = translated.last;
   if ((own.opening.empty() && last.second > 0 && !is_of_word(target, last) &&
        has_no_words(target.substr(last.second))) ||
       is_no_longer_of_word(source, own, target, translated))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/text/checks/utf8.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace checks {
 
 /// A bracket of a translation that no translator would write.
 struct BracketFault {
-  Span target;
+  ByteSpan target;
   std::string message;
 };
 

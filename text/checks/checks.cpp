@@ -27,14 +27,14 @@ namespace {
 
 using Warnings = std::vector<TranslationWarning>;
 
-std::string_view part_of(std::string_view text, const Span& span) {
+std::string_view part_of(std::string_view text, const ByteSpan& span) {
   return text.substr(span.first, span.second - span.first);
 }
 
 // A word with its place.
 struct Word {
   std::string lower;
-  Span span;
+  ByteSpan span;
 };
 
 std::vector<Word> words_of(std::string_view text) {
@@ -126,8 +126,8 @@ Loop loop_of_letters(const std::vector<UChar32>& letters) {
 
 // The bytes of the longest loop of a text and how often it repeats.
 struct Repetition {
-  Span span;
-  Span unit;
+  ByteSpan span;
+  ByteSpan unit;
   size_t times = 1;
 };
 
@@ -180,8 +180,8 @@ void check_repetition(std::string_view source, std::string_view target, Warnings
                       fmt::format("\"{}\" is repeated {} times", part_of(target, found.unit), found.times)});
 }
 
-std::vector<Span> spans_of(const std::vector<KeptText>& kept) {
-  std::vector<Span> spans;
+std::vector<ByteSpan> spans_of(const std::vector<KeptText>& kept) {
+  std::vector<ByteSpan> spans;
   for (const KeptText& part : kept)
     if (part.kind != WarningKind::emoji) spans.push_back(part.span);
   return spans;
@@ -234,7 +234,7 @@ void check_script(std::string_view source, std::string_view target, const Expect
     return std::none_of(expected.scripts.begin(), expected.scripts.end(), is_script);
   };
   size_t letters = 0;
-  Span span;
+  ByteSpan span;
   for (const std::string_view word : split_at_space(target)) {
     size_t in_word = 0;
     for (const Character& character : Characters(word)) in_word += is_foreign(character.code) ? 1 : 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <transmute/text/checks/expectations.h>
-#include <transmute/text/checks/utf8.h>
 #include <transmute/text/types.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <cstddef>
 #include <string_view>

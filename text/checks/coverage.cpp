@@ -10,8 +10,8 @@ namespace transmute {
 inline namespace v0 {
 namespace checks {
 
-std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces) {
-  std::vector<Span> words;
+std::vector<ByteSpan> words_of_tokens(const std::vector<std::string>& pieces) {
+  std::vector<ByteSpan> words;
   for (size_t i = 0; i < pieces.size(); ++i) {
     const bool follows_space = i > 0 && pieces[i - 1] == kSpaceMark;
     const bool begins = words.empty() || begins_word(pieces[i]) ||
@@ -31,7 +31,7 @@ Gap largest_gap(const std::vector<std::string>& source_tokens, const std::vector
   for (const std::vector<float>& row : attention)
     for (size_t s = 0; s < received.size(); ++s) received[s] += row[s];
   Gap gap, running;
-  for (const Span& word : words_of_tokens(source_tokens)) {
+  for (const ByteSpan& word : words_of_tokens(source_tokens)) {
     double most = 0;
     bool counts = false;
     for (size_t s = word.first; s < word.second; ++s) {

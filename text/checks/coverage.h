@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/text/checks/utf8.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@ namespace checks {
 
 /// The tokens of each word. In scripts that are written without spaces, each token is a word. The mark of a space
 /// belongs to the word after it.
-std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces);
+std::vector<ByteSpan> words_of_tokens(const std::vector<std::string>& pieces);
 
 /// Consecutive words of the source that the translation hardly attends to.
 struct Gap {
   double words = 0;  ///< how many, where a word counts in part if it gets some attention
-  Span tokens;       ///< tokens of the source
+  ByteSpan tokens;   ///< tokens of the source
 };
 
 /// The largest gap.

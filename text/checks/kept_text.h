@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/text/checks/utf8.h>
 #include <transmute/text/types.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <string_view>
 #include <vector>
@@ -14,7 +14,7 @@ namespace checks {
 /// A part of a text that its translation must contain unchanged.
 struct KeptText {
   WarningKind kind;  ///< address, placeholder or emoji
-  Span span;
+  ByteSpan span;
 };
 
 /// The protected_spans() that a translation cannot write in another way, in their order: web and mail addresses,

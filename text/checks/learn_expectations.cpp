@@ -2,7 +2,9 @@
 #include <transmute/text/checks/expectations.h>
 
 #include <transmute/common/text_file.h>
+#include <transmute/common/utf8.h>
 #include <transmute/text/checks/checks.h>
+#include <unicode/uchar.h>
 #include <unicode/uscript.h>
 
 #include <algorithm>

@@ -27,11 +27,16 @@ namespace checks {
 
 namespace {
 
+bool is_inside(size_t at, const std::vector<ByteSpan>& spans) {
+  return std::any_of(spans.begin(), spans.end(),
+                     [&](const ByteSpan& span) { return span.first <= at && at < span.second; });
+}
+
 // Digits and the separators between them: "1,000.5" has three groups.
 struct Number {
   std::vector<std::string> groups;  // in ASCII digits
   std::vector<UChar32> separators;  // one fewer
-  std::vector<Span> spans;          // spans of the groups
+  std::vector<ByteSpan> spans;      // spans of the groups
   bool is_scaled = false;           // a word such as "million" follows
   bool is_hour = false;             // minutes follow, as in 7:30
   bool is_minute = false;
@@ -43,7 +48,7 @@ struct Number {
 struct Group {
   std::string digits;
   int64_t value;
-  Span span;  // of the whole number if its groups are one
+  ByteSpan span;  // of the whole number if its groups are one
   bool is_hour, is_minute;
   bool is_joined;     // to other digits
   bool is_continued;  // a later group of one number, as in 1.05
@@ -151,7 +156,7 @@ bool lacks_zero(std::string_view text, size_t at) {
   return at > 0 && (text[at - 1] == '.' || text[at - 1] == ',') && (at == 1 || text[at - 2] == ' ');
 }
 
-std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& ignored) {
+std::vector<Number> numbers_in(std::string_view text, const std::vector<ByteSpan>& ignored) {
   std::vector<Number> numbers;
   for (size_t at = 0; at < text.size();) {
     const Character first = character_at(text, at);
@@ -269,7 +274,7 @@ std::vector<Group> groups_of(const std::vector<Number>& numbers) {
     if (number.is_matched) continue;
     const size_t count = number.groups.size();
     const bool is_one = !reading_of(number).empty();
-    const Span whole{number.spans.front().first, number.spans.back().second};
+    const ByteSpan whole{number.spans.front().first, number.spans.back().second};
     for (size_t i = 0; i < count; ++i) {
       constexpr size_t kDigitsOfThousands = 3;
       const std::string& digits = number.groups[i];
@@ -654,15 +659,16 @@ std::vector<NumberFault> faults_of(std::vector<Group> source, std::vector<Group>
   target.erase(std::unique(target.begin(), target.end(), are_of_one), target.end());
   std::vector<NumberFault> faults;
   for (size_t i = 0; i < std::max(source.size(), target.size()); ++i)
-    faults.push_back({i < source.size() ? source[i].span : Span{}, i < target.size() ? target[i].span : Span{}});
+    faults.push_back(
+        {i < source.size() ? source[i].span : ByteSpan{}, i < target.size() ? target[i].span : ByteSpan{}});
   return faults;
 }
 
 }  // namespace
 
 std::vector<NumberFault> compare_numbers(std::string_view source, std::string_view target,
-                                         const std::vector<Span>& ignored_source,
-                                         const std::vector<Span>& ignored_target) {
+                                         const std::vector<ByteSpan>& ignored_source,
+                                         const std::vector<ByteSpan>& ignored_target) {
   std::vector<Number> in_source = numbers_in(source, ignored_source), in_target = numbers_in(target, ignored_target);
   match_by_value(in_source, in_target);
   match_words(in_source, target);

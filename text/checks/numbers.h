@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/text/checks/utf8.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <string_view>
 #include <vector>
@@ -12,8 +12,8 @@ namespace checks {
 
 /// A number of the source that its translation lacks, or a number of the translation that the source lacks.
 struct NumberFault {
-  Span source;  ///< empty if the source has no such number
-  Span target;  ///< the number in its place; empty if there is none
+  ByteSpan source;  ///< empty if the source has no such number
+  ByteSpan target;  ///< the number in its place; empty if there is none
 };
 
 /// Compares the numbers written in digits, of any script, by value. The separators of thousands and decimals may
@@ -23,8 +23,8 @@ struct NumberFault {
 /// whole number that is said twice may be said once. The 2 of m² is a number only where the other side has it.
 /// @param ignored_source spans whose digits are no numbers, such as those of addresses; likewise `ignored_target`
 std::vector<NumberFault> compare_numbers(std::string_view source, std::string_view target,
-                                         const std::vector<Span>& ignored_source = {},
-                                         const std::vector<Span>& ignored_target = {});
+                                         const std::vector<ByteSpan>& ignored_source = {},
+                                         const std::vector<ByteSpan>& ignored_target = {});
 
 }  // namespace checks
 }  // namespace v0

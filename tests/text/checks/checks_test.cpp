@@ -186,8 +186,7 @@ TEST(Checks, MeasureLengthsInStandardDeviations) {
 
 TEST(Words, BeginAtSpacesAndAtTokensOfScriptsWithoutSpaces) {
   const std::vector<std::string> pieces{"▁A", "▁m", "an", "▁", "中", "国", "▁", "▁is", "."};
-  EXPECT_EQ(checks::words_of_tokens(pieces),
-            (std::vector<checks::Span>{{0, 1}, {1, 3}, {3, 5}, {5, 6}, {6, 7}, {7, 9}}));
+  EXPECT_EQ(checks::words_of_tokens(pieces), (std::vector<ByteSpan>{{0, 1}, {1, 3}, {3, 5}, {5, 6}, {6, 7}, {7, 9}}));
 }
 
 TEST(Expectations, AreThoseOfTheSample) {

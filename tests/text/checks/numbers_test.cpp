@@ -22,7 +22,7 @@ using checks::compare_numbers;
 // "source>target" of each fault.
 std::vector<std::string> faults(const std::string& source, const std::string& target) {
   std::vector<std::string> found;
-  const auto part = [](const std::string& text, const checks::Span& span) {
+  const auto part = [](const std::string& text, const ByteSpan& span) {
     return text.substr(span.first, span.second - span.first);
   };
   for (const checks::NumberFault& fault : compare_numbers(source, target))
