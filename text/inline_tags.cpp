@@ -336,8 +336,9 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
     }
     const UChar32 before = characters::before(plain, plain.size()), after = characters::at(text, neighbors_end);
     const bool is_dash = (written == "—" || written == "―") && joins_clauses(before, after);
-    if (is_dash) separate();
-    source_.marks.push_back({plain.size(), written, read});
+    const bool is_fraction = characters::is_digit(read[0]) && characters::is_digit(before);  // 1½
+    if (is_dash || is_fraction) separate();
+    source_.marks.push_back({plain.size(), written, read, is_fraction});
     for (const char c : read) {
       source_.places.emplace_back(plain.size(), mark.begin);
       plain += c;

@@ -3,6 +3,8 @@
 
 #include <transmute/text/characters.h>
 #include <transmute/text/sentence_characters.h>
+#include <unicode/bytestream.h>
+#include <unicode/normalizer2.h>
 
 #include <algorithm>
 #include <map>
@@ -12,6 +14,19 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
+
+constexpr UChar32 kFractionSlash = 0x2044;
+
+// Returns a fraction in ASCII.
+std::string with_slash(UChar32 fraction) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* normalizer = icu::Normalizer2::getNFKCInstance(error);
+  icu::UnicodeString decomposed;
+  if (U_FAILURE(error) || !normalizer->getDecomposition(fraction, decomposed)) return "";
+  decomposed.findAndReplace(icu::UnicodeString(kFractionSlash), icu::UnicodeString(u'/'));
+  std::string text;
+  return decomposed.toUTF8String(text);
+}
 
 enum class Side { opening, closing, inner, after_number };
 
@@ -65,6 +80,19 @@ bool is_between_words(const std::string& text, size_t begin, size_t end) {
          characters::is_letter_or_digit(characters::at(text, end));
 }
 
+// True for the x of "3x".
+bool is_after_number(const std::string& text, size_t begin, size_t end) {
+  return characters::is_digit(characters::before(text, begin)) &&
+         !characters::is_letter_or_digit(characters::at(text, end));
+}
+
+// True for the x of "3x4" and "3 x 4".
+bool is_between_numbers(const std::string& text, size_t begin, size_t end) {
+  if (begin > 0 && text[begin - 1] == ' ') --begin;
+  if (end < text.size() && text[end] == ' ') ++end;
+  return characters::is_digit(characters::before(text, begin)) && characters::is_digit(characters::at(text, end));
+}
+
 // The bytes at which a text has a mark.
 std::vector<size_t> places_of(const std::string& text, std::string_view mark) {
   std::vector<size_t> places;
@@ -98,17 +126,22 @@ using Marks = std::vector<const AsciiMark*>;
 bool are_all_same(const Marks& marks) {
   return std::all_of(marks.begin(), marks.end(), [&](const AsciiMark* mark) {
     if (mark == nullptr || marks.front() == nullptr) return mark == marks.front();
-    return mark->written == marks.front()->written;
+    return mark->written == marks.front()->written && mark->follows_number == marks.front()->follows_number;
   });
 }
 
 // Restores the marks at the places of a translation in the order of the source: all of them if they are alike.
 void restore_in_order(const Marks& marks, const std::vector<ByteSpan>& places, Rewriting& translation) {
   if (marks.empty() || (places.size() != marks.size() && !are_all_same(marks))) return;
+  const std::string& text = translation.text();
   for (size_t i = 0; i < places.size(); ++i) {
     const AsciiMark* const mark = marks[i % marks.size()];
     if (mark == nullptr) continue;
-    if (translation.is_free(places[i])) translation.replace(places[i], mark->written);
+    ByteSpan place = places[i];
+    const bool has_space = place.first > 0 && text[place.first - 1] == ' ';
+    if (mark->follows_number && has_space && characters::is_digit(characters::before(text, place.first - 1)))
+      --place.first;  // the space of "1 1/2" is none of the source's
+    if (translation.is_free(place)) translation.replace(place, mark->written);
   }
 }
 
@@ -141,11 +174,15 @@ std::string ascii_of(int32_t character) {
     case 0x2015:
     case 0x2212:  // minus
       return "-";
+    case 0x00D7:
+      return "x";
     case 0x2026:
       return "...";
     default:
-      return "";
+      break;
   }
+  const bool is_fraction = u_getIntPropertyValue(character, UCHAR_DECOMPOSITION_TYPE) == U_DT_FRACTION;
+  return is_fraction ? with_slash(character) : "";
 }
 
 WrittenMarks::WrittenMarks(const std::string& source, const std::vector<AsciiMark>& marks)
@@ -217,6 +254,14 @@ void WrittenMarks::restore(Rewriting& translation) const {
       for (const auto& [words, marks] : by_words)
         if (const auto same = places.find(words); same != places.end())
           restore_in_order(marks, same->second, translation);
+    } else if (read == "x") {
+      restore_where(is_between_numbers);
+      restore_where([](const std::string& of, size_t begin, size_t end) {
+        return is_after_number(of, begin, end) && !is_between_numbers(of, begin, end);
+      });
+      restore_where([](const std::string& of, size_t begin, size_t end) {
+        return is_spaced(of, begin, end) && !is_between_numbers(of, begin, end);
+      });
     } else {
       restore_where([](const std::string& of, size_t begin, size_t end) {
         return !characters::is_digit(characters::before(of, begin)) && !characters::is_digit(characters::at(of, end));

@@ -10,8 +10,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The text that a vocabulary reads in the place of a mark that it lacks: ' for ’, " for “, - for –. Empty if there is
-/// nothing like it in ASCII.
+/// The text that a vocabulary reads in the place of a mark that it lacks: ' for ’, " for “, - for –, x for ×, 1/2 for
+/// ½. Empty if there is nothing like it in ASCII.
 std::string ascii_of(int32_t character);
 
 /// A mark of a text that is read in ASCII.
@@ -19,6 +19,7 @@ struct AsciiMark {
   size_t place;         ///< byte of the text as it is read
   std::string written;  ///< the mark
   std::string read;
+  bool follows_number = false;  ///< a fraction, before which a space is read that the text does not have
 };
 
 /// Marks that were read in ASCII, for translations that have them so.

@@ -25,7 +25,7 @@ std::string restored(const std::string& source, const std::string& translation,
 
 TEST(WrittenMarks, AreReadInAscii) {
   EXPECT_EQ(read_in_ascii("“It’s John’s,” she said—‘yes’…").plain(), "\"It's John's,\" she said - 'yes'...");
-  EXPECT_EQ(read_in_ascii("1939–1945 – −2 «a»").plain(), "1939-1945 - -2 \"a\"");
+  EXPECT_EQ(read_in_ascii("1939–1945 – 5×3 −2 ½ 1½ ⅒ «a»").plain(), "1939-1945 - 5x3 -2 1/2 1 1/2 1/10 \"a\"");
   EXPECT_EQ(read_in_ascii("plain \"text\" - it's").plain(), "plain \"text\" - it's");
   EXPECT_FALSE(read_in_ascii("it's").is_changed());
   const std::string tagged = "Our team—<b>all—<i>of them</i></b>—won.";
@@ -39,10 +39,10 @@ TEST(WrittenMarks, AreReadInAscii) {
                                  item, true, [](const auto&) { return true; }, is_unknown))
                 .plain(),
             "Apple - a fruit");
-  const TaggedText text = read_in_ascii("a—… b");
+  const TaggedText text = read_in_ascii("a—½ b");
   EXPECT_TRUE(text.is_changed());
   EXPECT_FALSE(text.has_tags());
-  EXPECT_EQ(span_in(text.source().places, {text.plain().find("..."), text.plain().find("...") + 3}), ByteSpan(4, 5))
+  EXPECT_EQ(span_in(text.source().places, {text.plain().find("1/2"), text.plain().find("1/2") + 3}), ByteSpan(4, 5))
       << "the beginnings of characters";
 }
 
@@ -167,6 +167,9 @@ TEST(WrittenMarks, ComeBackInTheirOrder) {
   EXPECT_EQ(restored("Late\u00A0– very and\u202F—\u00A0gone", "Tarde - muito - ido"), "Tarde – muito — ido");
   EXPECT_EQ(restored("Late – very—gone", "Tarde - ido"), "Tarde - ido") << "either";
   EXPECT_EQ(restored("−5 °C", "-5 °C"), "−5 °C");
+  EXPECT_EQ(restored("3 × 4 and 5x6 and 7×8", "3 x 4, 5x6, 7x8"), "3 × 4, 5x6, 7×8");
+  EXPECT_EQ(restored("A × B of n × m, 3× more", "A x B de n x m, 3x mais"), "A × B de n × m, 3× mais");
+  EXPECT_EQ(restored("5.97×10²⁴ and 3×10⁶", "5,97x1024 e 3x106"), "5,97×10²⁴ e 3×10⁶");
 }
 
 TEST(WrittenMarks, ComeBackBetweenTheirWords) {
@@ -174,6 +177,12 @@ TEST(WrittenMarks, ComeBackBetweenTheirWords) {
             "1939–1945, Nova York-Londres, Covid‑19, e-mail");
   EXPECT_EQ(restored("The A–B line and the A-B team", "A linha A-B e a equipe A-B"), "A linha A–B e a equipe A-B");
   EXPECT_EQ(restored("1939–1945", "11939-1945 1939-19455"), "11939-1945 1939-19455");
+}
+
+TEST(WrittenMarks, OfFractionsComeBack) {
+  EXPECT_EQ(restored("½ cup, 2½ cups, ⅓", "1/2 xícara, 2 1/2 xícaras, 1/3"), "½ xícara, 2½ xícaras, ⅓");
+  EXPECT_EQ(restored("½ cup", "11/2 xícara"), "11/2 xícara");
+  EXPECT_EQ(restored("1½ cups and 3 1/2 spoons", "1 1/2 xícaras e 3 1/2 colheres"), "1½ xícaras e 3 1/2 colheres");
 }
 
 TEST(WrittenMarks, LeaveWhatTheCallerDemands) {
