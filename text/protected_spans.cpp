@@ -123,6 +123,20 @@ size_t percent_length(std::string_view text, size_t at, size_t free) {
   return end > number && end - number <= 2 && text[number] != '0' ? end - at : 0;
 }
 
+// ~a, ~s, ~d and ~% of Lisp and Scheme, ~p, ~w and ~ts of Erlang; no "about": ~%d, ~5.
+size_t tilde_length(std::string_view text, size_t at) {
+  if (is_one_of(text, at + 1, "%")) {
+    const bool ends_line = at + 2 == text.size() || is_one_of(text, at + 2, " \n~\"") ||
+                           (is_one_of(text, at + 2, kLetters.substr(26)) && is_one_of(text, at + 3, kLower));
+    return ends_line ? 2 : 0;
+  }
+  const size_t letter = is_one_of(text, at + 1, "t") ? at + 2 : at + 1;
+  return is_one_of(text, letter, "aAsSdDpw") && !is_letter_or_digit(text, letter + 1) &&
+                 !characters::is_letter_or_digit(characters::before(text, at))
+             ? letter + 1 - at
+             : 0;
+}
+
 // {count, plural, one {# file} other {# files}}
 size_t icu_message_length(std::string_view text, size_t at) {
   constexpr std::array<std::string_view, 9> kTypes{"plural", "select", "selectordinal", "number", "date",
@@ -163,9 +177,10 @@ size_t braces_length(std::string_view text, size_t at) {
   return end != std::string_view::npos && starts_with(text, end, kClosing.substr(0, braces)) ? end + braces - at : 0;
 }
 
-// %s, %-5.2f, %*d, {}, {:.2f}: without a name or a number.
+// %s, %-5.2f, %*d, ~a, {}, {:.2f}: without a name or a number.
 bool is_argument(std::string_view placeholder) {
   if (placeholder.size() < 2) return false;
+  if (placeholder[0] == '~') return placeholder[1] != '%';
   if (placeholder[0] == '{') return placeholder[1] == '}' || placeholder[1] == ':';
   return placeholder[0] == '%' && conversion_end(placeholder, 1) == placeholder.size();
 }
@@ -514,6 +529,17 @@ size_t quoted_marks_length(std::string_view text, size_t at) {
   return is_of_word(next) || has(next, UCHAR_QUOTATION_MARK) ? 0 : end - at;
 }
 
+// The end of the parts of a pattern of times that may be left out: "[:ss[.uuuuuu]][TZ]"; `at` if there are none.
+size_t end_of_optional_fields(std::string_view text, size_t at) {
+  constexpr size_t kLongest = 64;
+  if (!is_one_of(text, at, "[")) return at;
+  text = text.substr(0, at + kLongest);
+  const size_t last = text.substr(0, end_of(text, at, "yYMDdHhmsSuTZ+-:.|[]")).rfind(']');
+  if (last == std::string_view::npos || last < at) return at;
+  const std::string_view fields = text.substr(at, last + 1 - at);
+  return std::count(fields.begin(), fields.end(), '[') == std::count(fields.begin(), fields.end(), ']') ? last + 1 : at;
+}
+
 // The length of YYYY-MM-DD, HH:mm and the like, whose fields are two to four of a letter; 0 if there is none.
 size_t date_pattern_length(std::string_view text, size_t at) {
   constexpr std::string_view kFields = "yYMDdHhmsS";
@@ -526,12 +552,22 @@ size_t date_pattern_length(std::string_view text, size_t at) {
     field = end;
     if (!is_one_of(text, field, "-/:.")) break;
   }
+  if (fields > 1) end = end_of_optional_fields(text, end);
   // DD/MM/AAAA is a pattern of another language, which is translated.
   const size_t next = is_one_of(text, end, "-/:.") ? end + 1 : end;
   return fields > 1 && !is_letter_or_digit(text, next) ? end - at : 0;
 }
 
-// The length of :-), >:( and the like; 0 if there is none. "8)" is none, but a list's marker.
+// True if a parenthesis is open, as far as the text shortly before `at` shows.
+bool is_in_parenthesis(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 256;
+  const std::string_view before = text.substr(0, at).substr(at - std::min(at, kMostBytes));
+  const size_t last = before.find_last_of("()");
+  return last != std::string_view::npos && before[last] == '(';
+}
+
+// The length of :-), >:( and the like; 0 if there is none. "8)" is none, but a list's marker, and neither is the end of
+// "(separated by ;)".
 size_t emoticon_length(std::string_view text, size_t at) {
   if (starts_with(text, at, ">:")) {
     const size_t length = emoticon_length(text, at + 1);
@@ -543,6 +579,7 @@ size_t emoticon_length(std::string_view text, size_t at) {
   const std::string_view mouths = has_nose || text[at] == ':' ? ")(DPpOo/*" : text[at] == '8' ? "" : ")(DPp";
   if (!is_one_of(text, mouth, mouths) && !(has_nose && is_one_of(text, mouth, "3"))) return 0;
   const size_t end = is_one_of(text, mouth, ")(") ? end_of(text, mouth, text.substr(mouth, 1)) : mouth + 1;
+  if (text[mouth] == ')' && end == mouth + 1 && is_in_parenthesis(text, at)) return 0;
   const UChar32 next = characters::at(text, end);
   const bool is_at_end = next < 0x80 ? next < 0 || is_one_of(text, end, " \t\r\n.,!?)]\"'<") : !is_of_word(next);
   return is_at_end ? end - at : 0;
@@ -655,6 +692,8 @@ class SpanFinder {
         return found(sigil_length(text_, at), ProtectedKind::placeholder);
       case '{':
         return found(braces_length(text_, at), ProtectedKind::placeholder);
+      case '~':
+        return found(tilde_length(text_, at), ProtectedKind::placeholder);
       case '[':
         return found(weblate_length(text_, at), ProtectedKind::placeholder);
       case '<':

@@ -32,6 +32,7 @@ TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
       {"I, ______, of .......... (a... b__c)", {"______", ".........."}},
       {"%(name)s has %(count)03d files, %<rate>.1f, %(value)r", {"%(name)s", "%(count)03d", "%<rate>.1f", "%(value)r"}},
       {"50%(about) and 50 %(best)", {}},
+      {"Balance at ~a: ~ts.~%File ~s~%", {"~a", "~ts", "~%", "~s", "~%"}},
       {"~%2d, ~%1s", {"%2d", "%1s"}},
       {"about ~5, Save ~As, Reference~s, ~%d", {"%d"}},
       {"%1 of %2: %L3%4", {"%1", "%2", "%L3", "%4"}},
@@ -270,7 +271,7 @@ TEST(ProtectedSpans, AreMarksInQuotationMarks) {
 }
 
 TEST(ProtectedSpans, ArePatternsOfDates) {
-  for (const std::string pattern : {"YYYY-MM-DD", "dd/MM/yyyy", "HH:mm:ss", "DD.MM"})
+  for (const std::string pattern : {"YYYY-MM-DD", "dd/MM/yyyy", "HH:mm:ss", "DD.MM", "HH:MM[:ss[.uuuuuu]][TZ]"})
     EXPECT_EQ(spans_of("Enter a date (" + pattern + ")."), Texts{pattern});
   for (const char* text : {"DD", "mm-hmm", "MM/A", "yyyyy-mm", "ss.mmx", "HH:", "DD/MM/AAAA", "dd-mm-aa"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
@@ -304,8 +305,8 @@ TEST(ProtectedSpans, AreEmoticons) {
         EXPECT_EQ(protected_spans(before + emoticon + after).at(0).kind, ProtectedKind::emoji);
       }
   EXPECT_EQ(spans_of("(Thanks :)) :D :)"), (Texts{":))", ":D", ":)"}));
-  for (const char* text : {"see 8) and (see 8)", "the semicolon (;)", "f(x):(y)", "10:30", "Note:", "a =/ b", "x :Dog",
-                           "page :3", "| :-| a", "std::P", "(a;b;)", "10 :1"})
+  for (const char* text : {"see 8) and (see 8)", "the semicolon (;)", "(separated by ;) and (> =)", "f(x):(y)", "10:30",
+                           "Note:", "a =/ b", "x :Dog", "page :3", "| :-| a", "std::P", "(a;b;)", "10 :1"})
     EXPECT_EQ(spans_of(text), Texts{}) << text;
 }
 
