@@ -119,9 +119,13 @@ std::optional<std::string> find_other_addresses(const TextPair& pair) {
 }
 
 std::optional<std::string> find_other_numbers(const TextPair& pair) {
-  const auto is_digit = [](char c) { return is_ascii_digit(c) || (c & 0x80) != 0; };
-  if (std::none_of(pair.source.begin(), pair.source.end(), is_digit) &&
-      std::none_of(pair.target.begin(), pair.target.end(), is_digit))
+  // Bytes of digits and raised digits: no letter of Latin, Greek, Cyrillic or Hebrew has them.
+  const auto may_be_of_digit = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return is_ascii_digit(c) || byte == 0xC2 || byte >= 0xD9;
+  };
+  if (std::none_of(pair.source.begin(), pair.source.end(), may_be_of_digit) &&
+      std::none_of(pair.target.begin(), pair.target.end(), may_be_of_digit))
     return {};
   const auto faults = checks::compare_numbers(pair.source, pair.target, spans_of(pair.source), spans_of(pair.target));
   if (faults.empty()) return {};
