@@ -26,7 +26,7 @@ namespace {
 
 constexpr unsigned kZlibBufferBytes = 1 << 18;
 
-// Divides "corpus.zip/a.en" at the file. The second part is empty where the path is none of a file within another one.
+// Divides "corpus.zip/a.en" at the file. The second part is empty if the path is none of a file within another one.
 std::pair<std::string, std::string> archive_and_member(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     if (std::filesystem::is_regular_file(path.substr(0, slash))) return {path.substr(0, slash), path.substr(slash + 1)};

@@ -31,7 +31,7 @@ class ByteReader {
 /// of these names. A path such as "corpus.zip/a.en" is that of a file within an archive.
 class ByteSource : public ByteReader {
  public:
-  /// @throws std::runtime_error naming the file, where it is a folder, cannot be opened, or is packed by something else
+  /// @throws std::runtime_error naming the file, if it is a folder, cannot be opened, or is packed by something else
   /// or by a program that is not installed.
   explicit ByteSource(const std::string& path);
   ~ByteSource() override;

@@ -101,7 +101,7 @@ std::vector<std::string> partials_of(const std::string& path) {
 }
 
 // Takes the lock that an unfinished file or folder has while somebody is at work on it; the system frees it when the
-// process ends. False where somebody else has it.
+// process ends. False if somebody else has it.
 bool take_lock(int fd) {
   return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }

@@ -40,7 +40,7 @@ std::string read_regular_file(const std::string& path, uint64_t most);
 /// A regular file of which many threads may read parts at once.
 class InputFile {
  public:
-  /// @throws std::runtime_error naming the file, also where it is a folder, a pipe, a device or a pointer of Git LFS.
+  /// @throws std::runtime_error naming the file, also if it is a folder, a pipe, a device or a pointer of Git LFS.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -93,7 +93,7 @@ class AtomicFile {
 
 /// Calls `use` with a new folder beside `path`, which is removed when `use` returns or throws. If the process is
 /// killed, the next one that writes `path` removes the folder.
-/// @throws std::runtime_error where it cannot be made
+/// @throws std::runtime_error if it cannot be made
 void use_folder_beside(const std::string& path, const std::function<void(const std::string&)>& use);
 
 /// Makes the folder `path` with the files that `fill` writes into the folder that it is given; all or nothing, as for
@@ -115,7 +115,7 @@ void remove_rests_of(const std::string& path);
 size_t allow_open_files(size_t wanted);
 
 /// Makes a folder and its parents where they are missing.
-/// @throws std::runtime_error where it cannot be made or written to.
+/// @throws std::runtime_error if it cannot be made or written to.
 void ensure_writable_folder(const std::string& path);
 
 }  // namespace v0

@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The number that the whole text is, in every locale; nothing where it is anything else, such as a number with a plus,
+/// The number that the whole text is, in every locale; nothing if it is anything else, such as a number with a plus,
 /// with spaces around it, or beyond the type.
 template <class Number>
 std::optional<Number> parsed_number(std::string_view text) {

@@ -15,7 +15,7 @@ class ProcessLock {
  public:
   /// @param path the file, made where it is missing, and left behind
   /// @param work what messages say is under way, for example "a training in runs/mine"
-  /// @throws std::runtime_error naming host and process of the holder, and since when; or where the file cannot be
+  /// @throws std::runtime_error naming host and process of the holder, and since when; or if the file cannot be
   /// written.
   ProcessLock(const std::string& path, const std::string& work);
   ~ProcessLock();

@@ -8,7 +8,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// One line at the bottom of a terminal that is drawn over and over; nothing where standard error is no
+/// One line at the bottom of a terminal that is drawn over and over; nothing if standard error is no
 /// terminal.
 class ProgressLine {
  public:

@@ -49,13 +49,13 @@ std::string after_line(int64_t line_number);
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
 void remove_byte_order_mark(std::string& first_line);
 
-/// The length of the UTF-8 byte order mark that a text begins with; 0 where there is none.
+/// The length of the UTF-8 byte order mark that a text begins with; 0 if there is none.
 size_t byte_order_mark_length(std::string_view text);
 
 /// A text file's name without the ending of a packer: "a.en" for "a.en.gz".
 std::string without_packer_ending(const std::string& path);
 
-/// The ending of a text file's name, apart from that of a packer: "en" for "a.en.gz"; empty where there is none.
+/// The ending of a text file's name, apart from that of a packer: "en" for "a.en.gz"; empty if there is none.
 std::string text_file_ending(const std::string& path);
 
 /// Reads a text line by line; that of a file, plain or packed, as a ByteSource does.
@@ -104,7 +104,7 @@ size_t characters_in(std::string_view text);
 /// Appends the character of this code point.
 void append_utf8(std::string& to, uint32_t code);
 
-/// @throws std::invalid_argument naming `what` and its first bad byte, where it is not well-formed UTF-8.
+/// @throws std::invalid_argument naming `what` and its first bad byte, if it is not well-formed UTF-8.
 void check_utf8(std::string_view text, std::string_view what);
 /// The same for the text of a list that has this number, counted from 1: @throws naming it, such as "text 3".
 void check_utf8(std::string_view text, std::string_view what, size_t number);

@@ -25,7 +25,7 @@ TRANSMUTE_API int available_cores();
 
 /// Adds `count` threads to `threads`, which run serve(0), serve(1), … They run the tasks that they give to a ThreadPool
 /// themselves.
-/// @throws std::runtime_error where the system cannot start one; those before it run, and are the caller's to end.
+/// @throws std::runtime_error if the system cannot start one; those before it run, and are the caller's to end.
 TRANSMUTE_API void start_threads(std::vector<std::thread>& threads, int count, const std::function<void(int)>& serve);
 
 /// Runs task(0) … task(count-1), each once, on one or several threads, and returns when all have ended.
@@ -42,7 +42,7 @@ class TRANSMUTE_API WorkerCrew {
  public:
   /// @param start_worker called once on each of the crew's own threads before its first task (thread
   /// settings).
-  /// @throws std::runtime_error where the system cannot start that many threads; what start_worker throws.
+  /// @throws std::runtime_error if the system cannot start that many threads; what start_worker throws.
   explicit WorkerCrew(int size, std::function<void()> start_worker = {});
   ~WorkerCrew();
   WorkerCrew(const WorkerCrew&) = delete;
@@ -76,7 +76,7 @@ class TRANSMUTE_API WorkerCrew {
 /// the waiting calls in turn, so that a short call does not wait for a long one to end.
 class TRANSMUTE_API ThreadPool {
  public:
-  /// @throws std::runtime_error where the system cannot start that many threads.
+  /// @throws std::runtime_error if the system cannot start that many threads.
   explicit ThreadPool(int size);
   /// No call may be in progress.
   ~ThreadPool();

@@ -24,9 +24,9 @@ class ZipArchive {
   /// The names of all records, in no order.
   std::vector<std::string> names() const;
   /// Bytes of a record, all of which are in the file.
-  /// @throws std::runtime_error where there is none, or where it is compressed.
+  /// @throws std::runtime_error if there is none, or if it is compressed.
   uint64_t size(const std::string& name) const;
-  /// @throws std::runtime_error as size() does, and where the record does not match its checksum.
+  /// @throws std::runtime_error as size() does, and if the record does not match its checksum.
   std::string read(const std::string& name) const;
   /// The first `count` bytes, unchecked: for large records that have a checksum elsewhere.
   void read_into(const std::string& name, void* to, uint64_t count) const;

@@ -42,7 +42,7 @@ class ZipMember {
   ZipBytes bytes_;  // the part of file_ that has the archive
   ZipRecord record_;
   uint64_t next_ = 0, end_ = 0;         // the packed bytes that are left
-  std::unique_ptr<Inflater> inflater_;  // null where the bytes are stored
+  std::unique_ptr<Inflater> inflater_;  // null if the bytes are stored
   uint64_t unpacked_ = 0;               // bytes that were handed out
   uint32_t checksum_ = 0;               // of them
 };

@@ -130,7 +130,7 @@ class TransformerBatch {
   Transformer transformer_;
   AttentionChoice attention_;
   DecoderCache cache_;
-  torch::Tensor columns_;  // [B,L]: the sentences' shortlists; undefined where there are none
+  torch::Tensor columns_;  // [B,L]: the sentences' shortlists; undefined if there are none
 };
 
 // The log-probabilities of the mean of several models' probabilities, and the mean of their attention.

@@ -17,7 +17,7 @@ bool is_ascii(std::string_view text);
 /// takes two in UTF-16.
 std::string with_utf16_escapes(std::string_view text);
 
-/// The number that the first four characters are in hexadecimal, as in \u00e4; nothing where they are none.
+/// The number that the first four characters are in hexadecimal, as in \u00e4; nothing if they are none.
 std::optional<uint32_t> utf16_unit(std::string_view digits);
 
 /// Joins the units of UTF-16 that such escapes are, one after the other.

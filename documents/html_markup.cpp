@@ -69,7 +69,7 @@ class OpenElements {
     ++counts_[name];
     if (lists(shields_, name)) ++open_shields_;
   }
-  // Closes the elements within it, too. False where there is none of this name.
+  // Closes the elements within it, too. False if there is none of this name.
   bool close(const std::string& name) {
     const auto found = counts_.find(name);
     if (found == counts_.end() || found->second == 0) return false;

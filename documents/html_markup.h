@@ -28,7 +28,7 @@ struct HtmlValue {
 struct HtmlPiece {
   HtmlKind kind = HtmlKind::text;
   size_t begin = 0, end = 0;
-  std::vector<HtmlValue> values{};  ///< texts within it that are to be translated, in order; none where kind is kept
+  std::vector<HtmlValue> values{};  ///< texts within it that are to be translated, in order; none if kind is kept
 };
 
 /// All pieces of a page or a part of one, in order. An element that is not to be translated (script, style, code, …,

@@ -210,7 +210,7 @@ class ForeignElement {
     return lists(kTidyElements, name) && !ends_paragraph;
   }
 
-  // False where the reading is not certain. What holds text, in HTML or here, must hold the same text in both.
+  // False if the reading is not certain. What holds text, in HTML or here, must hold the same text in both.
   bool take_start_tag(const HtmlToken& token, size_t& at) {
     if (lists(kChanging, token.name)) return false;
     if (lists(kTextElements, token.name) || token.name == "noscript") {
@@ -291,7 +291,7 @@ class TokenReader {
     return token;
   }
 
-  // False where the reading is not certain, and where all that follows is text.
+  // False if the reading is not certain, and if all that follows is text.
   bool take_start_tag(HtmlToken& token) {
     token.in_select = in_select_;
     const std::string& name = token.name;

@@ -34,7 +34,7 @@ bool is_statement(std::string_view line) {
   return begins(line, "import ") && name != kNone && (statement.back() == '\'' || statement.back() == '"');
 }
 
-// The bytes of a block that is no Markdown, or 0 where there is none: "{% highlight … %}" to "{% endhighlight %}" of
+// The bytes of a block that is no Markdown, or 0 if there is none: "{% highlight … %}" to "{% endhighlight %}" of
 // Jekyll, "{{< highlight … >}}" to "{{< /highlight >}}" of Hugo, statements of MDX, and on lines of their own,
 // \begin{…} to \end{…}, \[ to \], and $$ to $$.
 size_t verbatim_length(std::string_view text) {
@@ -72,7 +72,7 @@ size_t verbatim_length(std::string_view text) {
   return 0;
 }
 
-// The length of a label, such as "[a]" or "[]", at the beginning of a text; 0 where there is none on one line.
+// The length of a label, such as "[a]" or "[]", at the beginning of a text; 0 if there is none on one line.
 size_t label_length(std::string_view text) {
   constexpr size_t kMostBytes = 1000;
   if (!begins(text, "[")) return 0;
@@ -269,7 +269,7 @@ std::set<std::string> defined_labels(std::string_view content) {
   return labels;
 }
 
-// The length of the label or the attributes after the bracket at `at`; 0 where there is none. A label that the page
+// The length of the label or the attributes after the bracket at `at`; 0 if there is none. A label that the page
 // defines needs no attributes to be a link.
 size_t bytes_after_bracket(std::string_view content, size_t at, const std::set<std::string>& labels) {
   constexpr size_t kMostBytes = 1000, kEmptyLabel = 2;

@@ -27,7 +27,7 @@ std::string as_common_mark(std::string_view content);
 size_t site_tag_length(std::string_view text);
 
 /// The length of attributes at this place, or of a comment of MDX: {#id}, { .class key="value" }, {: .class}, {/* a
-/// */}. 0 where there are none on one line.
+/// */}. 0 if there are none on one line.
 size_t attributes_length(std::string_view text, size_t at);
 
 /// The bytes before the title of an admonition or a tab of MkDocs: those of `!!! note "`, or all of `!!! note`. In

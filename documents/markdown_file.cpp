@@ -120,7 +120,7 @@ std::string markdown_escaped(std::string_view words, bool is_first, const Markdo
 }
 
 // The length of text that a parser of Markdown takes for words, but that means something to other programs: a
-// footnote, the kind of a note, attributes, and tags of a site generator. 0 where there is none.
+// footnote, the kind of a note, attributes, and tags of a site generator. 0 if there is none.
 size_t extension_length(std::string_view words, size_t at, bool is_first) {
   constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
   const std::string_view here = words.substr(at, kMostBytes);
@@ -138,7 +138,7 @@ size_t extension_length(std::string_view words, size_t at, bool is_first) {
   return attributes_length(words, at);
 }
 
-// The length of a role of Sphinx or MyST, or an icon of MkDocs, at the end of words: ":cite:", "{cite}". 0 where there
+// The length of a role of Sphinx or MyST, or an icon of MkDocs, at the end of words: ":cite:", "{cite}". 0 if there
 // is none.
 size_t role_length(std::string_view words) {
   constexpr size_t kLongest = 100;
@@ -193,7 +193,7 @@ class MarkdownReader {
   MarkdownReader(std::string_view content, const MarkdownParagraph& paragraph)
       : content_(content), events_(paragraph.events), is_cell_(paragraph.is_cell) {}
 
-  // The texts; none where the paragraph has nothing to translate, or is unreadable.
+  // The texts; none if the paragraph has nothing to translate, or is unreadable.
   std::vector<MarkdownText> read() {
     if (!find_begin()) return {};
     find_title();

@@ -182,7 +182,7 @@ std::optional<WikiLink> wiki_link(std::string_view text, size_t at) {
 
 // The bytes of what refers to another message or argument and is not protected anyway: $t(key) and __name__ of i18next,
 // @:key and @:(key) of Vue, $NAME$ of browser extensions, [%key:…%] of Home Assistant, and of braces in apostrophes.
-// 0 where there is none.
+// 0 if there is none.
 size_t reference_length(std::string_view text, size_t at) {
   if (const size_t length = quoted_braces_length(text, at); length > 0) return length;
   if (const size_t length = underlined_name_length(text, at); length > 0) return length;
@@ -399,7 +399,7 @@ std::optional<Message::Selection> Message::find_wiki(const std::string& message)
   return found.cases.empty() || !is_closed ? std::nullopt : std::optional(found);
 }
 
-// False where the message has too many cases, or where '#' would get another meaning.
+// False if the message has too many cases, or if '#' would get another meaning.
 bool Message::expand(const std::string& message, const std::vector<Choice>& choices, size_t repeated) {
   const std::optional<Selection> found = is_wiki_ ? find_wiki(message) : find_icu(message);
   if (!found) {

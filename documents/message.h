@@ -36,7 +36,7 @@ class Message {
   /// True for a message that is more than one text of its format: one with a plural or a selection of ICU, which has no
   /// texts and stays if it is too large or not understood, and words in angle brackets that are no tag.
   bool has_own_texts() const { return has_cases_ || is_in_angle_brackets_; }
-  /// The texts to translate; none where there is nothing, and in a value that is no language.
+  /// The texts to translate; none if there is nothing, and in a value that is no language.
   std::vector<std::string> texts() const;
   /// The message with these translations of the texts.
   std::string with(const std::vector<std::string>& translations) const;

@@ -53,7 +53,7 @@ std::string_view encoding_of_page(std::string_view page) {
   return {};
 }
 
-// Text of an encoding, but for its declaration, in UTF-8; none where it is not text of that encoding, or it is not
+// Text of an encoding, but for its declaration, in UTF-8; none if it is not text of that encoding, or it is not
 // known.
 std::optional<std::string> converted(const std::string& text, std::string encoding) {
   // Encodings that browsers read as larger ones (section 4.2 of the Encoding standard).

@@ -61,7 +61,7 @@ class PoFile : public SpanFile {
     return {begin, text.find_last_not_of('\n') + 1 - begin};
   }
 
-  // The texts of a message: one for each case of a plural or a selection of ICU, none where it stays, else one.
+  // The texts of a message: one for each case of a plural or a selection of ICU, none if it stays, else one.
   std::vector<std::string> texts_of(const std::string& wrapped) const {
     const auto [begin, size] = message_in(wrapped);
     const Message message(wrapped.substr(begin, size));

@@ -111,7 +111,7 @@ bool is_in_brackets(std::string_view beginning, std::string_view end) {
   });
 }
 
-// The bytes of a name before a colon that a text begins with, such as "JOHN" or "Dr. Ann Lee"; 0 where there is none.
+// The bytes of a name before a colon that a text begins with, such as "JOHN" or "Dr. Ann Lee"; 0 if there is none.
 size_t speaker_length(std::string_view text) {
   constexpr size_t kLongestName = 40;
   constexpr int kMostWords = 3;

@@ -291,7 +291,7 @@ size_t count_tags(const std::vector<CueText>& cues) {
   return tags;
 }
 
-// The place before which the translation has the words of each cue but the last, in bytes; none where that is unknown.
+// The place before which the translation has the words of each cue but the last, in bytes; none if that is unknown.
 std::vector<std::optional<size_t>> aligned_ends(const PlainCues& plain, const std::vector<CueText>& cues) {
   std::vector<std::optional<size_t>> ends(cues.size());
   const size_t first = count_tags(cues);

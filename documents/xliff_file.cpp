@@ -317,7 +317,7 @@ class XliffFile : public SpanFile {
     return message;
   }
 
-  // A source as a message, with a placeholder for each element in it; false where a case may have other tags around its
+  // A source as a message, with a placeholder for each element in it; false if a case may have other tags around its
   // words than its source.
   std::pair<Message, bool> message_of(size_t source, std::vector<std::string>& tags) const {
     std::string message;

@@ -52,7 +52,7 @@ class ResxFile : public SpanFile {
   std::vector<ProgramMessage> values_;
 };
 
-// The bytes of a tag of HTML in a text, whose quotes are its own; 0 where there is none.
+// The bytes of a tag of HTML in a text, whose quotes are its own; 0 if there is none.
 size_t android_tag_length(std::string_view text, size_t at) {
   const size_t end =
       text[at] == '<' && begins_tag(text, at) ? text.find_first_of("<>", at + 1) : std::string_view::npos;

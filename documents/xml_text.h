@@ -23,7 +23,7 @@ std::string without_forbidden(std::string_view text);
 
 /// Bytes of an escape of Excel, such as _x000D_ (ISO/IEC 29500-1, section 22.9.2.19).
 constexpr size_t kExcelEscapeBytes = 7;
-/// The unit of UTF-16 of the escape at `at`; nothing where there is none.
+/// The unit of UTF-16 of the escape at `at`; nothing if there is none.
 std::optional<uint32_t> excel_escape_at(std::string_view text, size_t at);
 /// The text with the characters that its escapes mean.
 std::string with_excel_escapes_decoded(std::string_view text);

@@ -59,7 +59,7 @@ size_t find_escaped_line_end(std::string_view text, size_t at) {
 }
 
 // The length of a line end or a code in the header of a sheet at the beginning of a text, such as &amp;P,
-// &amp;"Arial,Bold", &amp;12 and &amp;KFF0000; 0 where there is none.
+// &amp;"Arial,Bold", &amp;12 and &amp;KFF0000; 0 if there is none.
 size_t header_code_length(std::string_view text) {
   constexpr std::string_view kSign = "&amp;", kQuote = "&quot;";
   constexpr size_t kColor = 7;

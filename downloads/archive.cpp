@@ -51,7 +51,7 @@ class Utf8Locale {
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
  private:
-  locale_t utf8_;  // null where the system has no such locale, which changes nothing
+  locale_t utf8_;  // null if the system has no such locale, which changes nothing
   locale_t before_;
 };
 

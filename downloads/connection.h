@@ -21,9 +21,9 @@ struct Response {
   bool may_recover = false;                    ///< the error is one that another attempt may not meet
   double retry_after = 0;                      ///< seconds that the server asks to wait
 
-  /// The value of a header; empty where it is missing.
+  /// The value of a header; empty if it is missing.
   std::string header(const std::string& name) const;
-  /// The length of the body that is announced; nothing where the server does not say.
+  /// The length of the body that is announced; nothing if the server does not say.
   std::optional<uint64_t> content_length() const;
 };
 

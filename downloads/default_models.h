@@ -17,7 +17,7 @@ struct DefaultModel {
 /// before it is downloaded.
 const std::vector<DefaultModel>& default_models();
 
-/// The source for a pair; empty where there is none.
+/// The source for a pair; empty if there is none.
 std::string default_source(const std::string& pair);
 
 }  // namespace v0

@@ -31,8 +31,8 @@ std::string digest_of_file(const std::string& path, Digest::Kind kind);
 struct RemoteFile {
   std::string url;
   std::string name;              ///< its name here
-  std::optional<uint64_t> size;  ///< nothing where the server does not say
-  std::optional<Digest> digest;  ///< nothing where nobody says
+  std::optional<uint64_t> size;  ///< nothing if the server does not say
+  std::optional<Digest> digest;  ///< nothing if nobody says
 };
 
 /// Downloads texts and files. Where the server or the network fails in a way that may pass, or the server asks to wait
@@ -49,7 +49,7 @@ class Downloader {
   /// @throws std::runtime_error naming the address, for a failure and for more than `most` bytes
   std::string text(const std::string& url, uint64_t most);
 
-  /// The size of a file, by HEAD; nothing where the server does not say, or refuses HEAD.
+  /// The size of a file, by HEAD; nothing if the server does not say, or refuses HEAD.
   /// @throws std::runtime_error naming the address
   std::optional<uint64_t> size(const std::string& url);
 

@@ -114,7 +114,7 @@ void take_card(const Json& model, ModelOrigin& origin) {
     origin.license += (origin.license.empty() ? "" : ", ") + (license == "other" && !name.empty() ? name : license);
 }
 
-// A member of "siblings"; nothing where it is in a subfolder or has a name that no file of ours has.
+// A member of "siblings"; nothing if it is in a subfolder or has a name that no file of ours has.
 std::optional<RemoteFile> file_of(const Json& sibling) {
   if (!sibling.is_object()) return std::nullopt;
   RemoteFile file;

@@ -25,13 +25,13 @@ bool is_hub_name(const std::string& name);
 
 /// Asks the hub's interface for a model.
 /// @param revision a branch, tag or commit; empty: the main branch
-/// @throws std::runtime_error where the hub does not answer, answers something else, or has no model there that
+/// @throws std::runtime_error if the hub does not answer, answers something else, or has no model there that
 /// transmute reads
 HubModel describe_hub_model(Downloader& downloader, const std::string& endpoint, const std::string& name,
                             const std::string& revision);
 
 /// The files of a model that transmute reads, by name: settings, vocabularies, and weights in the first of the formats
-/// safetensors, PyTorch, CTranslate2, Marian, and checkpoints of training programs that is there. Empty where there are
+/// safetensors, PyTorch, CTranslate2, Marian, and checkpoints of training programs that is there. Empty if there are
 /// no weights, or several checkpoints of which none is called the best.
 std::vector<std::string> needed_files(const std::vector<std::string>& names);
 

@@ -28,7 +28,7 @@ constexpr uint64_t kMaxPointerBytes = 1024;
 // Larger than any model; sums of sizes below it do not overflow.
 constexpr uint64_t kMaxModelBytes = uint64_t{1} << 50;
 
-// Replaces the first `from` in a text; false where there is none.
+// Replaces the first `from` in a text; false if there is none.
 bool replace(std::string& text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   if (at == std::string::npos) return false;

@@ -44,7 +44,7 @@ ModelDescription describe_model(Downloader& downloader, const ModelPlan& plan, c
 /// Downloads a model into the store, where it appears when it is complete and load_model() has opened it. After a
 /// failure or a crash, the next call continues where it was. One process at a time.
 /// @returns the model's folder
-/// @throws std::runtime_error as Downloader and load_model(), and where the disk has not enough space
+/// @throws std::runtime_error as Downloader and load_model(), and if the disk has not enough space
 std::string download_model(Downloader& downloader, const ModelPlan& plan, const ModelDescription& description);
 
 }  // namespace v0

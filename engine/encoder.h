@@ -21,7 +21,7 @@ struct SourceSpan {
 
 /// Runs the encoder over the sources, which gives the keys and values that the decoder attends to.
 /// @param cache gets them, layer by layer: keys transposed by sentence and head, values row by row
-/// @throws std::invalid_argument where a source is longer than a learned table of positions.
+/// @throws std::invalid_argument if a source is longer than a learned table of positions.
 template <class Number>
 std::vector<SourceSpan> encode_sources(const Network& network, Workspace& workspace, CacheMemory<Number>& cache,
                                        const std::vector<Ids>& sources);

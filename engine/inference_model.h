@@ -31,7 +31,7 @@ class Workspaces;
 class InferenceModel : public NetworkModel {
  public:
   /// Weights that are int8 already are packed as they are, if `precision` is int8. `parallel_for` runs the packing.
-  /// @throws std::invalid_argument where slow_reason() is not empty.
+  /// @throws std::invalid_argument if slow_reason() is not empty.
   InferenceModel(Weights weights, Precision precision, const ParallelFor& parallel_for = one_by_one,
                  WeightUse use = WeightUse::copied);
   ~InferenceModel() override;
@@ -43,7 +43,7 @@ class InferenceModel : public NetworkModel {
   void check(AttentionChoice attention) const override;
 
   /// A decoder-only model starts as many sentences as there are sources, whatever these are.
-  /// @throws std::invalid_argument where a source is longer than the learned positions.
+  /// @throws std::invalid_argument if a source is longer than the learned positions.
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;
 

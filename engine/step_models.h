@@ -21,13 +21,13 @@ inline namespace v0 {
 struct ReadyModel {
   std::shared_ptr<const StepModel> model;
   Architecture architecture = Architecture::encoder_decoder;
-  /// Why LibTorch's operations run it on the CPU, several times slower; empty where they do not.
+  /// Why LibTorch's operations run it on the CPU, several times slower; empty if they do not.
   std::string slow_reason;
   /// The most tokens of a source or a target, where positions are learned; the end, or begin, takes one too.
   int64_t most_tokens = std::numeric_limits<int64_t>::max();
 };
 
-/// Why a network is not run in a precision on a device; empty where it is.
+/// Why a network is not run in a precision on a device; empty if it is.
 std::string precision_error(Precision precision, const Device& device, const TransformerOptions& options);
 
 /// A network on the CPU by InferenceModel, which uses the weights as `use` says, or by the DeviceBackend: on a GPU, and

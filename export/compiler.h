@@ -14,7 +14,7 @@ inline namespace v0 {
 namespace torchscript {
 
 /// Content of a file of this folder, `name` without ".py"; compiled in.
-/// @throws std::logic_error where there is none.
+/// @throws std::logic_error if there is none.
 const std::string& source(const std::string& name);
 
 /// Makes TorchScript modules of the classes in this folder's files. LibTorch's own Module::define knows neither named

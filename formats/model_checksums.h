@@ -19,7 +19,7 @@ constexpr const char* kChecksumsFile = "checksums.txt";  ///< the checksums in a
 class TRANSMUTE_API ModelChecksums {
  public:
   ModelChecksums() = default;
-  /// The checksums of a folder; none where it has no such file.
+  /// The checksums of a folder; none if it has no such file.
   /// @throws std::runtime_error naming the line that is not a checksum.
   explicit ModelChecksums(const std::string& folder);
 
@@ -28,12 +28,12 @@ class TRANSMUTE_API ModelChecksums {
   void save(const std::string& folder) const;
 
   bool has(const std::string& file) const { return checksums_.count(file) > 0; }
-  /// The checksum that the file must have; nothing where the folder has no checksums.
-  /// @throws std::runtime_error where the folder has checksums, but none of this file.
+  /// The checksum that the file must have; nothing if the folder has no checksums.
+  /// @throws std::runtime_error if the folder has checksums, but none of this file.
   std::optional<uint32_t> of(const std::string& file) const;
-  /// True if the folder has the file. @throws std::runtime_error where it has not, though the checksums name it.
+  /// True if the folder has the file. @throws std::runtime_error if it has not, though the checksums name it.
   bool file_exists(const std::string& file) const;
-  /// @throws std::runtime_error where `content` is not what was saved in the file.
+  /// @throws std::runtime_error if `content` is not what was saved in the file.
   void check(const std::string& file, std::string_view content) const;
 
  private:

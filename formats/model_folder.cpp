@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A model in a folder of run folders or models, by name the first; empty where there is none.
+// A model in a folder of run folders or models, by name the first; empty if there is none.
 std::string model_below(const std::string& folder) {
   constexpr int kMostEntries = 1000;
   std::string first;

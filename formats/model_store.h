@@ -17,12 +17,12 @@ struct ModelOrigin {
   std::vector<std::string> languages;  ///< as the source names them
 };
 
-/// The folder of the user's downloaded models, `${XDG_DATA_HOME:-~/.local/share}/transmute/models`; empty where the
+/// The folder of the user's downloaded models, `${XDG_DATA_HOME:-~/.local/share}/transmute/models`; empty if the
 /// environment names no home. It need not exist.
 std::string model_store();
 
 /// The same for those who cannot do without it.
-/// @throws std::runtime_error where the environment names no home
+/// @throws std::runtime_error if the environment names no home
 std::string required_model_store();
 
 /// True if a model may have this name in the store: up to 100 letters, digits and ".", "_", "-", of which the first is
@@ -37,14 +37,14 @@ std::string model_path(const std::string& name);
 struct StoredModel {
   std::string name, folder;
   uint64_t bytes = 0;                 ///< bytes of its files
-  std::optional<ModelOrigin> origin;  ///< nothing where the folder was put there by hand
+  std::optional<ModelOrigin> origin;  ///< nothing if the folder was put there by hand
 };
 
 /// All models in the store, by name.
 /// @throws std::runtime_error naming the folder that cannot be read
 std::vector<StoredModel> stored_models();
 
-/// Nothing where the folder has no such file, or a damaged one.
+/// Nothing if the folder has no such file, or a damaged one.
 std::optional<ModelOrigin> read_model_origin(const std::string& folder);
 
 void write_model_origin(const std::string& folder, const ModelOrigin& origin);

@@ -64,9 +64,9 @@ class Pickle {
   size_t size() const { return at_; }
 
   /// The part of a storage or a tensor in a place.
-  /// @throws PickleError where it has nothing there, or a value of another kind
+  /// @throws PickleError if it has nothing there, or a value of another kind
   const PickleValue& part(const PickleValue& whole, size_t place, PickleKind kind) const;
-  /// The value that a map has for the key, or an object as an attribute; null where there is none or `whole` is
+  /// The value that a map has for the key, or an object as an attribute; null if there is none or `whole` is
   /// neither.
   const PickleValue* member(const PickleValue& whole, std::string_view key) const;
 

@@ -17,7 +17,7 @@ class PickledStorages {
  public:
   virtual ~PickledStorages() = default;
   /// Bytes of a storage, all of which are in the file.
-  /// @throws std::runtime_error where there is none of that name
+  /// @throws std::runtime_error if there is none of that name
   virtual uint64_t size(const std::string& name) const = 0;
   /// The first `count` bytes.
   virtual void read(const std::string& name, void* to, uint64_t count) const = 0;
@@ -29,7 +29,7 @@ class ArchivedStorages : public PickledStorages {
   explicit ArchivedStorages(const ZipArchive& archive) : archive_(archive) {}
 
   /// The pickle that describes what is in them.
-  /// @throws PickleError where it is too large, or the numbers are big-endian
+  /// @throws PickleError if it is too large, or the numbers are big-endian
   std::string read_pickle(PickleObjects objects = PickleObjects::refused) const;
 
   uint64_t size(const std::string& name) const override { return archive_.size("data/" + name); }
@@ -44,7 +44,7 @@ class ArchivedStorages : public PickledStorages {
 enum class StorageSharing { refused, allowed };
 
 /// The type of the numbers in a storage of the class, which is called as in "torch FloatStorage".
-/// @throws PickleError where they can be in no tensor here
+/// @throws PickleError if they can be in no tensor here
 NumberType storage_type(const std::string& storage_class);
 
 /// Makes the tensors that a pickle describes. Those that are contiguous in their storage share its memory. Everything
@@ -55,7 +55,7 @@ class PickledTensors {
       : pickle_(pickle), storages_(storages), sharing_(sharing) {}
 
   /// @param name what messages call the tensor
-  /// @throws PickleError where it is not described as PyTorch does it or has infinite numbers, and std::runtime_error
+  /// @throws PickleError if it is not described as PyTorch does it or has infinite numbers, and std::runtime_error
   /// as the storages do
   Array read(const std::string& name, const PickleValue& tensor);
 

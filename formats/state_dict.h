@@ -18,14 +18,14 @@ inline namespace v0 {
 NamedArrays read_state_dict(const std::string& path);
 
 /// Tensors of a dictionary in a file of torch.save, under their names.
-/// @throws PickleError where `dictionary` is none, or as PickledTensors::read() does
+/// @throws PickleError if `dictionary` is none, or as PickledTensors::read() does
 NamedArrays tensors_of(const Pickle& pickle, const PickleValue& dictionary, PickledTensors& tensors);
 
 /// True if a file begins as one of torch.save, in either layout. Files of torch.jit.save begin like that, too.
 bool is_saved(const std::string& path);
 
 /// Calls `use` with the pickle of whatever torch.save wrote to a file, in either layout, and with its tensors.
-/// @throws PickleError as Pickle does, and std::runtime_error naming the file where it is none of torch.save
+/// @throws PickleError as Pickle does, and std::runtime_error naming the file if it is none of torch.save
 void read_saved(const std::string& path, PickleObjects objects,
                 const std::function<void(const Pickle&, PickledTensors&)>& use);
 

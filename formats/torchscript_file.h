@@ -27,7 +27,7 @@ std::unordered_map<std::string, std::string> torchscript_extra_files(const Loade
 
 /// Opens a file of export_torchscript as a native model: config and tokenizer come from the extra files. The file's
 /// code is not run.
-/// @throws std::runtime_error where the file is missing, damaged, of another version or not from export_torchscript.
+/// @throws std::runtime_error if the file is missing, damaged, of another version or not from export_torchscript.
 LoadedModel load_torchscript_model(const std::string& path);
 
 }  // namespace v0

@@ -60,7 +60,7 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// Takes an input apart, from the front; zeros and nothing where it has ended.
+/// Takes an input apart, from the front; zeros and nothing if it has ended.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}

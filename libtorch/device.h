@@ -10,7 +10,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// The device of that name; see named_device().
-/// @throws as named_device(); std::runtime_error where CUDA is asked for but not to be had.
+/// @throws as named_device(); std::runtime_error if CUDA is asked for but not to be had.
 torch::Device parse_device(const std::string& name);
 
 /// worker_count() for LibTorch's devices.

@@ -7,7 +7,7 @@ namespace transmute {
 inline namespace v0 {
 namespace {
 
-// The first line, from the allocator's own words on. Empty where the error is another one.
+// The first line, from the allocator's own words on. Empty if the error is another one.
 std::string out_of_memory_message(const std::string& message) {
   for (const char* beginning : {"DefaultCPUAllocator: ", "CUDA out of memory", "CUDA error: out of memory",
                                 "CUDA error: CUBLAS_STATUS_ALLOC_FAILED"}) {

@@ -15,11 +15,11 @@ void run_operations_on_this_thread_only();
 /// otherwise fight with the workers. Also keeps freed memory in the process instead of handing large blocks back to
 /// the system after each operation, whose page faults cost more than the operation, and has LibTorch's tensors in huge
 /// pages where the system leaves that to programs.
-/// @throws std::runtime_error where LibTorch cannot find out about the CPU.
+/// @throws std::runtime_error if LibTorch cannot find out about the CPU.
 void configure_process_for_workers();
 
 /// The warning for users whose LibTorch multiplies matrices with the reference BLAS, which is many times slower than
-/// the machine; empty where it does not.
+/// the machine; empty if it does not.
 std::string slow_blas_warning();
 
 }  // namespace v0

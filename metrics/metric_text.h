@@ -32,7 +32,7 @@ BleuTokenizer bleu_tokenizer_from_name(const std::string& name);
 /// scripts without spaces between words, zh for Chinese alone and char for others, such as Japanese and Thai.
 BleuTokenizer bleu_tokenizer_for(const std::vector<std::string>& texts);
 
-/// @throws std::invalid_argument where there are no hypotheses, no reference sets, or a set of another size. `metric`
+/// @throws std::invalid_argument if there are no hypotheses, no reference sets, or a set of another size. `metric`
 /// is its name in the message.
 void check_segment_counts(const std::vector<std::string>& hypotheses,
                           const std::vector<std::vector<std::string>>& references, const std::string& metric);

@@ -8,7 +8,7 @@
 namespace transmute {
 inline namespace v0 {
 
-// All attention masks. They are bool tensors, true where attention is allowed, that broadcast against scores
+// All attention masks. They are bool tensors, true if attention is allowed, that broadcast against scores
 // [B,H,T,S].
 
 /// Allows attention to every token except padding. ids: [B,S]; result: [B,1,1,S].

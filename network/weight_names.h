@@ -22,12 +22,12 @@ struct NormNames {
   std::string weight, bias;
 };
 
-/// A recurrent sub-layer, DecoderSelfAttention::ssru: W and W_f with b_f. Empty where the layer does not have it.
+/// A recurrent sub-layer, DecoderSelfAttention::ssru: W and W_f with b_f. Empty if the layer does not have it.
 struct SsruNames {
   LinearNames input, forget;
 };
 
-/// An attention sub-layer. All names are empty where the layer does not have it.
+/// An attention sub-layer. All names are empty if the layer does not have it.
 struct AttentionNames {
   LinearNames query, key, value, output;
   NormNames norm;

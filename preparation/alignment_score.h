@@ -36,7 +36,7 @@ size_t alignment_class(const AlignmentScore& score);
 
 /// The limits that an AlignmentScorer found in its sample.
 struct AlignmentThresholds {
-  /// The lowest score that pairs of each length may have; nothing where the sample has too few, or where pairs that
+  /// The lowest score that pairs of each length may have; nothing if the sample has too few, or if pairs that
   /// translate each other cannot be told from others.
   std::array<std::optional<double>, kAlignmentClasses> least{};
   double mismatched = 0;  ///< share of the sample's pairs that seem not to translate each other
@@ -48,7 +48,7 @@ class TranslationTable {
   TranslationTable() = default;
   explicit TranslationTable(const LexicalModel& model);
 
-  /// The probability of a target word given a source word; 0 where it is below 0.0001.
+  /// The probability of a target word given a source word; 0 if it is below 0.0001.
   double probability(int32_t source, int32_t target) const;
 
   /// Begins to load what probability() will read: the table is larger than the caches.

@@ -14,7 +14,7 @@ struct ScoresAndChance {
 
 /// The limit below which pairs score as pairs do that chance has made.
 struct ChanceThreshold {
-  std::optional<double> least;  ///< nothing where such pairs are too few, or cannot be told from others
+  std::optional<double> least;  ///< nothing if such pairs are too few, or cannot be told from others
   double mismatched = 0;        ///< share of the pairs that are as if by chance
 };
 

@@ -34,7 +34,7 @@ constexpr std::array<size_t, kCostClasses - 1> kCostClassLengths{60, 120, 240};
 
 /// The limits that find_cost_limits() found in a sample.
 struct CostLimits {
-  /// The highest cost that pairs of each length may have; nothing where the sample has too few, or no wrong ones.
+  /// The highest cost that pairs of each length may have; nothing if the sample has too few, or no wrong ones.
   std::array<std::optional<double>, kCostClasses> most{};
 
   /// The limit for a pair.

@@ -19,7 +19,7 @@ constexpr std::array<UChar32, 32> kWindows1252{0x20AC, 0,      0x201A, 0x0192, 0
                                                0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
                                                0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
-// The byte that a character was read from; -1 where it is none of Windows-1252 and Latin-1.
+// The byte that a character was read from; -1 if it is none of Windows-1252 and Latin-1.
 int byte_of(UChar32 c) {
   if (c < 0x100) return c;
   const auto found = std::find(kWindows1252.begin(), kWindows1252.end(), c);
@@ -43,7 +43,7 @@ bool may_be_punctuation(int byte) {
   return (byte >= 0x80 && byte <= 0x9F && byte != 0x8A && byte != 0x8E && byte != 0x9A && byte != 0x9E) || byte == 0xBB;
 }
 
-// The text that a run of characters beyond ASCII was before UTF-8 was read as Windows-1252; empty where it is none.
+// The text that a run of characters beyond ASCII was before UTF-8 was read as Windows-1252; empty if it is none.
 std::string decoded_run(std::string_view text, size_t begin, size_t end) {
   std::string bytes;
   bool is_sure = false;

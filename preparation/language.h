@@ -17,7 +17,7 @@ class LanguageCheck {
 
   /// True if the words of the language are known.
   bool is_known() const { return !code_.empty(); }
-  /// The code of the language in the list of known ones; empty where it is none of them.
+  /// The code of the language in the list of known ones; empty if it is none of them.
   const std::string& code() const { return code_; }
 
   /// The language that a text is in, if that is certainly not the expected one; else empty. Names, abbreviations and

@@ -84,7 +84,7 @@ class TextPairs : public PairReader {
   RepairedLines source_, target_;
 };
 
-// Two columns of lines with tabs between them. A side is empty where its column is missing.
+// Two columns of lines with tabs between them. A side is empty if its column is missing.
 class TsvPairs : public PairReader {
  public:
   TsvPairs(const std::string& path, const PairReaderOptions& options) : path_(path), options_(options), reader_(path) {}

@@ -21,7 +21,7 @@ class PairReader {
   virtual ~PairReader() = default;
 
   /// Puts the next pair into `pair`; false at the end.
-  /// @throws std::runtime_error naming the file and the place, where it cannot be read
+  /// @throws std::runtime_error naming the file and the place, if it cannot be read
   virtual bool next(TextPair& pair) = 0;
 
   /// Entries that were passed over because a side is missing, or is marked as not translated or not reviewed.

@@ -80,9 +80,9 @@ class Preparation {
 
   /// The expectations that the sample raises about the text.
   const ExpectedText& expected() const { return expected_; }
-  /// The thresholds of the alignment; null where that rule is off, or has its own limit.
+  /// The thresholds of the alignment; null if that rule is off, or has its own limit.
   const AlignmentThresholds* alignment_thresholds() const;
-  /// The limits of the models' costs; null where that rule is off, or has its own limit.
+  /// The limits of the models' costs; null if that rule is off, or has its own limit.
   const CostLimits* cost_limits() const;
   /// Messages to the user about the inputs.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -107,7 +107,7 @@ class Preparation {
   int64_t pairs_ = 0;  // pairs of the text
   std::vector<std::string> notes_;
   ExpectedText expected_;
-  std::unique_ptr<const AlignmentScorer> scorer_;  // null where nothing asks for it
+  std::unique_ptr<const AlignmentScorer> scorer_;  // null if nothing asks for it
   std::unique_ptr<const WordAligner> aligner_;     // the same
   CostLimits cost_limits_;
   HashSet excluded_, pairs_seen_, keys_seen_;

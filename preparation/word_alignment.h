@@ -50,7 +50,7 @@ class WordAligner {
   WordAligner(const std::vector<TextPair>& sample, WorkerCrew& workers);
 
   /// The links of any pair, of the sample or not, whose posterior probabilities in the two directions have a mean above
-  /// 1/2 (Liang et al., "Alignment by Agreement", 2006, have their product); none where a side has more than 400 words
+  /// 1/2 (Liang et al., "Alignment by Agreement", 2006, have their product); none if a side has more than 400 words
   /// and marks. A word that the sample does not have goes to its equal on the other side, or else by its place.
   WordLinks align(const TextPair& pair) const;
 

@@ -139,7 +139,7 @@ size_t XmlUnits::end_tag_end(const std::string& closing, size_t from) {
   }
 }
 
-// Reads the tag at position_; true where it begins a unit, which is then read.
+// Reads the tag at position_; true if it begins a unit, which is then read.
 bool XmlUnits::read_tag(std::string& unit) {
   const size_t end = tag_end();
   const std::string tag = buffer_.substr(position_, end);

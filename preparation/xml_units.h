@@ -25,7 +25,7 @@ class XmlUnits {
   XmlUnits(const std::string& path, std::string root, std::vector<std::string> units, TakeTag take_tag);
 
   /// Puts the next element into `unit`; false at the end.
-  /// @throws std::runtime_error naming the file, where it is UTF-16, has another outermost element, declares entities,
+  /// @throws std::runtime_error naming the file, if it is UTF-16, has another outermost element, declares entities,
   /// has a unit of more than 8 MiB, or ends within an element
   bool next(std::string& unit);
 

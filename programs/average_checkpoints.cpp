@@ -42,7 +42,7 @@ transmute::Transformer network_of(const transmute::LoadedModel& model) {
 
 // Networks that were trained apart have different meanings in the same place, and their mean has none. Measured: 0.98
 // between the last checkpoints of a training, 0.58 between 40% and all of its steps, 0.49 between two short trainings
-// on different text that began with the same weights, 0 where they began with others.
+// on different text that began with the same weights, 0 if they began with others.
 void warn_of_strangers(const transmute::LoadedModel& first, const std::string& first_path,
                        const transmute::LoadedModel& other, const std::string& path) {
   constexpr double kOneTraining = 0.3, kRelated = 0.8;
@@ -56,7 +56,7 @@ void warn_of_strangers(const transmute::LoadedModel& first, const std::string& f
                   similarity));
 }
 
-// The mean of weights means nothing where one of them belongs to another network or vocabulary.
+// The mean of weights means nothing if one of them belongs to another network or vocabulary.
 void check_same_model(const transmute::LoadedModel& first, const std::string& first_path, const std::string& path) {
   const transmute::LoadedModel other = transmute::load_model_folder(path);
   transmute::check_same_tokenizer(first.tokenizer, first_path, other.tokenizer, path);

@@ -76,7 +76,7 @@ transmute::PreparationOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-// The costs by the models of both directions; none where no models are given.
+// The costs by the models of both directions; none if no models are given.
 transmute::PairCosts open_models(const Arguments& arguments) {
   if (arguments.model.empty()) return {};
   transmute::TranslatorOptions options;

@@ -80,7 +80,7 @@ class CountedLines {
   }
   const std::string& name() const { return name_; }
   bool has_failed() const { return failure_ != nullptr; }
-  /// For when the lines so far are scored: @throws BadLine where a bad one ended them.
+  /// For when the lines so far are scored: @throws BadLine if a bad one ended them.
   void check() const {
     if (failure_) std::rethrow_exception(failure_);
   }

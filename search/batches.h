@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// @throws std::invalid_argument naming the option, where its value is less than 1 or more than 10^9.
+/// @throws std::invalid_argument naming the option, if its value is less than 1 or more than 10^9.
 void check_at_least_one(int64_t value, const char* option);
 
 /// Bounds of the search for one text: the hypotheses kept at a time, and the maximum target length minus the source

@@ -131,7 +131,7 @@ void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<flo
   scores = std::move(kept);
 }
 
-// A column by its log-probability (up to a constant), `random` from [0, 1); nothing where none has a probability.
+// A column by its log-probability (up to a constant), `random` from [0, 1); nothing if none has a probability.
 std::optional<int64_t> draw(const std::vector<float>& scores, const SamplingOptions& options, double random) {
   std::vector<int64_t> tokens(scores.size());
   std::iota(tokens.begin(), tokens.end(), 0);

@@ -12,7 +12,7 @@ inline namespace v0 {
 /// Several models of one vocabulary as one: the mean of their probabilities, and of their attention.
 class EnsembleStepModel : public StepModel {
  public:
-  /// @throws std::invalid_argument where there are none.
+  /// @throws std::invalid_argument if there are none.
   explicit EnsembleStepModel(std::vector<std::shared_ptr<const StepModel>> models);
 
   void check(AttentionChoice attention) const override;

@@ -53,7 +53,7 @@ class TRANSMUTE_API TermsSoFar {
   bool is_begun(const Ids& tokens, size_t more) const;
   // The first term that remains and has just these tokens; terms_->size() where there is none.
   size_t find(const Ids& tokens) const;
-  // Counts the first open tokens as a term; false where they are none, or where the next one continues their word.
+  // Counts the first open tokens as a term; false if they are none, or if the next one continues their word.
   bool finish(size_t count);
   // The first open tokens become part of what is before.
   void leave_behind(size_t count);

@@ -60,7 +60,7 @@ class SentenceSearch {
   int64_t token_of(int64_t column) const { return shortlist_ ? (*shortlist_)[static_cast<size_t>(column)] : column; }
   /// Nothing for a token that is not on the shortlist.
   std::optional<int64_t> column_of(int64_t token) const;
-  /// Tokens that are never chosen, beside padding, unknown and begin; none where they have no columns.
+  /// Tokens that are never chosen, beside padding, unknown and begin; none if they have no columns.
   const Ids& excluded() const;
   int64_t beam() const { return options_.beam_size; }
   /// Candidates that a step needs: N of them at most can be ends. Greedy search is done at the first end.
@@ -95,7 +95,7 @@ class SentenceSearch {
   bool is_free(size_t n, int64_t token) const;
   bool is_constrained() const { return options_.constraint != nullptr; }
   /// The tokens that the constraint lets hypothesis n continue with.
-  /// @throws std::invalid_argument where one is not in a vocabulary of this size.
+  /// @throws std::invalid_argument if one is not in a vocabulary of this size.
   Ids allowed(size_t n, size_t vocabulary) const;
   /// The same without what is never chosen, excluded or banned.
   Ids free_to_choose(size_t n, size_t vocabulary) const;
@@ -104,7 +104,7 @@ class SentenceSearch {
   bool at_limit() const { return length_ >= max_length_; }
 
   /// `candidates` are those of find_candidates(), in its order. `hypotheses`: those of each sentence in the last step.
-  /// `attention`: their weights, `source_width` numbers for each; null where there are none.
+  /// `attention`: their weights, `source_width` numbers for each; null if there are none.
   void advance(const std::vector<Candidate>& candidates, int64_t hypotheses, const float* attention,
                int64_t source_width);
 
@@ -128,7 +128,7 @@ class SentenceSearch {
  private:
   void finish(const TokenNode& end, double log_probability);
   int64_t source_length() const { return static_cast<int64_t>(request_->source.size()); }
-  // Makes room for a hypothesis with this text, which replaces a worse one; false where there is one as good.
+  // Makes room for a hypothesis with this text, which replaces a worse one; false if there is one as good.
   bool is_best_with(const std::string& text, double score);
 
   // Log-probabilities only fall, the length penalty is largest at the maximum length, and coverage only takes away.

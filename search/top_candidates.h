@@ -44,7 +44,7 @@ struct CandidateRow {
   double log_probability;
 };
 
-/// @throws std::runtime_error where one of the scores is not a number or is plus infinity: what damaged weights lead
+/// @throws std::runtime_error if one of the scores is not a number or is plus infinity: what damaged weights lead
 /// to.
 TRANSMUTE_API void check_scores(const float* values, int64_t count);
 
@@ -56,7 +56,7 @@ class CandidateFinder {
   /// token. None has a higher log-probability than its parent. Reserved tokens but the end are never among them, nor is
   /// what has no probability. Every token counts in the normalization. `excluded`: tokens that are never among them
   /// either.
-  /// @throws std::runtime_error where a score is not a number or infinite, as log_probability does.
+  /// @throws std::runtime_error if a score is not a number or infinite, as log_probability does.
   std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count, const Ids& excluded = {});
 
   /// Natural logarithm of the token's probability, at most 0.

@@ -59,7 +59,7 @@ std::string route_of(const std::string& path) {
   return path.compare(0, downloads.size() + 1, std::string(downloads) + '/') == 0 ? std::string(downloads) : path;
 }
 
-// The method that a route is for; empty where there is no such route.
+// The method that a route is for; empty if there is no such route.
 std::string method_for(const std::string& path) {
   for (const WebFile& file : kWebFiles)
     if (path == file.path) return "GET";
@@ -145,7 +145,7 @@ std::vector<Document> make_documents(const ApiRequest& request, const TextRoutes
   return documents;
 }
 
-// The key of "Authorization: Bearer KEY"; empty where there is none.
+// The key of "Authorization: Bearer KEY"; empty if there is none.
 std::string key_in_headers(const HttpRequest& request) {
   const std::string authorization = request.header("authorization"), scheme = "bearer ";
   return lower_case(authorization.substr(0, scheme.size())) == scheme ? authorization.substr(scheme.size()) : "";

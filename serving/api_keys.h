@@ -24,7 +24,7 @@ class ApiKeys {
   bool empty() const { return hashes_.empty(); }
 
   bool are_needed() const { return are_needed_; }
-  /// The name of a key; nothing where it is none of these. Takes the same time for every key.
+  /// The name of a key; nothing if it is none of these. Takes the same time for every key.
   std::optional<std::string> name_of(const std::string& key) const;
 
  private:

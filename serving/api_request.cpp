@@ -31,7 +31,7 @@ constexpr size_t kMostValues = 100'000;  // of JSON, each of which takes many ti
   throw ApiError(400, "Invalid request: " + message);
 }
 
-// The code that "\ud83d" at `at` names; -1 where there is no such escape.
+// The code that "\ud83d" at `at` names; -1 if there is no such escape.
 int escaped_code(const std::string& json, size_t at) {
   int code = -1;
   if (json.compare(at, 2, "\\u") == 0 && json.size() >= at + 6)
@@ -279,7 +279,7 @@ bool is_short_integer(const std::string& text) {
   return text.size() > sign && text.size() < 9 && text.find_first_not_of("0123456789", sign) == std::string::npos;
 }
 
-// Reads it as LibreTranslate does: without a fraction, and 0 where it is negative.
+// Reads it as LibreTranslate does: without a fraction, and 0 if it is negative.
 int64_t whole_number(const Json* value, int64_t most) {
   if (value == nullptr || *value == "") return 0;
   std::optional<double> number;

@@ -64,7 +64,7 @@ struct ApiRequest {
 };
 
 /// Checks that the texts, prefixes and glossary are UTF-8 and within the limits.
-/// @throws ApiError where they are not.
+/// @throws ApiError if they are not.
 void check_texts(const ApiRequest& request, const ApiLimits& limits);
 
 /// Equal for equal options.
@@ -87,9 +87,9 @@ ApiRequest parse_translate_file(const HttpRequest& request, FormFile& file);
 /// @throws ApiError as check_texts() does, but for the number of texts
 void complete_file_request(ApiRequest& request, const ApiLimits& limits);
 
-/// The value of a JSON member, of a form or of the query; empty where there is none. For `q` and `api_key` of the
+/// The value of a JSON member, of a form or of the query; empty if there is none. For `q` and `api_key` of the
 /// requests that ask for no translation.
-/// @throws ApiError where the body can not be read.
+/// @throws ApiError if the body can not be read.
 std::string parameter(const HttpRequest& request, const std::string& name);
 
 }  // namespace v0

@@ -22,7 +22,7 @@ inline namespace v0 {
 class ClientCounts {
  public:
   explicit ClientCounts(size_t most) : most_(most) {}
-  /// False where it has as many as it may.
+  /// False if it has as many as it may.
   bool enter(const std::string& client);
   void leave(const std::string& client);
 

@@ -46,7 +46,7 @@ std::vector<std::string>::const_iterator find_detected(const std::vector<std::st
   return same != languages.end() ? same : std::find_if(languages.begin(), languages.end(), is_same);
 }
 
-// The spelling of a language in the script that it is served in; null where none is known.
+// The spelling of a language in the script that it is served in; null if none is known.
 const Spelling* spelling_for(const std::string& code) {
   using LanguageAndScript = std::pair<std::string, std::string>;
   static const std::map<LanguageAndScript, std::string> known = [] {

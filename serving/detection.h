@@ -10,7 +10,7 @@ inline namespace v0 {
 /// A language that a text may be in.
 struct DetectedLanguage {
   std::string code;
-  double confidence = 0;  ///< 0 to 100; 0 where the text tells nothing
+  double confidence = 0;  ///< 0 to 100; 0 if the text tells nothing
 };
 
 /// Finds the language of a text by the spelling of its words and by the Compact Language Detector 2 (Debian's libcld2);

@@ -24,7 +24,7 @@ class FileStore {
  public:
   /// Keeps a file and returns its id.
   std::string add(StoredFile file);
-  /// Null where there is no such file any more.
+  /// Null if there is no such file any more.
   std::shared_ptr<const StoredFile> find(const std::string& id);
 
  private:

@@ -23,7 +23,7 @@ struct HttpRequest {
   std::string body;    ///< as it was sent
   std::string client;  ///< the address that the connection comes from
 
-  /// Empty where it is missing. `name` in lower case.
+  /// Empty if it is missing. `name` in lower case.
   std::string header(const std::string& name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? std::string() : found->second;

@@ -48,7 +48,7 @@ std::string take_name(std::string& code) {
   return name;
 }
 
-// Reads "en-de", "pt-BR:en" or "ar/arb_Arab:en"; false where these are not two languages.
+// Reads "en-de", "pt-BR:en" or "ar/arb_Arab:en"; false if these are not two languages.
 bool take_languages(const std::string& languages, ModelSource& model) {
   const size_t colon = languages.find(':');
   const size_t separator = colon == std::string::npos ? languages.find('-') : colon;
@@ -61,7 +61,7 @@ bool take_languages(const std::string& languages, ModelSource& model) {
   return is_clear && is_language_code(model.source) && is_language_code(model.target) && model.source != model.target;
 }
 
-// The language pairs of a model that was trained on several, each once; none where it was not.
+// The language pairs of a model that was trained on several, each once; none if it was not.
 std::vector<ModelSource> trained_pairs(const std::string& folder) {
   const std::string config = path_in(folder, "config.yaml");
   std::vector<ModelSource> models;

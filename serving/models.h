@@ -25,7 +25,7 @@ struct ModelSource {
 
 /// Reads "en-de=FOLDER", "pt-BR:en=FOLDER", "ar/arb_Arab:en=FOLDER" or "FOLDER" alone. In the last case, the languages
 /// are all pairs of data.train_languages, else those that its files name; see languages_in_files().
-/// @throws std::invalid_argument where the languages cannot be told; std::runtime_error where FOLDER is no model
+/// @throws std::invalid_argument if the languages cannot be told; std::runtime_error if FOLDER is no model
 std::vector<ModelSource> parse_model_sources(const std::string& text);
 
 /// A warning if the names of the folder's training files, or its package, say other languages than the source; else
@@ -33,7 +33,7 @@ std::vector<ModelSource> parse_model_sources(const std::string& text);
 std::string doubt_about(const ModelSource& model);
 
 /// Gives each "en-de=FILE", or "FILE" where there is one model, to the model of those languages.
-/// @throws std::invalid_argument where it is no model's, or the model has one already.
+/// @throws std::invalid_argument if it is no model's, or the model has one already.
 void give_shortlists(const std::vector<std::string>& shortlists, std::vector<ModelSource>& models);
 
 /// "en-de".
@@ -41,7 +41,7 @@ std::string model_name(const ModelSource& model);
 
 /// The language of a multilingual vocabulary that a code means: the one of that name, or of the same language and
 /// script ("deu_Latn", "deu" and "de_DE" for "de").
-/// @throws std::invalid_argument, listing the vocabulary's languages, where none or several could be meant
+/// @throws std::invalid_argument, listing the vocabulary's languages, if none or several could be meant
 std::string language_in_vocabulary(const std::string& code, const std::vector<std::string>& names);
 
 /// The models of one moment, which stay open as long as somebody holds them.
@@ -60,9 +60,9 @@ class ModelSet {
   ModelSet(const std::vector<ModelSource>& models, const TranslatorOptions& options, std::string pivot);
 
   /// The models that lead from one language to the other, in the order of use: one, or two by way of the pivot.
-  /// Empty where none do.
+  /// Empty if none do.
   Route route(const std::string& source, const std::string& target) const;
-  /// A language's code as the models' owner writes it; empty where no model has the language. `code` may have capitals,
+  /// A language's code as the models' owner writes it; empty if no model has the language. `code` may have capitals,
   /// and may be Argos Translate's: "pb", "zh" and "zt" are "pt-BR", "zh-Hans" and "zh-Hant".
   std::string language(const std::string& code) const;
   /// The languages that each one can be translated to, itself included.

@@ -38,7 +38,7 @@ struct TaskRequest {
   std::function<void(std::exception_ptr error)> on_failed;
 };
 
-/// Begins to translate. False where the batcher has no room; nothing will be called then.
+/// Begins to translate. False if the batcher has no room; nothing will be called then.
 bool start_task(TaskRequest request, Batcher& batcher);
 
 /// The best translations of a document's segments, put together.

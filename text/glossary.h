@@ -23,7 +23,7 @@ class Glossary {
  public:
   /// Without terms.
   Glossary() = default;
-  /// @throws std::invalid_argument for a term without content or that is not UTF-8, and where a source term has two
+  /// @throws std::invalid_argument for a term without content or that is not UTF-8, and if a source term has two
   /// translations.
   explicit Glossary(const std::vector<GlossaryEntry>& entries);
 

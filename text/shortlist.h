@@ -35,7 +35,7 @@ class Shortlist {
  public:
   /// Reads the table, plain or gzipped.
   /// @throws std::runtime_error naming file and line, or saying that the table is of another tokenizer;
-  /// std::invalid_argument where an option is negative.
+  /// std::invalid_argument if an option is negative.
   Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer);
 
   /// The same for translations of each source token, the most probable first, of which the best are taken.

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace {
 
-// The length of the translation's label; 0 where it has none that could be the translation of the source's.
+// The length of the translation's label; 0 if it has none that could be the translation of the source's.
 size_t label_to_restore(const std::string& source, const std::string& translation) {
   const std::string of_source = source.substr(0, label_length(source));
   const std::string label = translation.substr(0, label_length(translation));

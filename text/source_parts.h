@@ -84,10 +84,10 @@ SegmentedSource segment_source(const SubwordModel& tokenizer, const std::string&
 SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, size_t number);
 
 /// The tag that names the language of a text and of the sentences after it (">>deu<<"), as
-/// TranslationOptions::target_language takes it; empty where the text begins with none that the tokenizer knows.
+/// TranslationOptions::target_language takes it; empty if the text begins with none that the tokenizer knows.
 std::string leading_tag(const SubwordModel& tokenizer, const std::string& text);
 
-/// @throws BadText with the languages of the vocabulary where the text begins with the tag of another one
+/// @throws BadText with the languages of the vocabulary if the text begins with the tag of another one
 void check_tag(const SubwordModel& tokenizer, const std::string& text, size_t number);
 
 /// The bytes of each sentence of the text of this number.
@@ -102,14 +102,14 @@ std::vector<ByteSpan> with_words(std::string_view text, const std::vector<ByteSp
 /// Tokenizes texts, in another case and split as the options say.
 /// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
 /// @param sentences_of finds the sentences that become parts; null: each text is one
-/// @throws std::invalid_argument where a text is not UTF-8; TextTooLong; BadText as check_tag().
+/// @throws std::invalid_argument if a text is not UTF-8; TextTooLong; BadText as check_tag().
 SourceTexts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
                          const SentencesOf& sentences_of = nullptr);
 
 /// Makes the translation of a text, whose first part this is, begin with the prefix.
 /// @param language of the prefix, see case_locale
-/// @throws std::invalid_argument where it is not UTF-8; BadText where it is too long or has characters that the
+/// @throws std::invalid_argument if it is not UTF-8; BadText if it is too long or has characters that the
 /// tokenizer does not know.
 void demand_prefix(SourcePart& part, const std::string& prefix, const SubwordModel& tokenizer,
                    const std::string& language = "");
@@ -132,19 +132,19 @@ inline int64_t most_language_tokens(const SubwordModel& source) {
 }
 
 /// @throws std::invalid_argument for a language that the model does not have, naming those that it has; for one that is
-/// named to a model that has none; and where a model of many languages is told of none.
+/// named to a model that has none; and if a model of many languages is told of none.
 LanguageTokens language_tokens(const LanguageNames& names, const Tokenizer& tokenizer);
 
 /// The ids before a source that is only encoded: a target language matters only where it is one of them.
-/// @throws as language_tokens; std::invalid_argument where a target language is named that the encoder is not told.
+/// @throws as language_tokens; std::invalid_argument if a target language is named that the encoder is not told.
 Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer);
 
 /// Puts them in front of a part and its prefix; of the source's, a text with a tag keeps its own.
 void add_languages(SourcePart& part, const LanguageTokens& languages);
 
 /// Demands the glossary's target terms where the part has the source terms, each once.
-/// @throws std::invalid_argument where a term is not UTF-8 or has characters that the tokenizer does not know; BadText
-/// where the terms of a part are too long together.
+/// @throws std::invalid_argument if a term is not UTF-8 or has characters that the tokenizer does not know; BadText
+/// if the terms of a part are too long together.
 void demand_terms(SourcePart& part, const Glossary& glossary, const Tokenizer& tokenizer);
 
 }  // namespace v0

@@ -91,7 +91,7 @@ constexpr uint64_t kTrainerFirstPieceName = field_tag(45, kBytes);  // unk_piece
 constexpr uint64_t kTrainerLastPieceName = field_tag(48, kBytes);
 constexpr uint64_t kModelUnigram = 1, kModelBpe = 2, kModelWord = 3;
 
-/// The name of a model's normalization; empty where it has none.
+/// The name of a model's normalization; empty if it has none.
 inline std::string_view normalization_of(std::string_view model) {
   std::string_view name;
   for (MessageReader field(model); field.next();) {

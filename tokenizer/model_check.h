@@ -10,7 +10,7 @@ inline namespace v0 {
 /// line ends: whether the tries of its normalization rules stay within their memory and SentencePiece's, its pieces are
 /// at most kMostPieces and neither thousands of bytes long nor nested dozens of times, and its self-test and its
 /// trainer's settings are short.
-/// @throws std::runtime_error where the bytes are no Protocol Buffers message
+/// @throws std::runtime_error if the bytes are no Protocol Buffers message
 bool is_safe_to_open(std::string_view serialized);
 
 }  // namespace v0

@@ -34,12 +34,12 @@ constexpr const char* kNotSplitInto = "\uFDD0";
 /// table_size() says where. What the table has beyond the SentencePiece model ends with kNotSplitInto.
 /// A table that `serialized` has already is replaced.
 /// @param name what messages call the SentencePiece model
-/// @throws std::runtime_error where it is damaged, or a piece of the table is empty or there twice
+/// @throws std::runtime_error if it is damaged, or a piece of the table is empty or there twice
 std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table);
 
 /// A SentencePiece model that takes text for a list of the table's pieces with spaces between them.
 /// @param name what messages call the table
-/// @throws std::runtime_error where they are SentencePiece's pieces, which mark spaces themselves
+/// @throws std::runtime_error if they are SentencePiece's pieces, which mark spaces themselves
 std::string model_of_spaced_pieces(const PieceTable& table, const std::string& name);
 
 /// A piece that text is split into. A better score is higher.
@@ -54,15 +54,15 @@ std::string make_sentencepiece_model(const std::vector<ScoredPiece>& pieces, Sub
                                      const std::string& character_map);
 
 /// True if the pieces of a SentencePiece model are the words between spaces, as those of model_of_spaced_pieces().
-/// @throws std::runtime_error where the bytes are no SentencePiece model
+/// @throws std::runtime_error if the bytes are no SentencePiece model
 bool has_whole_words(const std::string& serialized);
 
-/// The number of ids in the table that with_piece_table() put into a SentencePiece model; nothing where there is none.
-/// @throws std::runtime_error where the bytes are no SentencePiece model
+/// The number of ids in the table that with_piece_table() put into a SentencePiece model; nothing if there is none.
+/// @throws std::runtime_error if the bytes are no SentencePiece model
 std::optional<int64_t> table_size(const std::string& serialized);
 
 /// The pieces of a SentencePiece model, in its own order.
-/// @throws std::runtime_error where the bytes are no SentencePiece model
+/// @throws std::runtime_error if the bytes are no SentencePiece model
 std::vector<std::string> pieces_of(const std::string& serialized, const std::string& name);
 
 }  // namespace v0

@@ -117,7 +117,7 @@ void SubwordSampler::build_trie() {
   }
 }
 
-// -1 where there is none.
+// -1 if there is none.
 int32_t SubwordSampler::child(int32_t node, uint8_t byte) const {
   const auto begin = trie_.begin() + trie_[static_cast<size_t>(node)].first_child;
   const auto end = begin + trie_[static_cast<size_t>(node)].children;
@@ -146,7 +146,7 @@ Ids SubwordSampler::sample(const Ids& ids, double alpha, uint64_t key) const {
   return sampled;
 }
 
-// False where a character has no piece.
+// False if a character has no piece.
 bool SubwordSampler::drop_merges(const std::string& text, double alpha, Draws& draws, Ids& sampled) const {
   struct Symbol {
     int32_t id;  // -1: merged into the one before it
@@ -200,7 +200,7 @@ bool SubwordSampler::drop_merges(const std::string& text, double alpha, Draws& d
   return true;
 }
 
-// Forward filtering, backward sampling. False where a character has no piece.
+// Forward filtering, backward sampling. False if a character has no piece.
 bool SubwordSampler::draw_path(const std::string& text, double alpha, Draws& draws, Ids& sampled) const {
   struct Edge {
     size_t begin;

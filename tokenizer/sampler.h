@@ -18,7 +18,7 @@ inline namespace v0 {
 /// once.
 class SubwordSampler {
  public:
-  /// @throws std::invalid_argument where the model is neither BPE nor unigram.
+  /// @throws std::invalid_argument if the model is neither BPE nor unigram.
   explicit SubwordSampler(const SubwordModel& model);
 
   /// BPE: BPE-dropout (Provilkov et al., 2020), in which a possible merge is dropped with probability `alpha`, for

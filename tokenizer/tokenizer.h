@@ -74,7 +74,7 @@ class TRANSMUTE_API SubwordModel {
   std::vector<std::string> language_names() const;
   /// A tag that names the target language.
   struct Tag {
-    ByteSpan place{};  ///< bytes of the text; none where it has no tag
+    ByteSpan place{};  ///< bytes of the text; none if it has no tag
     int64_t id = 0;    ///< unknown where the vocabulary lacks a tag whose name looks like the code of a language
   };
   /// With LanguagePieces::tags, the tag at the start of a text, where white space may precede it.

@@ -107,7 +107,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
   return arguments;
 }
 
-// The whole number that follows `phrase`; empty where there is none.
+// The whole number that follows `phrase`; empty if there is none.
 std::string digits_after(const std::string& message, const std::string& phrase) {
   const size_t at = message.find(phrase);
   if (at == std::string::npos) return "";

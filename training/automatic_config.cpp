@@ -54,8 +54,8 @@ int64_t words_in(const std::string& line) {
   return words + characters / kCharactersOfAWord;
 }
 
-// True for punctuation and symbols that NFKC replaces: ，？№…. The vowels of Thai and Lao and the Armenian ligature are
-// letters that it takes apart, which nobody writes so.
+// True for punctuation and symbols that NFKC replaces: ，？№…. NFKC also decomposes the vowels of Thai and Lao and the
+// Armenian ligature; these are letters, whose decomposed forms nobody writes.
 bool is_replaced_mark(UChar32 c) {
   constexpr UChar32 kThaiAm = 0xE33, kLaoAm = 0xEB3, kArmenianEw = 0x587;
   constexpr uint32_t kMarks = U_GC_P_MASK | U_GC_SM_MASK | U_GC_SC_MASK | U_GC_SO_MASK;
@@ -63,7 +63,7 @@ bool is_replaced_mark(UChar32 c) {
   return c >= 0x80 && (U_GET_GC_MASK(c) & kMarks) != 0 && u_getIntPropertyValue(c, UCHAR_NFKC_QUICK_CHECK) == UNORM_NO;
 }
 
-// True for those that only some writing systems have: letters, № and marks as wide as Chinese characters. Other marks,
+// True for marks that only some writing systems have: letters, № and marks as wide as Chinese characters. Other marks,
 // such as …, are found in all languages.
 bool belongs_to_script(const std::string& mark) {
   constexpr UChar32 kNumero = 0x2116;
@@ -71,7 +71,7 @@ bool belongs_to_script(const std::string& mark) {
   return u_isalpha(c) != 0 || c == kNumero || sentence_characters::takes_two_columns(c);
 }
 
-// For each of these marks, the number of lines that have it.
+// The number of lines that contain each of these marks.
 class ReplacedMarks {
  public:
   void count(const std::string& line) {
@@ -81,7 +81,7 @@ class ReplacedMarks {
     for (const std::string& mark : marks) ++lines_[mark];
   }
 
-  // Marks that the model can learn, and that are no slips.
+  // Marks that are frequent enough to be learned and are no slips.
   std::set<std::string> frequent(int64_t all) const {
     constexpr int64_t kFewest = 10, kOneIn = 1000;
     std::set<std::string> marks;
@@ -94,13 +94,13 @@ class ReplacedMarks {
   std::map<std::string, int64_t> lines_;
 };
 
-// Lines of plain text may be words or whole chapters: what counts as a pair is a dozen words.
+// A line of plain text may be a word or a whole chapter: a dozen words count as one pair.
 double pairs_of(const TextSize& size) {
   constexpr int64_t kWordsOfAPair = 12;
   return static_cast<double>(std::max<int64_t>(size.is_plain ? size.words / kWordsOfAPair : size.pairs, 1));
 }
 
-// To two digits: a rule claims no more.
+// Rounded to two digits: a rule claims no more precision.
 int64_t rounded(double value) {
   const double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1.0))) - 1);
   return std::max<int64_t>(1, std::llround(std::round(value / std::max(unit, 1.0)) * std::max(unit, 1.0)));
@@ -112,12 +112,12 @@ struct Shape {
   int64_t batch_tokens;
 };
 
-// Each row is for texts of as many pairs, up to the next.
+// Each row applies to texts of at least this many pairs, up to the next row.
 constexpr Shape kShapes[] = {{0, 2, 128, 4, 256, 0.3, 1024},        {2'000, 3, 128, 4, 256, 0.3, 2048},
                              {15'000, 4, 128, 4, 256, 0.3, 4096},   {100'000, 4, 256, 4, 1024, 0.2, 4096},
                              {500'000, 4, 256, 4, 1024, 0.1, 8192}, {3'000'000, 6, 512, 8, 2048, 0.1, 16384}};
 
-// The row of a text that has all the time it is worth.
+// The row for a text whose training time is not limited.
 size_t largest_shape(const TextSize& size) {
   size_t found = 0;
   for (size_t i = 0; i < std::size(kShapes); ++i)
@@ -152,11 +152,11 @@ double steps_per_pass(const TextSize& size, int64_t batch_tokens) {
   return std::max(1.0, tokens / (kBatchFill * static_cast<double>(batch_tokens)));
 }
 
-// All that follows from the number of steps.
+// Sets everything that follows from the number of steps.
 void set_steps(TrainingConfig& config, const TextSize& size, int64_t steps) {
   const TrainingOptions& training = config.training;
   plan_steps(config, steps);
-  // Few passes over the text give a network little to learn by heart, and dropout only slows them down.
+  // In few passes over the text a network memorizes little, and dropout only slows it down.
   const double passes = static_cast<double>(steps) / steps_per_pass(size, training.batch_tokens);
   double& dropout = config.model.model.dropout;
   if (passes < 60) dropout = std::min(dropout, passes < 25 ? 0.1 : 0.2);
@@ -167,7 +167,7 @@ void set_steps(TrainingConfig& config, const TextSize& size, int64_t steps) {
 void plan_steps(TrainingConfig& config, int64_t steps) {
   constexpr double kMostValidations = 20, kFewest = 1.5, kMinutesOfOne = 2;
   TrainingOptions& training = config.training;
-  // Few steps need a larger share: a post-norm network that rises to its learning rate sooner does not take off.
+  // Few steps need a larger share of warm-up: a post-norm network whose learning rate rises faster does not converge.
   const int64_t least = std::clamp<int64_t>(steps / 2, 1, 350);
   training.warmup_steps = std::clamp<int64_t>(steps / 5, least, 4000);
   training.checkpoint_every = std::max<int64_t>(1, steps / 50);
@@ -196,7 +196,7 @@ TextSize measure_text(const PairOfFiles& files) {
   size.words = std::max(source_words, target_words);
   const std::set<std::string> of_source = source_marks.frequent(size.pairs);
   for (const std::string& mark : target_marks.frequent(size.pairs))
-    // Symbols are those of both sides. A source's rare … is to be read as the ... that the model knows.
+    // Symbols are collected from both sides: a rare … in a source should be read as the ... that the model knows.
     if (size.is_plain || belongs_to_script(mark) || of_source.count(mark) > 0) size.replaced_marks.push_back(mark);
   return size;
 }
@@ -290,7 +290,7 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   TokenizerOptions& tokenizer = config.model.tokenizer;
   constexpr int64_t kBytes = 256;
   tokenizer.vocab_size = std::clamp<int64_t>(rounded(45 * std::sqrt(pairs_of(size))), 300, 32'000) + kBytes;
-  // The rarest characters are bytes in training too: bytes that never occur there would mean nothing to the network.
+  // The rarest characters become bytes in training too: bytes that never occur there would mean nothing to the network.
   tokenizer.byte_fallback = true;
   tokenizer.character_coverage = 0.9999;
   tokenizer.max_training_sentences = 500'000;
@@ -317,7 +317,8 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   } else {
     config.validation.max_sentences = 500;
   }
-  // BLEU counts few fourgrams in so few sentences, and then prefers one model to another by chance.
+  // So few sentences have few fourgrams in common with their references: BLEU would prefer one model to another by
+  // chance.
   constexpr int64_t kLeastPairsForBleu = 10'000;
   if (!size.is_plain && size.pairs < kLeastPairsForBleu) config.validation.metric = ValidationMetric::chrf;
 
@@ -340,7 +341,7 @@ void begin_with(TrainingConfig& config, const TextSize& size, const std::string&
 }
 
 double steps_within(double minutes, double seconds_per_step) {
-  constexpr double kForTraining = 0.85;  // the rest goes to validations, checkpoints and what else the machine does
+  constexpr double kForTraining = 0.85;  // the rest of the time goes to validations, checkpoints and other work
   return kForTraining * minutes * 60 / seconds_per_step;
 }
 
@@ -352,7 +353,7 @@ void limit_time(TrainingConfig& config, const TextSize& size, double minutes, do
   constexpr double kFewSteps = 6000, kTokensOfAPiece = 1200;
   constexpr int64_t kSmallestBatch = 2048, kSmallestVocabulary = 8000;
   if (training.initialize_from.empty() && !size.is_plain) {
-    // Steps are what a short training lacks: half of the tokens teach nearly as much in each.
+    // A short training lacks steps: with half of the tokens, a step teaches nearly as much.
     while (steps < kFewSteps && training.batch_tokens > kSmallestBatch) {
       training.batch_tokens /= 2;
       training.max_steps *= 2;

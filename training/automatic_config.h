@@ -10,42 +10,42 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A pair of files, line n of one translating line n of the other; or one file of plain text.
+/// A pair of files, where line n of one translates line n of the other; or one file of plain text.
 struct PairOfFiles {
   std::string source;  ///< empty: `target` is plain text, for a language model
   std::string target;
   bool is_plain() const { return source.empty(); }
-  /// The file that messages name the text by.
+  /// The file by which messages name the text.
   const std::string& first() const { return is_plain() ? target : source; }
 };
 
-/// Text that a training is set up from.
+/// The text from which a training is set up.
 struct AutomaticText {
   PairOfFiles train;
   PairOfFiles valid;  ///< without a target: lines held out of `train`, see hold_out
 };
 
-/// The assumptions of plans before there is a tokenizer: subwords per word, and the share of
-/// TrainingOptions::batch_tokens that the tokens of a batch reach.
+/// Assumptions for planning before there is a tokenizer: subwords per word, and the share of
+/// TrainingOptions::batch_tokens that a batch's tokens reach.
 constexpr double kTokensPerWord = 1.4, kBatchFill = 0.9;
 
-/// The size of a text, and its marks, known before anything is learned from it.
+/// The size of a text and the marks in it, known before anything is learned from it.
 struct TextSize {
   int64_t pairs = 0;      ///< with text on both sides; lines with text in case of plain text
-  int64_t words = 0;      ///< words of their longer side: between blanks, or two characters of scripts without blanks
+  int64_t words = 0;      ///< of the longer side; in scripts without blanks, two characters count as a word
   bool is_plain = false;  ///< text for a language model
   int64_t lines = 0;      ///< of each file, empty ones included
-  /// Frequent characters of the target, such as ，？№, that the usual normalization would replace (NFKC); those that
-  /// all languages may have, such as …, if the source has them, too
+  /// Frequent characters of the target that the usual normalization (NFKC) would replace, such as ，？№. Those that
+  /// occur in all languages, such as …, are included if the source has them, too.
   std::vector<std::string> replaced_marks{};
 };
 
 /// Counts pairs, words and lines, and finds the marks.
-/// @throws std::runtime_error where a file cannot be read or the sides differ in their number of lines.
+/// @throws std::runtime_error if a file cannot be read or the sides differ in their number of lines.
 TextSize measure_text(const PairOfFiles& files);
 
 /// @param size of text.train
-/// @throws std::runtime_error naming its file where it has no pair, or too few for hold_out if there is no text.valid.
+/// @throws std::runtime_error naming its file if it has no pair, or too few for hold_out if there is no text.valid.
 void check_enough_text(const AutomaticText& text, const TextSize& size);
 
 /// @throws std::runtime_error naming a file of hold_out's in `folder` that is one of the text's, or, unless
@@ -77,7 +77,7 @@ int64_t smaller_shapes(const TextSize& size);
 
 /// Fine-tuning: gives a config that config_for has chosen the network, weights and vocabulary of a finished model, with
 /// a tenth of the learning rate and a fifth of the steps that a new network gets.
-/// @throws std::runtime_error where the model cannot be read.
+/// @throws std::runtime_error if the model cannot be read.
 void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model);
 
 /// Number of steps that fit into the time, less the share that validations and checkpoints take.

@@ -28,7 +28,7 @@ constexpr const char* kAverageFile = "ema.safetensors";
 constexpr const char* kStateFile = "state.json";
 constexpr int kStateVersion = 3;
 
-// A count; the JSON reader would make one of 1.5 too.
+// A count. The JSON library would convert 1.5 to one, too.
 int64_t count_at(const Json& json, const char* key) {
   const Json& value = json.at(key);
   if (!value.is_number_integer()) throw std::runtime_error(fmt::format("\"{}\" is not a whole number", key));
@@ -130,7 +130,7 @@ void CheckpointStore::save(const TrainState& state, const TrainedWith& with, con
   prune(policy);
 }
 
-// Checkpoints that are unfinished, or removed in part, have names that nothing else in this folder has.
+// Unfinished and partly removed checkpoints have names that nothing else in this folder has.
 void CheckpointStore::remove_rests_of_crashes() const {
   static const std::regex kRest("step-\\d{9}\\.partial-[0-9a-f]{8}");
   std::vector<fs::path> rests;
@@ -141,14 +141,14 @@ void CheckpointStore::remove_rests_of_crashes() const {
 
 void CheckpointStore::prune(const KeepPolicy& policy) const {
   const std::vector<std::string> paths = list();
-  std::vector<std::pair<double, std::string>> scored;  // by what sorts the best first, and the older of equals
+  std::vector<std::pair<double, std::string>> scored;  // sorted best first; of equal scores the older checkpoint first
   std::set<std::string> kept;
   int64_t newest = 0;
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
     TrainState state;
     try {
       state = state_in(*path);
-    } catch (const std::runtime_error&) {  // of its score and step nothing is known
+    } catch (const std::runtime_error&) {  // neither score nor step is known
       if (policy.best > 0 || policy.every > 0) kept.insert(*path);
     }
     if (path == paths.rbegin()) kept.insert(*path);

@@ -36,9 +36,9 @@ struct TrainState {
   int64_t pass() const { return epoch > 0 && window == 0 && batch == 0 ? epoch : epoch + 1; }
 };
 
-/// The state as a checkpoint keeps it.
+/// The state as checkpoints store it.
 std::string to_json(const TrainState& state);
-/// @throws std::runtime_error naming `path`, where the text is damaged or of another version.
+/// @throws std::runtime_error naming `path` if the text is damaged or of another version.
 TrainState state_from_json(const std::string& text, const std::string& path);
 
 /// Rules for keeping checkpoints: one that any rule selects is kept, and so is the newest. An interim checkpoint is
@@ -52,14 +52,14 @@ struct KeepPolicy {
   std::string conditions;
 };
 
-/// The parts that are trained: written to checkpoints, and set from them.
+/// The parts that training changes: written to checkpoints and restored from them.
 struct TrainedParts {
   Transformer& transformer;
   Adam& optimizer;
   WeightAverage* average;  ///< null for none
 };
 
-/// The facts that checkpoints hold besides what is trained.
+/// The data in checkpoints that training does not change.
 struct TrainedWith {
   const std::string& config;  ///< the resolved YAML
   const Tokenizer& tokenizer;
@@ -95,15 +95,15 @@ class CheckpointStore {
   std::string folder_;
 };
 
-/// The exception where the newest checkpoint cannot be read, with the remedy.
+/// The error for a newest checkpoint that cannot be read, with the remedy.
 std::runtime_error cannot_resume(const std::string& checkpoint, const std::string& why);
 
 /// Sets the transformer's parameters to the mean of those in several model folders, summed in double.
-/// @throws std::runtime_error where one of them is of another shape, or damaged.
+/// @throws std::runtime_error if one of them is of another shape, or damaged.
 void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer);
 
 /// Cosine of the angle between the matrices of two networks of the same shape, all of them together without embeddings:
-/// about 0 where they were drawn and trained independently, near 1 between neighboring checkpoints of one training.
+/// about 0 if they were drawn and trained independently, near 1 between neighboring checkpoints of one training.
 double similarity_of(const Transformer& one, const Transformer& other);
 
 }  // namespace v0

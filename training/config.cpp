@@ -32,7 +32,7 @@ const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::automatic, "auto"}
                                            {ValidationMetric::chrf, "chrf"},
                                            {ValidationMetric::chrf_plus_plus, "chrf++"},
                                            {ValidationMetric::loss, "loss"}};
-// Beyond what anybody asks for, and low enough that no sum or product of a few of them overflows.
+// Larger than anybody needs, and small enough that no sum or product of a few such values overflows.
 constexpr int64_t kMost = 1'000'000'000;
 constexpr Bounds<int64_t> kAtLeastZero{0, kMost};
 constexpr Bounds<int64_t> kAtLeastOne{1, kMost};
@@ -125,7 +125,7 @@ void check_consistency(const TrainingConfig& config) {
         "or use simcut");
 }
 
-// Checks what can be known before there is a tokenizer: better now than after an hour of tokenizing.
+// Checks what can be checked before there is a tokenizer: an error now is better than one after an hour of tokenizing.
 void check_network(const ModelConfig& config) {
   if (config.format_version != ModelConfig::kFormatVersion)
     throw std::invalid_argument(fmt::format("format_version is {}, but this build writes version {}; leave it out",
@@ -160,7 +160,7 @@ void check_parallel_text(const TrainingConfig& config) {
   check_weights(data, corpora, "pair of files");
   check_languages(data, corpora);
   check_guidance(config);
-  // Models of other programs may number the pieces of two tokenizers alike.
+  // Models of other programs may give the pieces of two tokenizers the same numbers.
   if (config.training.initialize_from.empty() && config.model.tokenizer.vocabulary == VocabularySharing::separate &&
       config.model.model.embedding_tying == EmbeddingTying::all)
     throw std::invalid_argument(
@@ -203,7 +203,7 @@ void check_plain_text(const TrainingConfig& config) {
                     name_of(metric)));
 }
 
-// True for what a resumed run may not change: the network, and where in the text the checkpoint is.
+// True for keys that a resumed run may not change: those of the network and of the position in the text.
 bool is_fixed_for_a_run(const std::string& key) {
   if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
   for (const char* prefix : {"model.", "tokenizer.", "data."})
@@ -247,7 +247,7 @@ std::vector<ConfigChange> changes_since(const std::string& kept_path, const Conf
   for (size_t i = 0; i < new_values.size(); ++i) {
     const auto& [key, value] = new_values[i];
     if (value == old_values[i].second) continue;
-    // The alignments are part of the text as it is kept for training.
+    // The tokenized text on disk includes the alignments.
     const bool is_switched = key == "training.guided_alignment" && (value == "0" || old_values[i].second == "0");
     changes.push_back({key, old_values[i].second, value, is_switched || is_fixed_for_a_run(key)});
   }
@@ -255,7 +255,7 @@ std::vector<ConfigChange> changes_since(const std::string& kept_path, const Conf
 }
 
 ConsistencyOptions consistency_of(const TrainingOptions& training) {
-  constexpr double kRDropWeight = 5, kSimCutWeight = 3;  // of the papers' small texts
+  constexpr double kRDropWeight = 5, kSimCutWeight = 3;  // the values of the papers for small texts
   const double published = training.consistency == Consistency::r_drop ? kRDropWeight : kSimCutWeight;
   return {training.consistency, training.consistency_weight > 0 ? training.consistency_weight : published,
           training.cut_probability};
@@ -349,7 +349,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("adam_beta2", &training.adam_beta2, "decay rate of Adam's mean of the squared gradient",
              Bounds<double>{0.0, 0.999999});
   schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared gradient's mean",
-             Bounds<double>{1e-30, 1e30});  // 0 / 0 where a gradient is 0
+             Bounds<double>{1e-30, 1e30});  // 0 / 0 if a gradient is 0
   schema.add("weight_decay", &training.weight_decay, "AdamW's weight decay, applied to matrices only", kNotNegative);
   schema.add(
       "max_skipped_steps", &training.max_skipped_steps,

@@ -72,8 +72,7 @@ std::string names_of(const PairOfFiles& files) {
   return files.is_plain() ? files.target : fmt::format("{} and {}", files.source, files.target);
 }
 
-// Shape and schedule by the size of the text, the micro-batches by the device, the vocabulary as it is where one is
-// given.
+// Shape and schedule depend on the size of the text, the micro-batches on the device. A given vocabulary is kept.
 TrainingConfig chosen_config(const ExperimentSetup& setup, const TextSize& size, int64_t smaller = 0) {
   TrainingConfig config = config_for(size, smaller);
   if (is_for_gpu(setup.trainer)) config.training.micro_batch_tokens = TrainingOptions().micro_batch_tokens;
@@ -81,8 +80,8 @@ TrainingConfig chosen_config(const ExperimentSetup& setup, const TextSize& size,
   return config;
 }
 
-// Another time than that for which the run's config was chosen. What has been trained stays: network, vocabulary and
-// warm-up; the intervals of checkpoints and validations follow from the speed so far.
+// Adapts the config of a run to another time limit. Network, vocabulary and warm-up stay as they were trained; the
+// intervals of checkpoints and validations follow from the speed so far.
 void change_minutes(const ExperimentSetup& setup, TrainingConfig& config) {
   TrainingOptions& training = config.training;
   const double before = std::exchange(training.max_minutes, setup.minutes);
@@ -98,7 +97,7 @@ void change_minutes(const ExperimentSetup& setup, TrainingConfig& config) {
   Experiment anew;
   anew.config = chosen_config(setup, measure_text(setup.text.train));
   assign(setup, anew);
-  const auto weights = [](const TransformerOptions& network) {  // about; a language model has no encoder
+  const auto weights = [](const TransformerOptions& network) {  // an approximation; a language model has no encoder
     return std::max(network.num_encoder_layers, network.num_decoder_layers) * network.d_model * network.d_model;
   };
   if (weights(anew.config.model.model) <= weights(config.model.model)) return;
@@ -108,7 +107,7 @@ void change_minutes(const ExperimentSetup& setup, TrainingConfig& config) {
       setup.trainer.run_folder, network_text(config), network_text(anew.config), setup.minutes);
 }
 
-// The config that was chosen when the run began.
+// Reads the config that was chosen when the run began.
 void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   const std::string& run_folder = setup.trainer.run_folder;
   const uint64_t given = Fingerprints::read(run_folder).given;
@@ -130,13 +129,13 @@ void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
   if (setup.minutes > 0) change_minutes(setup, experiment.config);
 }
 
-// A config that continues with a run which was begun without one.
+// For a config that continues a run which was begun without one.
 void name_own_text(const std::string& run_folder, TrainingConfig& config) {
   const RunFolder folder(run_folder);
   if (folder.has_begun()) folder.name_own_text(config);
 }
 
-// Everything that a config says, by the size of the text.
+// Sets all values of the config by the size of the text.
 void configure(const ExperimentSetup& setup, const AutomaticText& text, const TextSize& size, Experiment& experiment) {
   experiment.size = size;
   experiment.config = chosen_config(setup, experiment.size);
@@ -155,7 +154,7 @@ void configure(const ExperimentSetup& setup, const AutomaticText& text, const Te
   data.valid_target = {text.valid.target};
 }
 
-// Refuses what it can before there is a run folder. Returns the size of the whole text.
+// Rejects what it can before there is a run folder. Returns the size of the whole text.
 TextSize check_wishes(const ExperimentSetup& setup) {
   const bool is_to_divide = setup.text.valid.target.empty();
   std::set<std::string> looked_at;
@@ -164,10 +163,10 @@ TextSize check_wishes(const ExperimentSetup& setup) {
       if (file.empty()) continue;
       check_file(file, "");
       if (is_to_divide && looked_at.insert(file).second)
-        warn_of_format(file);  // the parts would be told of by names that nobody gave
+        warn_of_format(file);  // later messages would name the parts of the text, which the user has never seen
     }
   Experiment trial;
-  assign(setup, trial);  // before the text, which may be long, is read: its keys, and the device
+  assign(setup, trial);  // before the text, which may be long, is read: checks the keys and the device
   is_for_gpu(setup.trainer);
   spdlog::info("reading {}", names_of(setup.text.train));
   const TextSize size = measure_text(setup.text.train);
@@ -178,7 +177,7 @@ TextSize check_wishes(const ExperimentSetup& setup) {
   return size;
 }
 
-// Splits the text where nothing is given for validation, and chooses everything else.
+// Splits the text if no validation text is given, and chooses all other values.
 void choose_config(const ExperimentSetup& setup, Experiment& experiment) {
   const std::string& run_folder = setup.trainer.run_folder;
   TextSize size = check_wishes(setup);
@@ -190,7 +189,7 @@ void choose_config(const ExperimentSetup& setup, Experiment& experiment) {
   Fingerprints kept = Fingerprints::read(run_folder);
   if (is_to_divide) {
     check_free_to_hold_out(text.train, folder, kept.divided);
-    kept.divided = true;  // from here on the files are the run's, even where the division is interrupted
+    kept.divided = true;  // from here on the files belong to the run, even if the division is interrupted
   }
   kept.given = text_fingerprint(setup.text);
   kept.write(run_folder);
@@ -237,8 +236,9 @@ std::string network_text(const TrainingConfig& config) {
 
 namespace {
 
-// Seconds per step of the largest shape that gets enough steps, up to the one that suits the text. Begins with the
-// smallest: one that gets enough of them is timed quickly, and only one that does not is timed in vain.
+// Chooses the largest shape that gets enough steps, up to the one that suits the text. Returns its seconds per step.
+// Begins with the smallest, because a shape that gets enough steps is timed quickly; only the first that does not is
+// timed in vain.
 double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment) {
   constexpr double kEnoughSteps = 1500, kEnoughOfWide = 5000, kShareOfTime = 0.05, kMostSeconds = 20;
   constexpr int64_t kNarrow = 128;
@@ -299,7 +299,7 @@ Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options
   const bool is_chosen_here = experiment.is_chosen() && std::none_of(asked.begin(), asked.end(), is_vocabulary);
   int64_t& size = experiment.config.model.tokenizer.vocab_size;
   TrainerOptions with_lock = options;
-  with_lock.lock = std::move(experiment.lock);  // kept through all tries
+  with_lock.lock = std::move(experiment.lock);  // held during all attempts
   if (setup.minutes > 0)
     with_lock.plan = [assignments = setup.assignments](TrainingConfig& config, int64_t steps) {
       plan_steps(config, steps);
@@ -322,7 +322,7 @@ Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options
     return make_no_larger();
   } catch (const VocabularyTooSmall& error) {
     if (!is_chosen_here) throw;
-    size = error.least() + error.least() / 4;  // some words too
+    size = error.least() + error.least() / 4;  // leaves room for some words
     spdlog::info("the text has {} characters: the vocabulary gets {} pieces", format_count(error.least()),
                  format_count(size));
   }

@@ -19,16 +19,16 @@ inline namespace v0 {
 struct ExperimentSetup {
   std::string config;                    ///< YAML file; empty: chosen for `text`
   AutomaticText text;                    ///< instead of a config
-  std::string initial_model;             ///< what a training without a config begins with; empty: a new network
-  double minutes = 0;                    ///< for a training without a config; 0: as long as the text is worth
-  std::vector<std::string> assignments;  ///< KEY=VALUE; each comes before what is read or chosen
-  TrainerOptions trainer;                ///< of which the run folder and the device matter here
+  std::string initial_model;             ///< initial model of a training without a config; empty: a new network
+  double minutes = 0;                    ///< time limit of a training without a config; 0: as long as the text is worth
+  std::vector<std::string> assignments;  ///< KEY=VALUE; each overrides a value that is read or chosen
+  TrainerOptions trainer;                ///< only the run folder and the device are used here
 
-  /// True if a text takes a config's place.
+  /// True if a text replaces a config.
   bool has_text() const { return !text.train.target.empty(); }
 };
 
-/// A training to do: the typed config, and the schema that is bound to it.
+/// A training to be done: the typed config, and the schema that is bound to it.
 struct Experiment {
   Experiment() { config.declare(schema); }
   Experiment(const Experiment&) = delete;
@@ -39,8 +39,8 @@ struct Experiment {
 
   TrainingConfig config;
   ConfigSchema schema;
-  TextSize size;           ///< of the text that the config was chosen for; of a config that was read, 0
-  TrainingOptions chosen;  ///< before the assignments; with a config, the defaults
+  TextSize size;           ///< size of the text that the config was chosen for; 0 if the config was read
+  TrainingOptions chosen;  ///< values before the assignments; with a config, the defaults
   /// Keeps other trainings out of the run folder from the first file that is written there until make_trainer hands it
   /// to the Trainer; otherwise empty.
   std::unique_ptr<ProcessLock> lock;
@@ -50,7 +50,7 @@ struct Experiment {
 /// continues with that run, otherwise in runs/, under the name of the config or of the text, such as train.en-de.
 std::string run_folder_of(const ExperimentSetup& setup);
 
-/// "4+4 layers of width 128", or "4 layers of width 128" of a language model.
+/// "4+4 layers of width 128"; for a language model, "4 layers of width 128".
 std::string network_text(const TrainingConfig& config);
 
 /// Reads the config, or chooses it for a text of which a part is held out in the run folder, which it locks, or goes
@@ -59,7 +59,7 @@ std::string network_text(const TrainingConfig& config);
 /// TrainingConfig::check does.
 void read_experiment(const ExperimentSetup& setup, Experiment& experiment);
 
-/// Seconds per step of a config, measured in not much more than `most_seconds`; see measure_seconds_per_step.
+/// Measures the seconds per step of a config, in not much more than `most_seconds`; see measure_seconds_per_step.
 using StepTimer = std::function<double(const TrainingConfig& config, const TextSize& size, double most_seconds)>;
 
 /// Fits a chosen config to ExperimentSetup::minutes by the speed of this machine: the largest shape that gets enough

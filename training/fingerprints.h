@@ -11,19 +11,19 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Fingerprints of what a run's vocabulary and tokenized text were made from, as `fingerprints.json` in the run folder
-/// keeps it; 0 where nothing is known.
+/// Fingerprints of the sources of a run's vocabulary and tokenized text, stored as `fingerprints.json` in the run
+/// folder; 0: unknown.
 struct Fingerprints {
   uint64_t vocabulary = 0;  ///< see vocabulary_fingerprint
   uint64_t text = 0;        ///< see TrainingText::fingerprint
-  uint64_t given = 0;       ///< files_fingerprint of the text that a training without a config was given
-  bool divided = false;     ///< hold_out has written that text's two parts
+  uint64_t given = 0;       ///< files_fingerprint of the text of a training without a config
+  bool divided = false;     ///< hold_out has written the two parts of that text
 
   /// The path of the file.
   static std::string path_of(const std::string& run_folder);
   /// True if a folder has them, as that of each run does from its start on.
   static bool exist_in(const std::string& run_folder);
-  /// The fingerprints of a run folder; without the file, or where it is damaged, nothing is known.
+  /// Reads the fingerprints of a run folder. All are 0 if the file is missing or damaged.
   static Fingerprints read(const std::string& run_folder);
   void write(const std::string& run_folder) const;
 };

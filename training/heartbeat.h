@@ -11,10 +11,10 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Logs what a training is doing whenever nothing has been logged for a while, from a thread of its own.
+/// Logs from a thread of its own what a training is doing, whenever nothing has been logged for a while.
 class Heartbeat {
  public:
-  /// Says what is being done, and for how many seconds it has been. Called on the thread of the heartbeat.
+  /// Describes the current work and how many seconds it has taken. Called on the thread of the heartbeat.
   using Describe = std::function<std::string(double seconds)>;
 
   /// @param seconds longest time without a line
@@ -23,12 +23,12 @@ class Heartbeat {
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// While it lives, the heartbeat describes this work. Nothing is logged outside of all of them.
+  /// While it lives, the heartbeat describes this work. Nothing is logged while no Work exists.
   class Work {
    public:
     /// @param heartbeat null: nothing is logged
     Work(Heartbeat* heartbeat, Describe describe);
-    /// Work of which no more is known than its name, such as "validating".
+    /// Work that is described by its name alone, such as "validating".
     Work(Heartbeat* heartbeat, const char* name);
     ~Work();
     Work(const Work&) = delete;
@@ -41,7 +41,7 @@ class Heartbeat {
     Clock::time_point outer_start_;
   };
 
-  /// Tells that a line has been logged, or drawn on a terminal.
+  /// Reports that a line has been logged, or drawn on a terminal.
   void note_line();
 
  private:
@@ -52,7 +52,7 @@ class Heartbeat {
   std::mutex mutex_;
   std::condition_variable ends_;
   bool ended_ = false;
-  Describe describe_;  // empty: nothing is under way
+  Describe describe_;  // empty: no work is in progress
   Clock::time_point start_ = Clock::now(), last_line_ = Clock::now();
   std::thread thread_;
 };

@@ -27,7 +27,7 @@ LoadedModel load_initial_model(const TrainingConfig& config) {
     throw std::invalid_argument(
         fmt::format("training.initialize_from: {} is a {} model, but this run trains a {} model (model.architecture)",
                     path, kind(model.options.architecture), kind(config.model.model.architecture)));
-  // The text would have to say its languages, line by line.
+  // Each line of the text would have to name its languages.
   if (model.tokenizer.source().languages() == LanguagePieces::both_sides)
     throw std::invalid_argument(fmt::format(
         "training.initialize_from: {} has many languages on both sides, which cannot be trained further", path));
@@ -70,7 +70,7 @@ void take_given_search(const ModelConfig& asked, const ConfigSchema& schema, Mod
     if (is_of_search(key) && schema.is_given(key)) of_model.set(key + "=" + value);
 }
 
-// The sections `model` and `tokenizer` of a model's config, or of a run's.
+// The sections `model` and `tokenizer` of a config, of a model or of a run.
 ModelConfig read_model_config(const std::string& yaml, const std::string& name) {
   TrainingConfig config;
   ConfigSchema schema;
@@ -88,7 +88,7 @@ void take_network_of_initial_model(TrainingConfig& config, const ConfigSchema& s
   ModelConfig initial = begun_config.empty() ? read_model_config(load_initial_model(config).config, path)
                                              : read_model_config(read_file(begun_config), begun_config);
   require_nothing_else(config.model, initial, schema, path);
-  // Dropout destroys what a network that was trained without it computes, such as Firefox's.
+  // Dropout destroys the function of a network that was trained without it, such as Firefox's.
   if (initial.model.dropout > 0 || schema.is_given("model.dropout")) initial.model.dropout = config.model.model.dropout;
   initial.model.attention_dropout = config.model.model.attention_dropout;
   initial.model.activation_dropout = config.model.model.activation_dropout;

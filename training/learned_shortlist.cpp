@@ -15,11 +15,11 @@ inline namespace v0 {
 
 namespace {
 
-// The limits of sentence pairs that are tokenized, and of pairs of tokens that Model 1 sees in each iteration: it takes
-// 16 bytes for each of these that differs from the others.
+// Limits on the sentence pairs that are tokenized, and on the pairs of tokens that Model 1 sees in each iteration. Each
+// distinct pair of tokens takes 16 bytes.
 constexpr size_t kMostPairs = 100'000, kMostTokenPairs = size_t{1} << 26;
 
-// A part of the pairs that is small enough, from all over the text.
+// Pairs from all over the text, few enough for the limits.
 ParallelText thinned_out(const ParallelText& text) {
   size_t token_pairs = 0;
   for (size_t i = 0; i < text.size(); ++i) token_pairs += (text.source.length(i) + 1) * text.target.length(i);

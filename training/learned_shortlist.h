@@ -16,7 +16,7 @@ inline namespace v0 {
 /// from whole files. Memory and time are bounded, whatever the size of the text.
 std::shared_ptr<const Shortlist> learn_shortlist(const TrainingConfig& config, const Tokenizer& tokenizer);
 
-/// True if even batches of 64 of these texts need less than half of the vocabulary. With more of it, choosing the
+/// True if even batches of 64 of these texts need less than half of the vocabulary. With more of it, selecting the
 /// weights of the listed tokens costs about as much as it saves.
 bool shortlist_pays(const Shortlist& shortlist, const Tokenizer& tokenizer, const std::vector<std::string>& texts);
 

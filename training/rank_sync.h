@@ -37,7 +37,7 @@ void broadcast_weights(ProcessGroup& group, Transformer& transformer, Adam& opti
 /// A number that differs where the tensors' bytes differ.
 uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors);
 
-/// @throws std::runtime_error where the ranks' weights are no longer equal.
+/// @throws std::runtime_error if the ranks' weights are no longer equal.
 void check_weights_equal(ProcessGroup& group, Transformer& transformer, int64_t step);
 
 }  // namespace v0

@@ -88,7 +88,7 @@ class Replicas {
   std::vector<std::vector<torch::Tensor>> gradients();
   void clear_gradients();
 
-  /// The rounded matrices, by parameter, undefined where there is none: whoever changes parameters writes them too.
+  /// The rounded matrices, by parameter, undefined if there is none: whoever changes parameters writes them too.
   const std::vector<torch::Tensor>& rounded_parameters() const { return rounded_; }
 
   /// Negative log-likelihood of a text, without dropout.

@@ -20,7 +20,7 @@ struct ResolvedOptions {
   int64_t tokens_of_pairs(const TrainingOptions& training) const;
 };
 
-/// @throws std::invalid_argument where the options do not fit each other.
+/// @throws std::invalid_argument if the options do not fit each other.
 ResolvedOptions resolve_options(const TrainerOptions& options, const TrainingOptions& training);
 
 /// True if the device multiplies bfloat16 numbers in hardware. On GPUs, that is from Ampere on.

@@ -34,18 +34,18 @@ class RunFolder {
   std::string name() const;
 
   /// The folder may come from a stranger.
-  /// @throws std::invalid_argument naming one of the files that a training writes here, where it is a symbolic link:
+  /// @throws std::invalid_argument naming one of the files that a training writes here, if it is a symbolic link:
   /// the file that it leads to would be overwritten.
   void check_links() const;
 
   /// Makes the folder, and keeps other trainings out of it for as long as the result lives. Removes what a crash left
   /// of an unfinished best/ or model/.
   /// @throws std::invalid_argument as check_links() does, and naming what a training would replace and is not of one;
-  /// std::runtime_error naming the process that trains in it, or where it cannot be written.
+  /// std::runtime_error naming the process that trains in it, or if it cannot be written.
   std::unique_ptr<ProcessLock> lock() const;
 
   /// Makes the link `recommended` lead to one of the model folders.
-  /// @returns why that is not possible; empty where it is done
+  /// @returns why that is not possible; empty if it is done
   std::string recommend(const char* model) const;
 
   /// True if a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
@@ -58,7 +58,7 @@ class RunFolder {
   void name_own_text(TrainingConfig& config) const;
 
   /// Makes a config describe a vocabulary that was put into the folder rather than learned there.
-  /// @throws std::runtime_error naming the vocabulary's file where it is damaged
+  /// @throws std::runtime_error naming the vocabulary's file if it is damaged
   void take_given_vocabulary(TrainingConfig& config) const;
   /// The same, logging what changes, with the text of the config.
   void describe_given_vocabulary(TrainingConfig& config, std::string& yaml) const;
@@ -66,7 +66,7 @@ class RunFolder {
   /// Keeps the resolved config of a run that starts, or that continues with some values changed, which are logged.
   /// @param yaml the text of `config`
   /// @throws std::invalid_argument naming every key that cannot change in a run that has begun; std::runtime_error
-  /// where the folder cannot be written.
+  /// if the folder cannot be written.
   void keep_config(const TrainingConfig& config, const std::string& yaml) const;
 
   /// The run's tokenizer: the initial model's, or learned from the training text where the folder has none yet, or
@@ -78,7 +78,7 @@ class RunFolder {
 
   /// Notes which text the run is trained on.
   /// @param fingerprint TrainingText::fingerprint
-  /// @throws std::runtime_error where the run has begun on another one.
+  /// @throws std::runtime_error if the run has begun on another one.
   void keep_text(uint64_t fingerprint) const;
 
  private:

@@ -30,7 +30,7 @@ struct RunFacts {
 void log_start(const RunFacts& facts, const TrainState& state);
 
 /// The table at the top of a run's report.
-/// @param final_score of the finished model; empty where there is none
+/// @param final_score of the finished model; empty if there is none
 /// @param verdict whose scores of trivial translators are beside it
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
                                                               double seconds, const std::string& final_score,

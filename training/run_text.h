@@ -22,7 +22,7 @@ LengthLimits length_limits(const TrainingConfig& config);
 void check_files(const TrainingConfig& config, const std::string& held_out);
 
 /// The training text, tokenized in the cache, with the config's weights, alignments and subword sampling.
-/// @throws std::runtime_error where a file cannot be read or no pair is left to train on.
+/// @throws std::runtime_error if a file cannot be read or no pair is left to train on.
 TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& tokenizer, CorpusCache& cache,
                                 WorkerCrew& workers);
 

@@ -224,7 +224,7 @@ void TrainingSession::plan() {
                         counted(training.warmup_steps, "step"), counted(std::llround(steps), "step")));
 }
 
-// With what is reported of each. False where it was skipped or has not ended yet.
+// With what is reported of each. False if it was skipped or has not ended yet.
 bool TrainingSession::train_step() {
   if (profile_.begin_step()) log_profile();
   const bool trained = steps_->take(profile_.trace());

@@ -17,7 +17,7 @@ namespace transmute {
 inline namespace v0 {
 
 // A signal ends it after the phase under way; another start makes the model anew from the last checkpoint. Returns
-// false where a signal came before all was done; true on other ranks than 0, which have nothing to do.
+// false if a signal came before all was done; true on other ranks than 0, which have nothing to do.
 bool TrainingSession::finish() {
   const Heartbeat::Work work(heartbeat_.get(), "making the model and validating it");
   end_profile();
@@ -57,7 +57,7 @@ bool TrainingSession::finish() {
   return true;
 }
 
-// The key of the limit that ended the training before all of its steps; null where none did.
+// The key of the limit that ended the training before all of its steps; null if none did.
 const char* TrainingSession::limit_that_ended() const {
   const TrainingOptions& training = config_.training;
   if (state_.step >= training.max_steps) return nullptr;

@@ -69,7 +69,7 @@ class Steps {
   /// due after it.
   /// @param trace where not null, gets spans of the step's phases
   /// @returns whether state.step is now the step that was started; false if it was skipped or is pending.
-  /// @throws std::runtime_error where more steps in a row were skipped than training.max_skipped_steps.
+  /// @throws std::runtime_error if more steps in a row were skipped than training.max_skipped_steps.
   bool take(Trace* trace);
   /// Completes the pending step, if there is one.
   void finish();

@@ -62,7 +62,7 @@ bool is_same_text(const TextFile& a, const TextFile& b) {
          hash_file(a.path) == hash_file(b.path);
 }
 
-// Steps that the config allows; empty where time alone ends the training.
+// Steps that the config allows; empty if time alone ends the training.
 std::optional<int64_t> expected_steps(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step) {
   const TrainingOptions& training = config.training;
   int64_t steps = training.max_steps;

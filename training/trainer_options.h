@@ -34,7 +34,7 @@ struct TrainerOptions {
 };
 
 /// True if the device is a GPU.
-/// @throws std::invalid_argument where it is none of this machine's
+/// @throws std::invalid_argument if it is none of this machine's
 TRANSMUTE_API bool is_for_gpu(const TrainerOptions& options);
 
 }  // namespace v0

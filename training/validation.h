@@ -50,7 +50,7 @@ struct ValidationScore {
   Json record;                                       ///< for the metrics
   std::string text;                                  ///< for the log
   std::string summary;                               ///< the metric's value; for the loss, perplexity and BLEU
-  TranslatedText translated;                         ///< empty where nothing is translated
+  TranslatedText translated;                         ///< empty if nothing is translated
 };
 
 /// A metric's value with its name, as the log and the report write it: "BLEU 37.40", "loss 1.9023".

@@ -25,7 +25,7 @@ std::vector<TrivialTranslations> trivial_translations(const TrainingConfig& conf
                                                       const TranslatedText& text);
 
 /// The number of standard errors by which the chrF of texts against the references of their own lines is above that
-/// against the references of other lines: about 0 where the texts have nothing to do with their lines.
+/// against the references of other lines: about 0 if the texts have nothing to do with their lines.
 /// @param languages see TranslatedText: other lines are of the same pair, since another one may have the same sentence
 double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector<std::string>& references,
                         const std::vector<std::pair<std::string, size_t>>& languages = {});
@@ -34,7 +34,7 @@ double fit_to_own_lines(const std::vector<std::string>& texts, const std::vector
 struct FinishedTraining {
   const TrainingConfig& config;
   const Tokenizer& tokenizer;
-  /// The recommended model's translations of the validation text; empty where nothing is translated.
+  /// The recommended model's translations of the validation text; empty if nothing is translated.
   const TranslatedText& translated;
   double loss;          ///< of that model on the validation text, per target token
   int64_t steps;        ///< updates
@@ -55,7 +55,7 @@ enum class Worth {
 struct Verdict {
   Worth worth = Worth::unknown;
   std::vector<std::pair<std::string, double>> scores;  ///< BLEU of trivial translators, by name
-  std::string problem;  ///< what is wrong, the likely cause and the remedy; empty where nothing is
+  std::string problem;  ///< what is wrong, the likely cause and the remedy; empty if nothing is
 };
 
 /// True if the loss is larger than that of a network which knows nothing.
@@ -65,7 +65,7 @@ bool has_diverged(const FinishedTraining& training);
 /// @param trivial translations of the same sources
 Verdict judge(const FinishedTraining& training, const std::vector<TrivialTranslations>& trivial);
 
-/// The model's and the trivial translators' scores in one sentence, for the log; empty where there are none.
+/// The model's and the trivial translators' scores in one sentence, for the log; empty if there are none.
 std::string scores_text(const Verdict& verdict, double bleu);
 
 }  // namespace v0

@@ -93,11 +93,11 @@ class TranslationEngine {
 
   /// The probability of each target given the source of the same number: a hypothesis with the target's text.
   /// Calls only should_stop of `hooks`.
-  /// @throws BadText where one of them is longer than the learned positions, or than kMaxWholeTokens; Cancelled.
+  /// @throws BadText if one of them is longer than the learned positions, or than kMaxWholeTokens; Cancelled.
   std::vector<Hypothesis> score(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                 const TranslationOptions& options, const TranslationHooks& hooks = {}) const;
 
-  /// Why LibTorch's operations run the model on the CPU, several times slower; empty where they do not.
+  /// Why LibTorch's operations run the model on the CPU, several times slower; empty if they do not.
   const std::string& slow_reason() const { return slow_reason_; }
 
   /// A text whose parts are translated and joined.

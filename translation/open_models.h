@@ -41,7 +41,7 @@ OpenedModels open_models(const std::vector<std::string>& paths, const Device& de
 std::vector<std::string> model_paths(const std::string& model, const TranslatorOptions& options);
 
 /// @param a_path, b_path the names of the models in the message
-/// @throws std::invalid_argument where they have different tokenizers.
+/// @throws std::invalid_argument if they have different tokenizers.
 void check_same_tokenizer(const Tokenizer& a, const std::string& a_path, const Tokenizer& b, const std::string& b_path);
 
 }  // namespace v0

@@ -77,7 +77,7 @@ class TRANSMUTE_API Translator {
   /// The model's tokenizer, for implementing a SearchOptions::constraint.
   const Tokenizer& tokenizer() const;
 
-  /// The languages that the model's files name, such as "en" and "de"; empty where they name none, as those of
+  /// The languages that the model's files name, such as "en" and "de"; empty if they name none, as those of
   /// multilingual models do. They are hints.
   LanguagePair languages() const;
 

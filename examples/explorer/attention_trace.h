@@ -16,7 +16,7 @@ struct AttentionTrace {
   Ids target_out;                      ///< T ids that it should write, end last
   std::vector<double> probabilities;   ///< T, of each of target_out after what is before it
   std::vector<torch::Tensor> encoder;  ///< each layer's self-attention, float32 [H,S,S] on the CPU
-  std::vector<torch::Tensor> decoder;  ///< masked self-attention, [H,T,T]; empty where the decoder has SSRUs
+  std::vector<torch::Tensor> decoder;  ///< masked self-attention, [H,T,T]; empty if the decoder has SSRUs
   std::vector<torch::Tensor> cross;    ///< encoder-decoder attention, [H,T,S]
 };
 

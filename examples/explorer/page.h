@@ -67,7 +67,7 @@ class UnshownLongText : public UnshownText {
 /// the heads; the positional encodings; and the embeddings with their neighbors. Weights are stored as multiples of
 /// 1/65535. See web/. `network`: the model's modules, in eval mode.
 /// @throws UnshownText for a text that is empty or too long; std::invalid_argument for one that is not UTF-8, naming
-/// its number, for too many, and where a language is missing or unknown; BadText as check_tag().
+/// its number, for too many, and if a language is missing or unknown; BadText as check_tag().
 std::string explorer_page(const LoadedModel& model, const Transformer& network,
                           const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options = {});
 

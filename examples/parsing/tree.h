@@ -25,7 +25,7 @@ constexpr const char* kTopLabel = "TOP";
 /// Reads trees in the brackets of the Penn Treebank, `( (S (NP (NNP Ann)) (VP (VBZ sleeps))) )`, over one line or
 /// several. Their roots are called TOP.
 /// @param name what messages call the text, for example its path
-/// @throws std::runtime_error naming the line of what is no tree, and where brackets nest more than 500 deep.
+/// @throws std::runtime_error naming the line of what is no tree, and if brackets nest more than 500 deep.
 std::vector<Tree> read_trees(std::string_view text, const std::string& name);
 
 /// The tree on one line: `(TOP (S (NP (NNP Ann)) (VP (VBZ sleeps))))`.

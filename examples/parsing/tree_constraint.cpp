@@ -144,7 +144,7 @@ class TreeConstraint::Progress : public State, public std::enable_shared_from_th
         tokens.push_back(symbol.tokens[so_far.size()]);
   }
 
-  // With the pending symbol taken for complete; null where it is not.
+  // With the pending symbol taken for complete; null if it is not.
   std::shared_ptr<const Progress> after_pending() const {
     for (const Symbol& symbol : grammar_->symbols)
       if (symbol.tokens == pending_ && is_allowed(symbol)) return after_symbol(symbol);

@@ -22,7 +22,7 @@ struct TreeLabels {
   /// Adds those of a line of tree_text.
   void add(const std::string& line);
   /// And to the lexicon the words of that tree, separated by spaces.
-  /// @throws std::invalid_argument where there are not as many words as parts of speech.
+  /// @throws std::invalid_argument if there are not as many words as parts of speech.
   void add(const std::string& line, const std::string& words);
 };
 
@@ -34,7 +34,7 @@ struct TreeLabels {
 /// open classes, which 50 different words have.
 class TreeConstraint : public NextTokenConstraint {
  public:
-  /// @throws std::invalid_argument where there are no labels, or one that the vocabulary cannot spell.
+  /// @throws std::invalid_argument if there are no labels, or one that the vocabulary cannot spell.
   TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& labels);
 
   std::shared_ptr<const State> begin(const Ids& source, const std::string& text) const override;

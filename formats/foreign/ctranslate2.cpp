@@ -238,7 +238,7 @@ fs::path package_of(const std::string& folder) {
   return (fs::absolute(folder) / "").lexically_normal().parent_path().parent_path();
 }
 
-// Beside the model or, in a package of Argos Translate, beside the model's folder; empty where there is none.
+// Beside the model or, in a package of Argos Translate, beside the model's folder; empty if there is none.
 std::string sentencepiece_of(const std::string& folder, const std::string& side) {
   if (const std::string beside = find_sentencepiece(folder, side); !beside.empty()) return beside;
   const fs::path package = package_of(folder);

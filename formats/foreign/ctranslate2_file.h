@@ -25,20 +25,20 @@ constexpr Activation kCTranslate2Activations[] = {Activation::relu, Activation::
 class CTranslate2File {
  public:
   /// Sizes are checked against the file before memory is taken.
-  /// @throws std::runtime_error naming the file, and the variable where one is damaged.
+  /// @throws std::runtime_error naming the file, and the variable if one is damaged.
   explicit CTranslate2File(const std::string& path);
 
   int64_t version() const { return version_; }                         ///< of the file's format
   const std::string& specification() const { return specification_; }  ///< for example TransformerSpec
 
   bool has(const std::string& name) const { return variables_.count(name) > 0; }
-  /// A number without dimensions, such as a flag; nothing where there is none. @throws where it is an array or not
+  /// A number without dimensions, such as a flag; nothing if there is none. @throws if it is an array or not
   /// finite.
   std::optional<double> number(const std::string& name) const;
   /// True if it is an 8-bit integer, as CTranslate2 writes flags. Numbers that are no flags are float.
   bool is_flag(const std::string& name) const;
   /// float32; integers are divided by their `name_scale`, 16-bit ones without one by 1000. @throws std::runtime_error
-  /// where there is none.
+  /// if there is none.
   Array take(const std::string& name);
   /// The variables that were not taken, without single numbers, which are settings.
   std::vector<std::string> left() const;

@@ -32,7 +32,7 @@ bool is_dictionary(const fs::path& path) {
   return begins_with(name, "dict.") && path.extension() == ".txt";
 }
 
-// The folder of the dictionaries for checkpoints in a folder; empty where there are none.
+// The folder of the dictionaries for checkpoints in a folder; empty if there are none.
 fs::path dictionaries_for(const fs::path& folder) {
   for (const fs::path& place : {folder, folder / "data-bin"}) {
     if (!fs::is_directory(place)) continue;

@@ -180,7 +180,7 @@ std::string tokenizer_setting(const std::string& folder, const std::string& key,
   return std::filesystem::exists(path) ? JsonConfig(path).text(key, otherwise) : otherwise;
 }
 
-// Empty where no file names it.
+// Empty if no file names it.
 std::string tokenizer_class(const std::string& folder, const JsonConfig& config) {
   const std::string name = tokenizer_setting(folder, "tokenizer_class", "");
   return name.empty() ? config.text("tokenizer_class", "") : name;

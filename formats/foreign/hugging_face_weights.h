@@ -19,7 +19,7 @@ bool has_hugging_face_weights(const std::string& folder);
 NamedArrays read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for);
 
 /// The path of a file that a downloaded model needs.
-/// @throws std::runtime_error naming it where it is missing.
+/// @throws std::runtime_error naming it if it is missing.
 std::string downloaded_file(const std::string& folder, const std::string& name);
 
 }  // namespace formats

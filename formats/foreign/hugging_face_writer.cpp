@@ -110,7 +110,7 @@ class MarianMtWeights {
   const Precision precision_;
   const WeightNames names_;
   const bool shares_all_;
-  std::vector<int64_t> places_;  // of ours in their order; empty where it is the same
+  std::vector<int64_t> places_;  // of ours in their order; empty if it is the same
   NamedArrays arrays_;
 };
 

@@ -55,7 +55,7 @@ class JoeyConfig {
 
   const std::string& path() const { return path_; }
 
-  /// The single values of a section such as data.src; none where there is no such section.
+  /// The single values of a section such as data.src; none if there is no such section.
   JsonConfig section(const std::string& name) const {
     auto values = Json::object();
     if (const YAML::Node node = find(name); node.IsMap())

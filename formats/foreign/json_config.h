@@ -13,14 +13,14 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// A JSON file of another program; null where it is no JSON.
-/// @throws std::runtime_error where the file cannot be read, or has more values than any of them
+/// A JSON file of another program; null if it is no JSON.
+/// @throws std::runtime_error if the file cannot be read, or has more values than any of them
 Json read_json(const std::string& path);
 
 /// The settings in a JSON file of another program.
 class JsonConfig {
  public:
-  /// @throws std::runtime_error where the file cannot be read or is no JSON object
+  /// @throws std::runtime_error if the file cannot be read or is no JSON object
   explicit JsonConfig(const std::string& path);
   /// The settings that something else than JSON has in the file.
   JsonConfig(std::string path, Json json) : path_(std::move(path)), json_(std::move(json)) {}
@@ -45,7 +45,7 @@ class JsonConfig {
 };
 
 /// The activation that a setting names, one of `known`; `otherwise` is the name where there is no such setting.
-/// @throws std::runtime_error naming the file, the key and the name where it is none of them
+/// @throws std::runtime_error naming the file, the key and the name if it is none of them
 Activation activation_in(const JsonConfig& config, const std::string& key, const std::string& otherwise,
                          const std::map<std::string, Activation>& known);
 

@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Opens a model in whichever form it is: a model folder, whose weights `parallel_for` reads into `memory`, a file that
 /// export_torchscript made, a folder of another program (see formats/foreign/), or a downloaded model by its name.
-/// @throws std::runtime_error where it is missing, damaged or something else.
+/// @throws std::runtime_error if it is missing, damaged or something else.
 LoadedModel load_model(const std::string& path, const ParallelFor& parallel_for = one_by_one,
                        WeightMemory memory = WeightMemory::mapped);
 

@@ -229,7 +229,7 @@ ForeignTable take_embeddings(const MarianFile& file, TensorTable& tensors, const
   return {tensors.take_int8(name, {tensors.rows_of(name), d_model}), {}, scale->second};
 }
 
-// Undefined where the model has none of its own.
+// Undefined if the model has none of its own.
 struct OutputLayer {
   Array weight;  // [V,D]
   Array bias;    // [V]

@@ -29,16 +29,16 @@ struct MarianFile {
 /// @throws std::runtime_error naming the file, and the array that is damaged.
 MarianFile read_marian_npz(const std::string& path);
 
-/// The settings in a `decoder.yml`; empty where it does not say so.
+/// The settings in a `decoder.yml`; empty if it does not say so.
 struct MarianDecoder {
   std::vector<std::string> models, vocabs, shortlist;
   std::string beam_size, normalize;
 };
 
 /// @param name what messages call the text
-/// @throws std::runtime_error where it is no YAML or a value is of another kind
+/// @throws std::runtime_error if it is no YAML or a value is of another kind
 MarianDecoder parse_marian_decoder(const std::string& text, const std::string& name);
-/// @throws std::runtime_error also where the file is far larger than one
+/// @throws std::runtime_error also if the file is far larger than one
 MarianDecoder read_marian_decoder(const std::string& path);
 
 /// The top level of a YAML file as Marian writes it: `key: value` lines. A list's items become one text, with ", "
@@ -63,8 +63,8 @@ MarianFile read_marian_binary(const std::string& path);
 MarianFile read_marian_file(const std::string& path);
 
 /// The model of Marian in a folder: what its `decoder.yml` or `config.*.yml` names, or the only `.npz`, or `model.npz`
-/// among several, or the only binary model; empty where there is none.
-/// @throws std::runtime_error naming the models where there are several and none of them is meant.
+/// among several, or the only binary model; empty if there is none.
+/// @throws std::runtime_error naming the models if there are several and none of them is meant.
 std::string find_marian_file(const std::string& folder);
 
 /// True if a file is an archive `.npz` with the options of a model of Marian, or in Marian's binary format.
@@ -75,7 +75,7 @@ bool is_marian_file(const std::string& path);
 /// middle name belong to it: `model.ende.intgemm.alphas.bin` has `vocab.ende.spm` and `lex.50.50.ende.s2t.bin`.
 struct MarianNeighbors {
   std::string source_vocabulary, target_vocabulary;  ///< equal where both sides share one
-  std::string shortlist;                             ///< a binary shortlist; empty where there is none
+  std::string shortlist;                             ///< a binary shortlist; empty if there is none
   SearchOptions search;                              ///< what the model's makers search with, as far as they say so
 };
 

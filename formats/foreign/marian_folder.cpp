@@ -32,7 +32,7 @@ std::string named_file(const std::string& folder, const std::string& name) {
   return fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
 }
 
-// The files that a decoder.yml lists; none where it does not exist.
+// The files that a decoder.yml lists; none if it does not exist.
 std::vector<std::string> listed_files(const std::string& decoder, std::vector<std::string> MarianDecoder::*list) {
   std::vector<std::string> files;
   if (!fs::exists(decoder)) return files;
@@ -69,7 +69,7 @@ std::vector<std::string> decoder_files(const std::string& model) {
   return files;
 }
 
-// "ende" of model.ende.intgemm.alphas.bin; empty where a name has no middle.
+// "ende" of model.ende.intgemm.alphas.bin; empty if a name has no middle.
 std::string middle_name(const std::string& model) {
   const std::string name = fs::path(model).filename().string();
   const size_t begin = name.find('.'), end = name.find('.', begin == std::string::npos ? begin : begin + 1);

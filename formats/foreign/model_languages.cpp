@@ -22,7 +22,7 @@ inline namespace v0 {
 
 namespace {
 
-// "de" of "train.de" and "train.de.gz"; empty where there is none.
+// "de" of "train.de" and "train.de.gz"; empty if there is none.
 std::string language_of_file(const std::string& name) {
   const std::string code = text_file_ending(name);
   return is_language_code(code) ? code : "";

@@ -30,18 +30,18 @@ class TensorTable {
   TensorTable(const NamedArrays& tensors, std::string path);
 
   bool has(const std::string& name) const { return tensors_.count(name) > 0; }
-  /// Size of its first dimension; 0 where there is no such tensor.
+  /// Size of its first dimension; 0 if there is no such tensor.
   int64_t rows_of(const std::string& name) const;
-  /// The first of the names that there is. @throws std::runtime_error where there is none.
+  /// The first of the names that there is. @throws std::runtime_error if there is none.
   const std::string& first_of(const std::vector<std::string>& names) const;
   /// True if the two tensors have the same type, shape and bits; both must exist.
   bool are_equal(const std::string& one, const std::string& other) const;
-  /// Takes it as float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is
+  /// Takes it as float32. @throws std::runtime_error naming file and tensor, if there is none or its shape is
   /// another.
   Array take(const std::string& name, const std::vector<int64_t>& shape);
   /// The same for an int8 matrix, as it is.
   Array take_int8(const std::string& name, const std::vector<int64_t>& shape);
-  /// The same for a matrix whose size is to be found out. @throws where it has not two dimensions of at least 1.
+  /// The same for a matrix whose size is to be found out. @throws if it has not two dimensions of at least 1.
   Array take_matrix(const std::string& name);
 
   /// Calls refuse_leftovers() for the tensors that were not taken, except those that `is_harmless` knows.
@@ -74,7 +74,7 @@ struct ForeignModel {
 
   /// Bounds what the weights take together by the bytes of their file, which may name one tensor many times.
   void bound_by(uint64_t file_bytes);
-  /// @throws std::runtime_error where the weights become far larger than their file.
+  /// @throws std::runtime_error if the weights become far larger than their file.
   void add(const std::string& name, const Array& weight);
 
   /// An int8 matrix, all of whose rows have one scale.
@@ -93,7 +93,7 @@ struct ForeignModel {
 
 /// A number of the search that a model's files recommend.
 /// @param name of the setting, with the file: "decoder.yml: beam-size"
-/// @throws std::runtime_error where the value, written as `text`, is not within the bounds
+/// @throws std::runtime_error if the value, written as `text`, is not within the bounds
 template <class T>
 T within(const Bounds<T>& bounds, double value, const std::string& name, const std::string& text) {
   if (value >= static_cast<double>(bounds.low) && value <= static_cast<double>(bounds.high))
@@ -106,7 +106,7 @@ T within(const Bounds<T>& bounds, double value, const std::string& name, const s
 Array renumbered(const Array& matrix, const Renumbering& renumbering);
 
 /// The model, once it has all of its weights.
-/// @throws std::runtime_error where weights do not fit the options, naming them
+/// @throws std::runtime_error if weights do not fit the options, naming them
 LoadedModel make_loaded_model(const ForeignModel& model);
 
 }  // namespace formats

@@ -33,13 +33,13 @@ LoadedModel without_residual_scales(const LoadedModel& model);
 
 /// The pieces of a vocabulary by its ids; those of the reserved ids are kReservedPieces. Those of a vocabulary of words
 /// between spaces are the words, without SentencePiece's mark.
-/// @throws std::invalid_argument where a piece has two ids
+/// @throws std::invalid_argument if a piece has two ids
 std::vector<std::string> pieces_by_id(const SubwordModel& subwords);
 
 /// True if both sides have the same pieces under the same ids.
 bool has_one_vocabulary(const Tokenizer& tokenizer);
 
-/// @throws std::invalid_argument where a vocabulary of the program's models cannot be this one, of words between spaces
+/// @throws std::invalid_argument if a vocabulary of the program's models cannot be this one, of words between spaces
 void require_sentencepiece(const SubwordModel& subwords, const std::string& program);
 
 void write_json(const std::string& folder, const std::string& name, const Json& json);

@@ -21,14 +21,14 @@ std::string find_ctranslate2_folder(const std::string& path);
 LoadedModel load_ctranslate2_folder(const std::string& folder);
 
 /// The checkpoint of fairseq that a path names: a file of torch.save with dictionaries (dict.LANGUAGE.txt) beside it,
-/// or the one in a folder of both. Dictionaries may also be in the folder data-bin beside it. Empty where there is
+/// or the one in a folder of both. Dictionaries may also be in the folder data-bin beside it. Empty if there is
 /// none.
-/// @throws std::runtime_error where a folder has several checkpoints, none of them called as fairseq calls the best
+/// @throws std::runtime_error if a folder has several checkpoints, none of them called as fairseq calls the best
 std::string find_fairseq_checkpoint(const std::string& path);
 
 /// A checkpoint of fairseq's `transformer` for the task `translation`, with the dictionaries that its settings name and
 /// the SentencePiece models of its folder. Nothing of the checkpoint is run.
-/// @throws std::runtime_error naming the file, where something is missing, damaged, or not supported
+/// @throws std::runtime_error naming the file, if something is missing, damaged, or not supported
 LoadedModel load_fairseq_checkpoint(const std::string& path);
 
 /// True if a folder is a model of Hugging Face's transformers: it has a `config.json` that names a `model_type`, and is
@@ -42,13 +42,13 @@ bool is_hugging_face_folder(const std::string& folder);
 LoadedModel load_hugging_face_folder(const std::string& folder, const ParallelFor& parallel_for = one_by_one);
 
 /// The checkpoint of JoeyNMT that a path names: a file `*.ckpt` with a config.yaml beside it, or the one in a folder of
-/// both. Empty where there is none.
-/// @throws std::runtime_error where a folder has several checkpoints, none of them called as JoeyNMT calls the best
+/// both. Empty if there is none.
+/// @throws std::runtime_error if a folder has several checkpoints, none of them called as JoeyNMT calls the best
 std::string find_joeynmt_checkpoint(const std::string& path);
 
 /// A checkpoint of JoeyNMT's transformer, with the config.yaml, the vocabularies and the SentencePiece models of its
 /// folder. Nothing of the checkpoint is run.
-/// @throws std::runtime_error naming the file, where something is missing, damaged, or not supported
+/// @throws std::runtime_error naming the file, if something is missing, damaged, or not supported
 LoadedModel load_joeynmt_checkpoint(const std::string& path);
 
 /// Reads a Transformer of Marian in either format, and the shortlist beside it if there is one. Vocabularies are what
@@ -59,13 +59,13 @@ LoadedModel load_joeynmt_checkpoint(const std::string& path);
 LoadedModel load_marian_model(const std::string& path);
 
 /// The checkpoint of OpenNMT-py that a path names: a file `*.pt` of torch.save with the parts that OpenNMT-py saves, or
-/// the only one in a folder. Empty where there is none.
-/// @throws std::runtime_error where a folder has several checkpoints
+/// the only one in a folder. Empty if there is none.
+/// @throws std::runtime_error if a folder has several checkpoints
 std::string find_opennmt_checkpoint(const std::string& path);
 
 /// A checkpoint of OpenNMT-py's transformer, which has its vocabularies itself, with the SentencePiece models of its
 /// folder. Nothing of the checkpoint is run.
-/// @throws std::runtime_error naming the file, where something is missing, damaged, or not supported
+/// @throws std::runtime_error naming the file, if something is missing, damaged, or not supported
 LoadedModel load_opennmt_checkpoint(const std::string& path);
 
 }  // namespace formats

@@ -18,7 +18,7 @@ bool is_torchscript(const std::string& path);
 
 /// The checkpoint that a path means: a file, or in a folder the first of the names in `best`, or the only file. It is
 /// empty if there is none. `is_checkpoint` gets the absolute paths of regular files.
-/// @throws std::runtime_error where a folder has several and none of these names
+/// @throws std::runtime_error if a folder has several and none of these names
 std::string find_checkpoint(const std::string& path, const std::vector<std::string>& best,
                             const std::function<bool(const std::filesystem::path&)>& is_checkpoint);
 
@@ -28,7 +28,7 @@ void read_checkpoint(const std::string& path, const std::function<void(const Pic
 
 /// Adds the single values of a record of settings, such as an argparse.Namespace: numbers and texts. Those that are
 /// none stay away; null is a record without any.
-/// @throws PickleError where there are more than in any program
+/// @throws PickleError if there are more than in any program
 void add_settings(const Pickle& pickle, const PickleValue* record, Json& settings);
 
 }  // namespace formats

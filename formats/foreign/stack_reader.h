@@ -27,7 +27,7 @@ ForeignStackNames fairseq_names(const std::string& stack);
 
 /// Copies the parameters of a stack to the model under our names. The model's options must be complete.
 /// @param stack "encoder" or "decoder"
-/// @throws std::runtime_error naming file and tensor, where one is missing or has another shape
+/// @throws std::runtime_error naming file and tensor, if one is missing or has another shape
 void read_stack(TensorTable& tensors, const ForeignStackNames& names, const std::string& stack, ForeignModel& model);
 
 /// Finds which matrices of a network can be one: those that have the same numbers and, of source and target, the same

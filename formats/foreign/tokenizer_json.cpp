@@ -26,7 +26,7 @@ namespace {
       path, what));
 }
 
-// A member of an object; null where there is none.
+// A member of an object; null if there is none.
 const Json& member(const Json& object, const char* key) {
   static const Json none;
   const auto found = object.is_object() ? object.find(key) : object.end();

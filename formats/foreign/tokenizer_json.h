@@ -19,7 +19,7 @@ struct TokenizerJson {
 
 /// Rebuilds the SentencePiece model that `tokenizer` was made from: a Unigram or BPE model of at most `size` pieces
 /// after SentencePiece's normalization, with its marks for spaces.
-/// @throws std::runtime_error naming file, setting and remedy where the tokenizer does anything else
+/// @throws std::runtime_error naming file, setting and remedy if the tokenizer does anything else
 TokenizerJson read_tokenizer_json(const JsonConfig& tokenizer, int64_t size);
 
 }  // namespace formats

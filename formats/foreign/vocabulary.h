@@ -37,22 +37,22 @@ struct Renumbering {
 };
 
 /// The content of a file with settings, pieces or a SentencePiece model of another program.
-/// @throws std::runtime_error where it is no regular file or far larger than any of those
+/// @throws std::runtime_error if it is no regular file or far larger than any of those
 std::string read_model_text(const std::string& path);
 
 /// The number of a piece; kNoPiece where there is none.
 int64_t find_piece(const std::vector<std::string>& pieces, const std::string& piece);
-/// The same. @throws std::runtime_error naming the file `path` where there is none.
+/// The same. @throws std::runtime_error naming the file `path` if there is none.
 int64_t required_piece(const std::vector<std::string>& pieces, const std::string& piece, const std::string& path);
 
 /// Puts a piece of the file `path` where its number says, making room as needed.
-/// @throws std::runtime_error where another piece has that number
+/// @throws std::runtime_error if another piece has that number
 void give_number(std::vector<std::string>& pieces, size_t number, const std::string& piece, const std::string& path);
 
 /// @throws std::runtime_error naming the first number of the file `path` that no piece has
 void check_numbers_are_complete(const std::vector<std::string>& pieces, const std::string& path);
 
-/// The SentencePiece model of a side ("source" or "target") in a folder: its own, or one of both sides. Empty where
+/// The SentencePiece model of a side ("source" or "target") in a folder: its own, or one of both sides. Empty if
 /// there is none.
 std::string find_sentencepiece(const std::string& folder, const std::string& side);
 
@@ -66,7 +66,7 @@ void check_rows_have_pieces(const std::vector<std::string>& pieces, int64_t rows
 bool is_language_tag(const std::string& piece);
 
 /// @param name what messages call the vocabulary
-/// @throws std::runtime_error where a reserved number is outside it, or a piece is there twice
+/// @throws std::runtime_error if a reserved number is outside it, or a piece is there twice
 Renumbering renumber(const Vocabulary& vocabulary, const std::string& name);
 
 /// A tokenizer that splits text as the SentencePiece model in `sentencepiece` does, and numbers as `renumbering` does.

@@ -71,7 +71,7 @@ TRANSMUTE_INLINE void add_rows(const T* own, const T* other, int64_t begin, int6
   }
 }
 
-// Sets the scales of each column; all are 0 where the target is ignored.
+// Sets the scales of each column; all are 0 if the target is ignored.
 template <int V>
 struct Columns {
   float scales[V * kLanes] = {};

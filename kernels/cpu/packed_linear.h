@@ -93,7 +93,7 @@ class PackedLinear {
   AlignedBuffer<uint16_t> bfloat16_;
   AlignedBuffer<int8_t> int8_;
   Array panels_;                        // int8: in place of int8_
-  AlignedBuffer<float> bias_;           // padded like the outputs; empty where there is none
+  AlignedBuffer<float> bias_;           // padded like the outputs; empty if there is none
   AlignedBuffer<float> column_scales_;  // int8
   AlignedBuffer<int32_t> column_sums_;  // int8: 128 times the sum of a column's weights
 };

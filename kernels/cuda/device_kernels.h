@@ -99,7 +99,7 @@ struct Loss {
   bool differentiate;
   int64_t rows, vocabulary;
 };
-/// losses: [N], 0 where the target is `ignored`, NaN where it is no column. Where `differentiate`, the logits become
+/// losses: [N], 0 if the target is `ignored`, NaN if it is no column. Where `differentiate`, the logits become
 /// their scaled gradient.
 void loss_rows(const Loss& loss, void* logits, float* losses, Stream stream);
 
@@ -153,7 +153,7 @@ struct AdamUpdate {
   float beta1, beta2, epsilon;
   float decay;  ///< learning rate times weight decay
   /// On the device: [0] factor on the gradient; [1] learning rate over the means' correction; [2] one over the root of
-  /// the variances' correction; [3] the average's share of the new weights. All are 0 where the update does not happen.
+  /// the variances' correction; [3] the average's share of the new weights. All are 0 if the update does not happen.
   const float* numbers;
   float* means;
   float* variances;

@@ -327,7 +327,7 @@ struct Exponentials {
 
 constexpr int kLossWarps = kLossThreads / kLanes;
 
-// Calls body(column, values) for a block's share of a row of logits: N elements at a time, kVector, or 1 where rows do
+// Calls body(column, values) for a block's share of a row of logits: N elements at a time, kVector, or 1 if rows do
 // not begin at vectors.
 template <int N, class T, class Body>
 __device__ __forceinline__ void for_each_part(const T* logits, int64_t vocabulary, Body body) {

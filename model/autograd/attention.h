@@ -25,7 +25,7 @@ bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const
                 const HeadOptions& options);
 
 /// Eq. 1 for all heads at once: each query takes the average of the values, weighted by the softmax of its scaled
-/// dot products with the keys that `mask` allows; 0 where it allows none. One (sentence, head) after the other, on the
+/// dot products with the keys that `mask` allows; 0 if it allows none. One (sentence, head) after the other, on the
 /// calling thread: weights are never kept, neither for the backward pass nor beyond a block of queries, so memory
 /// grows with the length. mask: broadcastable to [B,1,T,S]; result: [B,T,H·Kv].
 ///

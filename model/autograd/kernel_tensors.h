@@ -40,7 +40,7 @@ inline torch::Tensor or_undefined(const MaybeTensor& x) {
 }
 
 /// The kernels read memory without asking whose it is. Undefined tensors are ignored.
-/// @throws c10::ValueError where the tensors are on different devices
+/// @throws c10::ValueError if the tensors are on different devices
 inline void check_same_device(std::initializer_list<torch::Tensor> tensors) {
   const torch::Tensor* first = nullptr;
   for (const torch::Tensor& x : tensors) {

@@ -66,7 +66,7 @@ bool has_own_rules(const icu::RuleBasedNumberFormat& spellout, icu::Locale local
 }
 
 // Languages with genders have no plain ordinal, and dictionaries list the masculine singular. So that form comes first,
-// then the rule set of this name, then any whose name begins so. Empty where there is none.
+// then the rule set of this name, then any whose name begins so. Empty if there is none.
 icu::UnicodeString find_rule_set(const icu::RuleBasedNumberFormat& spellout, const icu::UnicodeString& wanted) {
   if (wanted.isEmpty()) return spellout.getDefaultRuleSetName();
   const icu::UnicodeString masculine = wanted + "-masculine";

@@ -66,7 +66,7 @@ struct Expression {
 class ExpressionWriter {
  public:
   /// `locale` is an ICU name or a BCP 47 tag: `en`, `de_CH`, `pt-BR`.
-  /// @throws std::invalid_argument where ICU has no data for the locale.
+  /// @throws std::invalid_argument if ICU has no data for the locale.
   explicit ExpressionWriter(const std::string& locale);
 
   /// True if the locale has rules for this kind: some spell out no numbers, no ordinals or no years.
@@ -82,7 +82,7 @@ class ExpressionWriter {
 };
 
 /// The locale of an ICU name or a BCP 47 tag.
-/// @throws std::invalid_argument where ICU has no data for it.
+/// @throws std::invalid_argument if ICU has no data for it.
 icu::Locale known_locale(const std::string& name);
 
 }  // namespace transmute

@@ -9,14 +9,14 @@
 namespace transmute {
 
 /// Runs `work` on the first `count` texts of a block; where it throws BadText, again on those before the bad one.
-/// @returns BadText::reason of the text that follows those that `work` ended with; empty where these are all of them
+/// @returns BadText::reason of the text that follows those that `work` ended with; empty if these are all of them
 std::string do_before_bad_text(size_t count, const std::function<void(size_t count)>& work);
 
 /// The results of a block's texts, one for each.
 template <class Results>
 struct BlockResults {
   Results results;
-  std::string refusal;  ///< BadText::reason of the text after them; empty where these are all of them
+  std::string refusal;  ///< BadText::reason of the text after them; empty if these are all of them
 };
 
 /// The same for a block whose texts `work` returns the results of. The block loses the bad text and those after it.

@@ -77,7 +77,7 @@ class LinesWithoutLanguage {
 
  private:
   const SubwordModel& source_;
-  std::vector<std::string> languages_;  // none where lines need not name one
+  std::vector<std::string> languages_;  // none if lines need not name one
   int64_t count_ = 0;
 };
 

@@ -59,7 +59,7 @@ std::string state_path(const std::string& partial) {
   return partial + ".state";
 }
 
-// False where there is none, or it is something else.
+// False if there is none, or it is something else.
 bool read_state(const std::string& partial, PartialState& state) {
   std::error_code ignored;
   if (!fs::is_regular_file(state_path(partial), ignored)) return false;
@@ -90,7 +90,7 @@ void write_all(int fd, const std::string& path, std::string_view bytes, off_t at
   }
 }
 
-// Locks the file. -1 where it cannot be opened.
+// Locks the file. -1 if it cannot be opened.
 int open_locked(const std::string& path, int flags, mode_t mode) {
   const int fd = ::open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, mode);
   if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return fd;
@@ -142,7 +142,7 @@ std::string content_of(const std::string& path) {
   return all.empty() ? "" : fmt::format(" {:016x}", hash_text(all));
 }
 
-// The same for what an option's value names; empty where it names no file.
+// The same for what an option's value names; empty if it names no file.
 std::string content_of(const CLI::Option& option, const std::string& value) {
   const std::string type = option.get_type_name();
   if (type == "MODEL") return content_of(model_path(value));

@@ -66,7 +66,7 @@ class LineOutput {
   Output output_;
   std::vector<std::string> facts_;
   std::string resuming_command_;
-  std::string partial_;  // its path; empty where there is none
+  std::string partial_;  // its path; empty if there is none
   int partial_fd_ = -1, state_fd_ = -1;
   int64_t finished_lines_ = 0, lines_ = 0;  // lines of an earlier run; lines in all
   uint64_t bytes_ = 0;                      // bytes of the partial file

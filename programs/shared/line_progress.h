@@ -13,7 +13,7 @@ namespace transmute {
 /// True if the line can be seen, and the results do not go to the terminal too.
 bool may_show(const ProgressLine& line, const std::string& output);
 
-/// A line on standard error that says how far a program is; nothing where results go to the terminal too.
+/// A line on standard error that says how far a program is; nothing if results go to the terminal too.
 class LineProgress {
  public:
   /// @param before lines that an earlier run has finished, which do not count for the speed

@@ -51,19 +51,19 @@ struct NamedInput {
 /// input and output.
 std::string place_of(const std::string& path);
 
-/// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
+/// Standard input can be read once: @throws std::invalid_argument if "-" is the path of two of them.
 void check_standard_input_once(const std::vector<NamedInput>& inputs);
 
 /// True for a name that files of models have: weights, settings, vocabularies. `.pt` is not among them, as
 /// export_torchscript writes such files, too.
 bool may_be_of_model(const std::string& file);
 
-/// Writing an output must not destroy what is read: @throws std::invalid_argument where it is the file or the folder of
+/// Writing an output must not destroy what is read: @throws std::invalid_argument if it is the file or the folder of
 /// one of the inputs, or a file of a model in such a folder. `output_flag`: the flag that names it.
 void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
                               const char* output_flag = "--output");
 
-/// A folder that is written must not become a part of the model that is read: @throws std::invalid_argument where it
+/// A folder that is written must not become a part of the model that is read: @throws std::invalid_argument if it
 /// would be within the folder of one of the inputs.
 void check_folder_is_in_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
                                  const char* output_flag = "--output");
@@ -78,7 +78,7 @@ std::vector<std::string> read_input_lines(const std::string& path, size_t most =
 
 /// Checks what two files that belong together must have. `must`: what line n of one is to line n of the other, such as
 /// "have the words of".
-/// @throws std::runtime_error with both counts where they differ
+/// @throws std::runtime_error with both counts if they differ
 void check_equal_lines(const std::string& path, size_t lines, const std::string& other_path, size_t other_lines,
                        const char* must);
 

@@ -22,7 +22,7 @@ class Output {
   explicit Output(const std::string& path = "");
   ~Output();
   /// At once, where it is standard output.
-  /// @throws std::runtime_error where it cannot be written.
+  /// @throws std::runtime_error if it cannot be written.
   void write(std::string_view text);
   /// Gives the file its name. Without it the file is left out.
   void finish();

@@ -20,7 +20,7 @@ class PrefixLines {
 
   /// The prefixes of the lines of a block, which ends before a line whose prefix is at fault.
   std::vector<std::string> next(std::vector<std::string>& block);
-  /// The fault of the line after the last block; empty where it has none.
+  /// The fault of the line after the last block; empty if it has none.
   const std::string& fault() const { return fault_; }
   /// @throws BadLine if there are more prefixes than lines
   void finish();

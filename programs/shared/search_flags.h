@@ -18,7 +18,7 @@ class SearchFlags {
   /// asked for grows with the hypotheses.
   /// @throws std::invalid_argument naming the flags that contradict each other.
   SearchOptions options(int64_t num_best, const SearchOptions& of_model) const;
-  /// @throws std::invalid_argument where the user asked for a beam of fewer hypotheses than `flag` needs.
+  /// @throws std::invalid_argument if the user asked for a beam of fewer hypotheses than `flag` needs.
   void check_beam_holds(const char* flag, int64_t hypotheses) const;
 
  private:

@@ -46,7 +46,7 @@ class TranslatorFlags {
 };
 
 /// A line of text from the command line, with its invalid bytes replaced if the rules say so.
-/// @throws std::invalid_argument naming `what` where it is not UTF-8 or too long
+/// @throws std::invalid_argument naming `what` if it is not UTF-8 or too long
 std::string checked_line(const std::string& line, const std::string& what, const LineRules& rules);
 
 /// The flags that every program with a model has, in the same words.

@@ -26,9 +26,9 @@ constexpr std::array<std::pair<const char*, Augmentation>, 4> kNames{{{"upper", 
                                                                       {"punctuation", Augmentation::punctuation},
                                                                       {"typos", Augmentation::typos}}};
 
-constexpr int32_t kLeastLetters = 4;  // letters of a word that can be read with a typo
+constexpr int32_t kLeastLetters = 4;  // minimum number of letters of a word that stays readable with a typo
 
-// The words that are long enough to be mistyped, as ranges of their letters.
+// The words that are long enough for a typo, as ranges of their letters.
 std::vector<std::pair<int32_t, int32_t>> long_words(const icu::UnicodeString& text) {
   std::vector<std::pair<int32_t, int32_t>> words;
   for (int32_t at = 0; at < text.length();) {
@@ -40,7 +40,7 @@ std::vector<std::pair<int32_t, int32_t>> long_words(const icu::UnicodeString& te
   return words;
 }
 
-// The first letter stays, as writers seldom miss it.
+// The first letter stays: typists seldom miss it.
 void mistype(icu::UnicodeString& text, std::pair<int32_t, int32_t> word, char16_t other, uint64_t key) {
   enum Typo : uint64_t { swapped, missing, doubled, wrong, count };
   const int32_t letters = word.second - word.first;
@@ -84,7 +84,7 @@ Texts changed(const Texts& texts, Augmentation augmentation, uint64_t key) {
   return {with_typos(texts.first, key), texts.second};
 }
 
-// Stands for a symbol while the text around it changes: of plane 16, whose characters texts lack.
+// Replaces a symbol while the text around it changes. Texts do not contain characters of plane 16.
 std::string stand_in(size_t symbol) {
   std::string character;
   return icu::UnicodeString(static_cast<UChar32>(0x100000 + symbol)).toUTF8String(character);
@@ -116,7 +116,7 @@ Augmenter::Augmenter(Tokenizer tokenizer, std::vector<Augmentation> augmentation
   symbols_.erase(std::remove_if(symbols_.begin(), symbols_.end(),
                                 [](const std::string& symbol) { return character_at(symbol, 0).end == symbol.size(); }),
                  symbols_.end());
-  // A longer symbol comes before one that it begins with.
+  // A symbol that begins with another one comes before it.
   std::stable_sort(symbols_.begin(), symbols_.end(),
                    [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
 }
@@ -137,7 +137,7 @@ std::optional<Augmenter::Pair> Augmenter::augment(const Ids& source, const Ids& 
   Pair pair{source, target};
   if (now.first != texts.first) {
     pair.source = tokenizer_.source().encode(now.first);
-    // The text of the tokens lacks the tag of the target language.
+    // The text decoded from the tokens lacks the tag of the target language.
     if (tokenizer_.source().begins_with_tag(source)) pair.source.insert(pair.source.begin(), source.front());
   }
   if (now.second != texts.second) pair.target = tokenizer_.target().encode(now.second);
@@ -150,7 +150,7 @@ std::string with_typos(const std::string& text, uint64_t key) {
   const auto words = long_words(typed);
   if (words.empty()) return text;
   const size_t certain = combine_keys(key, 1) % words.size();
-  for (size_t i = words.size(); i-- > 0;) {  // from the end: places before a change stay
+  for (size_t i = words.size(); i-- > 0;) {  // from the end, so that the positions before a change remain valid
     const uint64_t own = combine_keys(key, 2, i);
     if (i != certain && own % kOneIn != 0) continue;
     const int32_t other = words[combine_keys(own, 1) % (i + 1)].first;

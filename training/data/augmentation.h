@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A change of a training pair to what readers also write.
+/// A change to a training pair that imitates how users write.
 enum class Augmentation {
   upper,        ///< both sides in capitals
   title,        ///< both sides with a capital at each word
@@ -35,14 +35,14 @@ class Augmenter {
   struct Pair {
     Ids source, target;
   };
-  /// The pair after the augmentation that `key` draws, a function of the arguments alone. Without a value: none is
-  /// drawn, or it changes nothing, or the pair has tokens that stand for what the vocabulary lacks.
+  /// The pair after the augmentation that `key` draws; a function of the arguments alone. Without a value if none is
+  /// drawn, if it changes nothing, or if the pair contains unknown tokens.
   std::optional<Pair> augment(const Ids& source, const Ids& target, uint64_t key) const;
 
  private:
   Tokenizer tokenizer_;
   std::vector<Augmentation> augmentations_;
-  std::vector<std::string> symbols_;  // user-defined ones, which stay as they are
+  std::vector<std::string> symbols_;  // user-defined symbols, which augmentations preserve
 };
 
 /// The text with a mistyped letter in one word of ten, and in one at least if a word has four letters: two neighbors

@@ -18,7 +18,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A place between two batches: what a checkpoint keeps.
+/// A position between two batches, as checkpoints store it.
 struct BatchCursor {
   int64_t epoch = 0;
   int64_t window = 0;  ///< of that epoch, see Epoch
@@ -27,11 +27,11 @@ struct BatchCursor {
 
 /// A batch, ready to be trained on.
 struct PreparedBatch {
-  std::vector<Batch> micro_batches;  ///< empty where the batch is another rank's
-  int64_t source_tokens = 0;         ///< of the batch, also where it is another rank's
+  std::vector<Batch> micro_batches;  ///< empty if the batch belongs to another rank
+  int64_t source_tokens = 0;         ///< of the batch, even if it belongs to another rank
   int64_t target_tokens = 0;
-  BatchCursor next;       ///< where the batch after it is
-  double epoch_done = 0;  ///< share of next.epoch that is done there
+  BatchCursor next;       ///< position of the batch after it
+  double epoch_done = 0;  ///< share of the epoch `next.epoch` that is done at that position
 };
 
 /// The endless sequence of batches, one epoch after the other. It is the same for any number of threads, and the same
@@ -42,7 +42,7 @@ struct PreparedBatch {
 class BatchStream {
  public:
   /// @param text must live as long
-  /// @throws std::runtime_error where the cursor is after the last window or batch.
+  /// @throws std::runtime_error if the cursor is after the last window or batch.
   BatchStream(const TrainingText& text, const BatchStreamOptions& options, const BatchCursor& start);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
@@ -52,13 +52,13 @@ class BatchStream {
   PreparedBatch next();
 
  private:
-  // The window from which batches are taken, and the place in it.
+  // The window from which batches are taken, and the position in it.
   struct Place {
     std::shared_ptr<const Epoch> epoch;
-    std::shared_ptr<const Epoch::Window> window;  // with one batch at least
+    std::shared_ptr<const Epoch::Window> window;  // has at least one batch
     BatchCursor cursor;
   };
-  // A batch that is to be prepared.
+  // A batch to be prepared.
   struct Job {
     std::shared_ptr<const Epoch::Window> window;
     size_t batch = 0;
@@ -88,9 +88,9 @@ class BatchStream {
 
   std::mutex results_mutex_;
   std::condition_variable changed_;
-  std::map<size_t, Result> results_;  // by the jobs' numbers
+  std::map<size_t, Result> results_;  // by job number
   size_t taken_ = 0;
-  std::exception_ptr serve_error_;  // what ended a thread
+  std::exception_ptr serve_error_;  // the error that ended a thread
   bool stop_ = false;
   std::vector<std::thread> threads_;
 };

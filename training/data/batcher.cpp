@@ -16,12 +16,12 @@ namespace {
 // (Sorted as a whole, a small text falls into nearly the same batches every time.)
 constexpr int64_t kPoolBatches = 32;
 
-// Padded length that a pair takes on its longer side, begin or end included.
+// Padded length of a pair's longer side, including the begin or end token.
 int64_t padded_length(const ParallelText& text, size_t pair) {
   return static_cast<int64_t>(std::max(text.source.length(pair), text.target.length(pair))) + 1;
 }
 
-// The columns of a source with its end; plain text has neither.
+// The width of a source with its end token; plain text has neither.
 size_t source_columns_of(const ParallelText& text, size_t pair) {
   return text.is_plain() ? 0 : text.source.length(pair) + 1;
 }
@@ -55,7 +55,7 @@ torch::Tensor alignment_of(const ParallelText& text, const std::vector<size_t>& 
 
 uint64_t epoch_key(EpochDraw draw, uint64_t seed, int64_t epoch, int64_t window) {
   const auto purpose = static_cast<uint64_t>(draw);
-  // Without a window's number: the order that texts of one window have always had.
+  // Leaves out the window's number, so that texts of one window keep the order that they have always had.
   return window == 0 ? combine_keys(seed, purpose, epoch) : combine_keys(seed, purpose, epoch, window);
 }
 
@@ -70,7 +70,7 @@ std::vector<std::vector<size_t>> shuffled_batches(const ParallelText& text, int6
     auto end = begin;
     for (int64_t tokens = 0; end != order.end() && tokens < kPoolBatches * batch_tokens; ++end)
       tokens += padded_length(text, *end);
-    // The order is by target, then by source: the target side costs more, its padding is what to avoid first.
+    // Sorts by target, then by source: the target side costs more, so its padding should be smallest.
     std::stable_sort(begin, end, [&](size_t a, size_t b) {
       return std::make_pair(text.target.length(a), text.source.length(a)) <
              std::make_pair(text.target.length(b), text.source.length(b));

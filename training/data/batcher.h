@@ -22,7 +22,7 @@ struct Batch {
   int64_t target_tokens = 0;
 };
 
-/// The purposes of an epoch's random numbers: keys that follow (seed, purpose, epoch).
+/// Purposes of an epoch's random numbers. Each combines with the seed and the epoch to a key.
 enum class EpochDraw : uint64_t { pairs = 1, batches = 2, blocks = 3, shares = 4, subwords = 5, augmentation = 6 };
 
 /// The key of a draw in one window of an epoch, see Epoch.
@@ -36,7 +36,7 @@ uint64_t epoch_key(EpochDraw draw, uint64_t seed, int64_t epoch, int64_t window 
 std::vector<std::vector<size_t>> shuffled_batches(const ParallelText& text, int64_t batch_tokens, uint64_t pairs_key,
                                                   uint64_t batches_key);
 
-/// The same with the keys of an epoch that has one window.
+/// Does the same with the keys of an epoch that has one window.
 std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
                                                int64_t epoch);
 

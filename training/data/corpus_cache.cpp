@@ -30,12 +30,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kCacheLockFile = "cache.lock";  // "lock" is a run folder's
+constexpr const char* kCacheLockFile = "cache.lock";  // "lock" is the name of a run folder's lock
 constexpr const char* kContentsFile = "contents.json";
-// Part of each corpus' key: another one where the same text would be tokenized or stored otherwise.
+// Part of each corpus' key. It changes when the same text would be tokenized or stored in another way.
 constexpr uint64_t kCorpusVersion = 2;
 
-// Keeps other processes out while it lives. A process that dies leaves no lock behind.
+// Keeps other processes out while it lives. The lock of a process that dies is released.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) {
@@ -62,7 +62,7 @@ class FolderLock {
   int fd_ = -1;
 };
 
-// The facts that tell one state of a file from another.
+// The properties by which a changed file is recognized.
 Json state_of(const struct stat& file) {
   return {{"bytes", file.st_size},
           {"seconds", file.st_mtim.tv_sec},
@@ -96,13 +96,13 @@ int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
 
 }  // namespace
 
-// Hashes of the text files, as contents.json keeps them. What is lost or damaged is found out again. For use under the
-// folder's lock.
+// Hashes of the text files, stored in contents.json. Lost or damaged entries are computed again. Requires the folder's
+// lock.
 class CorpusCache::Contents {
  public:
   explicit Contents(std::string path) : path_(std::move(path)) {}
 
-  // Takes over what other processes have written.
+  // Merges the entries that other processes have written.
   void read() {
     if (!note_state()) return;
     std::optional<Json> contents = parse_json_if_valid(read_file(path_));
@@ -110,7 +110,7 @@ class CorpusCache::Contents {
     for (auto& [name, known] : contents->get_ref<Json::object_t&>()) files_[name] = std::move(known);
   }
 
-  // Reads a file only where size or time have changed since its hash was taken.
+  // Reads a file only if its size or time has changed since it was hashed.
   uint64_t hash_of(const std::string& text) {
     struct stat status {};
     if (::stat(text.c_str(), &status) != 0)
@@ -129,7 +129,7 @@ class CorpusCache::Contents {
 
   void write() {
     if (!has_news_) return;
-    // Not member by member: each would be compared with all before it.
+    // Adding member by member would compare each with all before it.
     const Json contents = Json::object_t(files_.begin(), files_.end());
     write_file_atomically(path_, json_text(contents, 2) + "\n");
     has_news_ = false;
@@ -137,7 +137,7 @@ class CorpusCache::Contents {
   }
 
  private:
-  // True if contents.json is there and has another state than before.
+  // True if contents.json exists and has changed since the last look.
   bool note_state() {
     struct stat status {};
     if (::stat(path_.c_str(), &status) != 0) return false;
@@ -179,7 +179,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
   const uint64_t key = combine_keys(key_of(tokenizer, limits), content(files.source), content(files.target),
                                     content(files.alignment), hash_text(files.language));
   contents_->write();
-  constexpr size_t kMostNameBytes = 200;  // bytes of the file's name, so that there is room for the key
+  constexpr size_t kMostNameBytes = 200;  // limits the bytes of the file's name, so that there is room for the key
   const std::string name = shortened_name(fs::path(first_file_of(files)).filename().string(), kMostNameBytes);
   const std::string corpus = path_in(folder_, fmt::format("{}-{:016x}", name, key));
   opened_.insert(corpus);
@@ -188,7 +188,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
       return std::make_shared<TokenShards>(corpus, key);
     } catch (const DamagedShards& error) {
       spdlog::warn("{}: the text is tokenized again", error.what());
-      if (!fs::is_directory(corpus)) fs::remove(corpus);  // which make() would leave alone
+      if (!fs::is_directory(corpus)) fs::remove(corpus);  // make() would not replace it
     }
   }
   make(corpus, files, tokenizer, limits, workers, key);

@@ -25,17 +25,17 @@ class CorpusCache {
 
   /// Hashes the files whose contents are not known yet. Call it before opening several corpora: open() hashes too, but
   /// writes contents.json each time.
-  /// @throws std::runtime_error naming a file that cannot be read, or where the folder cannot be written to.
+  /// @throws std::runtime_error naming a file that cannot be read, or if the folder cannot be written to.
   void hash_contents(const std::vector<AlignedFiles>& corpora);
 
   /// Aligned files, or plain text, tokenized with all workers where that was not done before. A damaged corpus is made
   /// again, with a warning. Memory stays small however large the files.
-  /// @throws as tokenize_files, and std::runtime_error where the folder cannot be written to, a full disk among the
+  /// @throws as tokenize_files, and std::runtime_error if the folder cannot be written to, a full disk among the
   /// causes: what was there before remains.
   std::shared_ptr<const TokenShards> open(const AlignedFiles& files, const Tokenizer& tokenizer,
                                           const LengthLimits& limits, WorkerCrew& workers);
 
-  /// Removes corpora that this object has not opened. For a folder that nobody else uses.
+  /// Removes corpora that this object has not opened. For folders that no other process uses.
   void remove_others();
 
  private:

@@ -16,7 +16,7 @@ inline namespace v0 {
 
 namespace {
 
-// The tokens of a source, and its end.
+// The tokens of a source and its end token.
 std::vector<int32_t> with_end(const TokenLists& sources, size_t i) {
   std::vector<int32_t> ids(sources.data(i), sources.data(i) + sources.length(i));
   ids.push_back(static_cast<int32_t>(special_ids::kEnd));
@@ -56,7 +56,7 @@ LexicalModel::LexicalModel(const ParallelText& text, int64_t iterations) {
 
 void LexicalModel::find_pairs(const ParallelText& text) {
   std::vector<std::vector<int32_t>> rows;
-  std::vector<size_t> sorted_size;  // of each row when it was last made small
+  std::vector<size_t> sorted_size;  // number of entries per row after it was last compacted
   for (size_t i = 0; i < text.size(); ++i)
     for (const int32_t source : with_end(text.source, i)) {
       const auto s = static_cast<size_t>(source);
@@ -77,7 +77,7 @@ void LexicalModel::find_pairs(const ParallelText& text) {
   entries_.reserve(size);
   for (std::vector<int32_t>& targets : rows) {
     for (const int32_t target : targets)
-      entries_.push_back({target, 1, 0});  // equal: the first iteration makes them probabilities
+      entries_.push_back({target, 1, 0});  // starts equal: the first iteration makes them probabilities
     rows_.push_back(entries_.size());
     targets = {};
   }
@@ -119,7 +119,7 @@ void LexicalModel::improve(const ParallelText& text, const Expectation& expectat
 }
 
 void LexicalModel::set_probabilities(double prior) {
-  constexpr double kLeast = 1e-9;  // keeps the sum of a target token's probabilities from becoming 0
+  constexpr double kLeast = 1e-9;  // keeps the sum of a target token's probabilities above 0
   for (size_t s = 0; s + 1 < rows_.size(); ++s) {
     double total = prior * static_cast<double>(rows_[s + 1] - rows_[s]);
     for (size_t place = rows_[s]; place < rows_[s + 1]; ++place) total += entries_[place].count;

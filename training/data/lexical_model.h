@@ -21,7 +21,7 @@ constexpr double kLeastShortlistProbability = 1e-4;
 class LexicalModel {
  public:
   /// Takes 16 bytes for each pair of tokens that are in one sentence pair, beside the text, and at most 256 MB more.
-  /// @throws std::invalid_argument where there are no iterations.
+  /// @throws std::invalid_argument if there are no iterations.
   LexicalModel(const ParallelText& text, int64_t iterations);
 
   /// Makes the probabilities of a sentence pair, at [target token * (source tokens + 1) + source token] with the empty
@@ -39,14 +39,14 @@ class LexicalModel {
   /// The translations of a source token, most probable first: at most `count`, none under `least`.
   std::vector<Translation> best(int64_t source, size_t count, double least) const;
 
-  /// Source tokens, whether the text has them or not.
+  /// Number of source tokens, including those that do not occur in the text.
   int64_t source_tokens() const { return static_cast<int64_t>(rows_.size()) - 1; }
 
  private:
   struct Entry {
     int32_t target;
     float probability;
-    double count;  // expected in this iteration; millions of small ones are added
+    double count;  // float would lose small addends: millions of them are summed in an iteration
   };
   void find_pairs(const ParallelText& text);
   void set_probabilities(double prior);

@@ -27,7 +27,7 @@ struct Pair {
 
 enum class Sides { target, both };
 
-// The count for the reason why a pair is left out; null if it is kept.
+// The counter for the reason why a pair is left out; null if it is kept.
 int64_t* reason_against(const TokenizedPair& pair, Sides sides, const LengthLimits& limits, LeftOut& left_out) {
   const bool lacks_source = pair.source.empty() && sides == Sides::both;
   if (lacks_source || pair.target.empty()) return &left_out.empty;
@@ -40,7 +40,7 @@ int64_t* reason_against(const TokenizedPair& pair, Sides sides, const LengthLimi
   return nullptr;
 }
 
-// The tag that precedes the sources of the files; nothing where their text is in one language pair.
+// The tag that precedes the sources of the files; empty if the text has one language pair.
 std::optional<int64_t> tag_of(const AlignedFiles& files, const Tokenizer& tokenizer) {
   if (files.language.empty()) return {};
   const SubwordModel& source = tokenizer.source();
@@ -56,7 +56,7 @@ std::optional<int64_t> tag_of(const AlignedFiles& files, const Tokenizer& tokeni
   }
 }
 
-// Puts the tag before a source, unless this has no content.
+// Puts the tag before a source that has content.
 void put_before(int64_t tag, TokenizedPair& pair) {
   if (pair.source.empty()) return;
   pair.source.insert(pair.source.begin(), tag);
@@ -74,7 +74,8 @@ void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer,
   pair.tokens.source = std::move(source.ids);
   pair.tokens.target = std::move(target.ids);
   if (!is_usable(pair.tokens, limits)) {
-    // Two long words would have more links than fit into memory. Without pieces, the alignment is only checked.
+    // Two long words would have more links than fit into memory. Without pieces, only the alignment's notation is
+    // checked.
     source.spans.clear();
     target.spans.clear();
   }
@@ -86,10 +87,10 @@ void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer,
   }
 }
 
-// Lets workers hand in numbered tasks in order. After a failure nobody waits.
+// Lets workers finish numbered tasks in order. After a failure nobody waits.
 class Turns {
  public:
-  // Calls `task` when all with lower numbers have ended; false after a failure.
+  // Calls `task` after all tasks with lower numbers have ended. Returns false after a failure.
   bool take(size_t number, const std::function<void()>& task) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return failed_ || next_ == number; });
@@ -153,7 +154,7 @@ bool AlignedFilesReader::next(AlignedLine& line) {
 }
 
 void AlignedFilesReader::refuse(const std::string& other_path, TextFileReader& other, const char* does) {
-  for (TextFileReader* reader : {&*source_, &other})  // to their ends, for the count
+  for (TextFileReader* reader : {&*source_, &other})  // reads to the ends of the files, to count the lines
     for (std::string line; reader->next(line);) continue;
   refuse_unequal_lines(files_.source.path, source_->line_number(), other_path, other.line_number(), does);
 }
@@ -186,7 +187,7 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
       size_t count = 0;
       number = chunks++;
       while (!ended && count < chunk.size()) {
-        ended = true;  // and stays so where the reader throws
+        ended = true;  // remains set if the reader throws
         ended = !reader.next(chunk[count].line);
         if (!ended) ++count;
       }

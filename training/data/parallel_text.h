@@ -39,8 +39,7 @@ class TokenLists {
   std::vector<size_t> ends_;
 };
 
-/// Aligned, tokenized text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
-/// empty.
+/// Aligned, tokenized text, without reserved ids at the ends. Lines of plain text are targets, whose sources are empty.
 struct ParallelText {
   TokenLists source;
   TokenLists target;
@@ -51,9 +50,9 @@ struct ParallelText {
   bool is_plain() const { return source.total_tokens() == 0; }
 };
 
-/// Pairs that were left out, by reason. A pair counts once.
+/// Numbers of pairs that were left out, by reason. A pair counts once.
 struct LeftOut {
-  int64_t empty = 0;  ///< source or target has no content; of plain text, the line
+  int64_t empty = 0;  ///< source or target has no content; for plain text, the line
   int64_t long_source = 0;
   int64_t long_target = 0;
   int64_t unequal = 0;  ///< one side is more than LengthLimits::ratio times as long as the other
@@ -66,7 +65,7 @@ struct LoadedText {
   LeftOut left_out;
 };
 
-/// Lines of a file, plain or gzipped, or one column of a file whose columns have tabs between.
+/// The lines of a file, plain or gzipped, or one column of a tab-separated file.
 struct TextFile {
   TextFile() = default;
   TextFile(std::string path) : path(std::move(path)) {}  // NOLINT: a path is a file
@@ -75,10 +74,10 @@ struct TextFile {
   bool empty() const { return path.empty(); }
 
   std::string path;
-  std::optional<size_t> column{};  ///< from 0; without one: whole lines
+  std::optional<size_t> column{};  ///< counted from 0; without a value: whole lines
 };
 
-/// Goes through a TextFile.
+/// Reads a TextFile line by line.
 class TextFileReader {
  public:
   explicit TextFileReader(const TextFile& file, const LineRules& rules = {}) : file_(file), reader_(file.path, rules) {}
@@ -95,22 +94,22 @@ class TextFileReader {
 struct AlignedFiles {
   TextFile source;  ///< empty: `target` is plain text
   TextFile target;
-  std::string alignment;   ///< of the words, see parse_word_links; empty where there is none
-  std::string language{};  ///< of the target, whose tag precedes each source; empty: no tag
+  std::string alignment;   ///< alignments of the words, see parse_word_links; empty if there are none
+  std::string language{};  ///< language code of the target, whose tag precedes each source; empty: no tag
 };
 
 /// One line of each of AlignedFiles.
 struct AlignedLine {
-  std::string source, target, alignment;  ///< empty where there is no such file
+  std::string source, target, alignment;  ///< empty if there is no such file
   int64_t number = 0;                     ///< counts from 1
 };
 
-/// Goes through AlignedFiles line by line.
+/// Reads AlignedFiles line by line.
 class AlignedFilesReader {
  public:
   explicit AlignedFilesReader(const AlignedFiles& files);
   /// False at the end of all files.
-  /// @throws as TextFileReader::next, and as refuse_unequal_lines where one file ends before another.
+  /// @throws as TextFileReader::next, and as refuse_unequal_lines if one file ends before another.
   bool next(AlignedLine& line);
 
  private:
@@ -152,15 +151,15 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
                        WorkerCrew& workers, const std::function<void(const TokenizedPair&)>& take);
 
 /// A text that fits into memory, from all its files.
-/// @throws as tokenize_files, and std::runtime_error where nothing is left to use; std::invalid_argument where the
+/// @throws as tokenize_files, and std::runtime_error if nothing is left to use; std::invalid_argument if the
 /// files do not come in pairs.
 LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                               WorkerCrew& workers);
 
-/// @throws std::runtime_error that says why nothing of these files can be used.
+/// @throws std::runtime_error that says why none of the text in these files can be used.
 [[noreturn]] void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits);
 
-/// Lines of several files, one after the other.
+/// The lines of several files, one file after the other.
 LineSource lines_of(const std::vector<TextFile>& files);
 
 }  // namespace v0

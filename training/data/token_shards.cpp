@@ -23,7 +23,7 @@ constexpr int kFormatVersion = 1;
 constexpr const char* kIndexChecksum = "checksum";
 constexpr char kMagic[8] = {'t', 'm', '-', 't', 'o', 'k', 'e', 'n'};
 
-// The last bytes of a shard, which is written from front to back.
+// The last bytes of a shard, which is written from the beginning to the end.
 struct Footer {
   uint64_t table_offset;
   uint64_t pairs;
@@ -31,14 +31,14 @@ struct Footer {
   uint32_t token_bytes;
   uint32_t version;
   char magic[8];
-  uint64_t checksum;  // checksum of the table, and of the footer before this
+  uint64_t checksum;  // checksum of the table and of the preceding fields of the footer
 };
 
 uint64_t checksum_of(const Footer& footer, const void* table, size_t table_bytes) {
   return hash_bytes(&footer, offsetof(Footer, checksum), hash_bytes(table, table_bytes));
 }
 
-// The checksum of an index without its own.
+// The checksum of an index, computed without the checksum itself.
 std::string checksum_of(const Json& index) {
   return fmt::format("{:016x}", hash_text(json_text(index)));
 }
@@ -64,7 +64,7 @@ void add_numbers(const std::vector<uint32_t>& numbers, int token_bytes, std::vec
 }
 
 uint32_t number_at(const uint8_t* numbers, size_t i, int token_bytes) {
-  // Blocks are aligned to their numbers.
+  // Blocks are aligned to the size of a number.
   return token_bytes == 2 ? reinterpret_cast<const uint16_t*>(numbers)[i]
                           : reinterpret_cast<const uint32_t*>(numbers)[i];
 }
@@ -79,7 +79,7 @@ DamagedShards damaged(const std::string& path, const std::string& why) {
 
 }  // namespace
 
-// A file under its partial name, the end of its content in a buffer, and its table.
+// A file under its partial name, a buffer for the end of its content, and its table.
 class ShardWriter::Shard {
  public:
   explicit Shard(const std::string& path) : file_(path) { table_.push_back({0, 0}); }
@@ -146,7 +146,7 @@ void ShardWriter::add(const TokenizedPair& pair) {
 
 void ShardWriter::end_block() {
   if (lengths_.empty()) return;
-  // All lengths of one side, then of the other: they are read as a whole.
+  // All lengths of one side come first, then all of the other, so that each side is read at once.
   const size_t lists = lists_of_pair(options_.has_links);
   std::vector<uint32_t> lengths;
   for (size_t list = 0; list < lists; ++list)
@@ -261,7 +261,7 @@ void TokenShards::read_block(size_t block, PairBlock& read) const {
   if (read.pairs.empty()) throw damaged_block("has other lengths or links than its index says");
 }
 
-// None where the lengths do not add up to the bytes, or a link leads out of its pair.
+// Returns nothing if the lengths do not add up to the bytes, or if a link points outside of its pair.
 std::vector<StoredPair> TokenShards::pairs_of(const std::vector<uint8_t>& bytes, size_t count) const {
   const auto width = static_cast<size_t>(token_bytes_);
   uint64_t numbers = lists_of_pair(has_links_) * count;  // lengths are below 2^32, and few: no sum overflows

@@ -23,7 +23,7 @@ inline namespace v0 {
 /// checked when a shard is opened, a block and every length and link in it whenever it is read.
 constexpr size_t kBlockPairs = 64;
 
-/// The files are not what was written; they can be made again from the text.
+/// Thrown if the files differ from what was written. They can be made again from the text.
 struct DamagedShards : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -32,13 +32,13 @@ struct TextCounts {
   int64_t source_tokens = 0;  ///< without ends
   int64_t target_tokens = 0;
   LeftOut left_out{};
-  int64_t unknown_source = 0;  ///< tokens that stand for what the vocabulary does not know
+  int64_t unknown_source = 0;  ///< unknown tokens
   int64_t unknown_target = 0;
 };
 
 struct ShardOptions {
-  uint64_t key = 0;                          ///< of what the text was made from; a reader asks for the same
-  int token_bytes = 4;                       ///< 2 where ids and lengths are below 65,536
+  uint64_t key = 0;                          ///< key of the content; a reader asks for the same one
+  int token_bytes = 4;                       ///< bytes per number: 2 if all ids and lengths are below 65,536
   bool has_links = false;                    ///< pairs come with ParallelText::links
   size_t pairs_per_shard = size_t{1} << 20;  ///< a multiple of kBlockPairs
 };
@@ -65,7 +65,7 @@ class ShardWriter {
   TextCounts counts_;
   size_t pairs_ = 0;
   size_t shards_ = 0;
-  std::vector<uint32_t> lengths_, tokens_;  // of the present block
+  std::vector<uint32_t> lengths_, tokens_;  // of the current block
   std::unique_ptr<Shard> shard_;
 };
 
@@ -79,7 +79,7 @@ struct StoredPair {
   uint32_t links_length = 0;  ///< numbers
 };
 
-/// Some pairs that were read together.
+/// Some pairs that are read together.
 struct PairBlock {
   std::vector<uint8_t> bytes;     ///< what the pairs point to
   std::vector<StoredPair> pairs;  ///< at most kBlockPairs
@@ -88,7 +88,7 @@ struct PairBlock {
 /// The text in a folder of shards. Safe to use from many threads at once.
 class TokenShards {
  public:
-  /// @throws DamagedShards naming the file where something is missing, cut off, or made from something else.
+  /// @throws DamagedShards naming the file if something is missing, cut off, or made from something else.
   TokenShards(const std::string& folder, uint64_t key);
 
   uint64_t key() const { return key_; }
@@ -97,10 +97,10 @@ class TokenShards {
   const TextCounts& counts() const { return counts_; }
   bool has_links() const { return has_links_; }
 
-  /// Reads a block, in place of what `read` has.
-  /// @throws DamagedShards naming the file, where the block is not what was written or no longer there.
+  /// Reads a block and replaces the content of `read`.
+  /// @throws DamagedShards naming the file if the block is damaged or missing.
   void read_block(size_t block, PairBlock& read) const;
-  /// Begins to read it in the background.
+  /// Starts to read it in the background.
   void will_need(size_t block) const;
 
   /// Appends one pair's tokens to `text`.
@@ -115,7 +115,7 @@ class TokenShards {
     std::string path;
     std::unique_ptr<InputFile> file;
     size_t pairs = 0;
-    std::vector<BlockPlace> table{};  // one more than there are blocks: where the last ends
+    std::vector<BlockPlace> table{};  // has one entry more than there are blocks: the end of the last one
   };
   friend class ShardWriter;
   Shard open_shard(const std::string& path, uint64_t key, size_t pairs) const;

@@ -111,7 +111,7 @@ std::vector<size_t> Epoch::blocks_of(int64_t window) const {
   return blocks;
 }
 
-// The pair of `kept` as it is in this epoch and pass.
+// Returns a pair as it is in this epoch and pass. `kept` is the pair as stored.
 Augmenter::Pair Epoch::augmented(const Pass& pass, size_t number, const ParallelText& kept) const {
   const auto ids = [](const TokenLists& lists) { return Ids(lists.data(0), lists.data(0) + lists.length(0)); };
   Augmenter::Pair pair{ids(kept.source), ids(kept.target)};
@@ -124,8 +124,7 @@ Augmenter::Pair Epoch::augmented(const Pass& pass, size_t number, const Parallel
   return fits ? *std::move(drawn) : pair;
 }
 
-// Adds a pair with the text and the segmentation that it has in this epoch and pass; `kept` has it as the tokenizer
-// gave it.
+// Adds a pair with the text and the segmentation that it has in this epoch and pass. `kept` is the pair as stored.
 void Epoch::add_drawn(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const {
   const Augmenter::Pair pair = augmented(pass, number, kept);
   const uint64_t key = combine_keys(epoch_key(EpochDraw::subwords, seed_, epoch_), pass.corpus, pass.pass, number);

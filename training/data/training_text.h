@@ -16,7 +16,7 @@ inline namespace v0 {
 /// A corpus and how much of it an epoch sees.
 struct WeightedCorpus {
   std::shared_ptr<const TokenShards> shards;
-  /// Times that an epoch sees each of its pairs. A fraction draws other pairs in each epoch.
+  /// Times that an epoch sees each pair. With a fraction, each epoch draws other pairs.
   double weight = 1;
 };
 
@@ -33,31 +33,32 @@ class TrainingText {
  public:
   explicit TrainingText(std::vector<WeightedCorpus> corpora);
 
-  /// From now on each epoch sees segmentations of its own. A sentence that would become longer than the limit keeps the
-  /// tokenizer's segmentation.
-  /// @throws std::invalid_argument where the tokenizer has no others, or where the pieces are aligned.
+  /// Makes each epoch draw new segmentations. A sentence that would exceed the limit keeps the tokenizer's
+  /// segmentation.
+  /// @throws std::invalid_argument if the tokenizer has only one segmentation, or if the pieces are aligned.
   void sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options, const LengthLimits& limits);
 
-  /// From now on each epoch changes some of its pairs in these ways. A pair that would exceed the limits stays.
-  /// @throws std::invalid_argument where the pieces are aligned.
+  /// Makes each epoch change some of its pairs in these ways. A pair that would exceed the limits stays as it is.
+  /// @throws std::invalid_argument if the pieces are aligned.
+  /// @throws std::invalid_argument if the pieces are aligned.
   void augment(const Tokenizer& tokenizer, const std::vector<Augmentation>& augmentations, const LengthLimits& limits);
 
   /// Pairs of all corpora, each counted once.
   size_t size() const;
   TextCounts counts() const;
-  /// The tokens of an epoch, on its longer side, ends included: what the corpora have, times their weights.
+  /// Number of tokens in an epoch, on the longer side, ends included: those of the corpora times their weights.
   int64_t epoch_tokens() const;
-  /// Equal for texts with equal epochs: depends on the corpora, their weights, the sampling and the augmentations.
+  /// Equal for texts whose epochs are equal: depends on the corpora, their weights, the sampling and the augmentations.
   uint64_t fingerprint() const;
 
  private:
   friend class Epoch;
   std::vector<WeightedCorpus> corpora_;
   bool has_links_ = false;
-  std::shared_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null where nothing is drawn
+  std::shared_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null if no segmentations are drawn
   SubwordSampling sampling_;
   std::vector<Augmentation> augmentations_;
-  std::shared_ptr<const Augmenter> augmenter_;  // null where nothing is changed
+  std::shared_ptr<const Augmenter> augmenter_;  // null if no pairs are changed
   LengthLimits limits_;
 };
 
@@ -81,8 +82,8 @@ class Epoch {
 
   int64_t number() const { return epoch_; }
   int64_t windows() const { return windows_; }
-  /// Windows may be without a batch, where weights are fractions.
-  /// @throws DamagedShards naming the file, where the text is not as it was written.
+  /// Returns a window. It may have no batch if weights are fractions.
+  /// @throws DamagedShards naming the file if the text is not as it was written.
   Window window(int64_t number) const;
 
  private:
@@ -91,7 +92,7 @@ class Epoch {
     const TokenShards* shards;
     double share;
     uint64_t corpus, pass;
-    size_t first_block;  // its number among all passes' blocks
+    size_t first_block;  // index of its first block among those of all passes
   };
   std::vector<size_t> blocks_of(int64_t window) const;
   const Pass& pass_of(size_t block) const;

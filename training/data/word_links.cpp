@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\n\v\f\r";
 
-// For each word of `text`, its pieces. A piece of space alone goes to the word after it, one that goes over several
-// words to the first.
+// For each word of `text`, its pieces. A piece that is only space belongs to the word after it, and a piece that covers
+// several words to the first of them.
 std::vector<std::vector<int64_t>> pieces_of_words(const PlacedPieces& placed) {
   const auto& [text, spans] = placed;
   std::vector<size_t> begins;

@@ -15,7 +15,7 @@ inline namespace v0 {
 std::vector<std::string_view> words_between_spaces(std::string_view text);
 
 /// A word alignment, as pairs (source word, target word), counted from 0, from Pharaoh's notation "0-0 1-2".
-/// @throws std::invalid_argument naming what is no such pair.
+/// @throws std::invalid_argument naming a part that is no such pair.
 std::vector<std::pair<int64_t, int64_t>> parse_word_links(const std::string& line);
 
 /// A text, and where its pieces are in it, as SubwordModel::segment has them.

@@ -11,11 +11,10 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-/// Separates, in the reason for the end, the name of the rank that ended first from the reason, which that rank gave
-/// itself.
+/// Separates the name of the rank that ended first from the reason that this rank gave.
 constexpr const char* kEnded = " ended: ";
 
-/// The part of c10d that a ProcessGroup of several ranks needs; see there.
+/// The part of c10d that a ProcessGroup of several ranks uses.
 class Connection {
  public:
   virtual ~Connection() = default;
@@ -26,7 +25,7 @@ class Connection {
   virtual void start_sum(const torch::Tensor& values) = 0;
   virtual void finish_sums() = 0;
   virtual void broadcast(torch::Tensor& values) = 0;
-  /// True if it takes tensors of that device as they are.
+  /// True if it accepts tensors on that device without a copy.
   virtual bool takes(torch::Device device) const = 0;
   virtual void fail(const std::string& why) = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With a LibTorch that has c10d and Gloo's headers.
+// Compiled if LibTorch has c10d and Gloo's headers.
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <torch/version.h>
@@ -44,9 +44,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr int64_t kBucketElements = 1 << 20;  // elements of one all-reduce: several are on their way at a time
+constexpr int64_t kBucketElements = 1 << 20;  // elements of one all-reduce; several are in flight at a time
 
-// A group's view of the store, which can be closed before the group is destroyed.
+// A group's view of the store. It can be closed before the group is destroyed.
 class ClosableStore : public c10d::PrefixStore {
  public:
   using PrefixStore::PrefixStore;
@@ -128,7 +128,7 @@ class GlooConnection : public Connection {
     }
   }
 
-  // All ranks are here, or those that are not are named.
+  // Returns when all ranks are present, or throws an error that names the missing ones.
   void meet() {
     if (options_.rank == 0 && options_.local_size != options_.size && options_.secret.empty())
       spdlog::warn(
@@ -189,10 +189,11 @@ class GlooConnection : public Connection {
     } else {
       gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address()));
     }
-    // A connection of its own: ranks wait in it for each other's addresses.
+    // Uses a connection of its own, in which ranks wait for each other's addresses.
     const auto store =
         c10::make_intrusive<ClosableStore>("transmute/gloo", connect(options_, false, options_.timeout_seconds));
-    // The constructor waits for other ranks without end: it runs on a thread, which is left behind where one is lost.
+    // The constructor waits for other ranks without a time limit. It therefore runs on a thread, which is abandoned if
+    // a rank is lost.
     std::packaged_task<c10::intrusive_ptr<Backend>()> make([=, rank = options_.rank, size = options_.size] {
       return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, gloo);
     });
@@ -214,7 +215,7 @@ class GlooConnection : public Connection {
     }
   }
 
-  // The address at which the other ranks find this machine: the one from which it reaches rank 0's. On rank 0's own
+  // The address at which the other ranks find this machine: the one from which it reaches rank 0. On rank 0's own
   // machine that is a loopback address, often also under the machine's name; there, the address counts at which the
   // others found rank 0.
   std::string own_address() {
@@ -247,7 +248,8 @@ class GlooConnection : public Connection {
     return device.is_cpu() ? *gloo_ : *nccl_;
   }
 
-  // Without end, but for a lost rank: rank 0 may validate for as long as it takes while the others wait here.
+  // Waits without a time limit unless a rank is lost: rank 0 may validate for as long as it takes while the others wait
+  // here.
   void wait(const WorkPointer& work) {
     if (nccl_) {
       while (!work->isCompleted()) {
@@ -262,19 +264,20 @@ class GlooConnection : public Connection {
         if (!work->isCompleted()) monitor_->check();
       }
     }
-    // NCCL's wait() may pass over an error, after which its stream never ends.
+    // NCCL's wait() may ignore an error, after which its stream never ends.
     if (nccl_ && work->exception()) std::rethrow_exception(work->exception());
-    work->wait();  // The work's own outcome counts: it may have ended just after a limit had passed.
+    work->wait();  // The outcome of the work itself counts: it may have ended just after a limit had passed.
   }
 
-  // NCCL says the reason on lines of its own.
+  // NCCL gives the reason on separate lines.
   static std::string reason_of(const std::string& what) {
     constexpr std::string_view kMark = "Last error:\n";
     const size_t mark = what.find(kMark);
     return first_line(mark == std::string::npos ? what : what.substr(mark + kMark.size()));
   }
 
-  // A broken connection says that a rank is gone, but not which: the store does, as soon as the reason is there.
+  // A broken connection shows that a rank is lost, but not which one. The store names it as soon as the reason is
+  // written.
   [[noreturn]] void explain(const std::exception& error) {
     const auto deadline = Clock::now() + Seconds(options_.timeout_seconds + kGraceSeconds);
     while (Clock::now() < deadline) {
@@ -284,7 +287,7 @@ class GlooConnection : public Connection {
     throw std::runtime_error(with_remedy("lost the connection to another rank: " + reason_of(error.what())));
   }
 
-  // Rank 0 goes last: the store is its.
+  // Rank 0 leaves last, because it owns the store.
   void leave() {
     try {
       const int64_t left = store_->add(kLeft, 1);
@@ -292,12 +295,12 @@ class GlooConnection : public Connection {
       while (options_.rank == 0 && left < options_.size && store_->add(kLeft, 0) < options_.size &&
              Clock::now() < deadline)
         std::this_thread::sleep_for(kPoll);
-    } catch (const std::exception&) {  // all is done; nobody misses an answer
+    } catch (const std::exception&) {  // all ranks are done; nobody waits for an answer
     }
   }
 
-  // The destructors of LibTorch's groups would wait for ranks that do not answer any more. The watch ends first,
-  // because a thread that uses LibTorch while the program ends can abort it.
+  // The destructors of LibTorch's groups would wait for ranks that no longer answer. The monitor ends first, because a
+  // thread that uses LibTorch while the program ends can abort it.
   void abandon() {
     failed_ = true;
     monitor_->stop();
@@ -315,7 +318,7 @@ class GlooConnection : public Connection {
   Route route_;
   c10::intrusive_ptr<c10d::Store> store_;
   std::shared_ptr<RankMonitor> monitor_;
-  std::vector<WorkPointer> started_;  // sums on their way
+  std::vector<WorkPointer> started_;  // sums in flight
   c10::intrusive_ptr<Backend> gloo_, nccl_;
   c10::intrusive_ptr<ClosableStore> gloo_store_;
   bool failed_ = false;
@@ -332,7 +335,7 @@ std::unique_ptr<Connection> connect_ranks(const RankOptions& options, torch::Dev
 void report_lost_rank(const RankOptions& options, const std::string& what) {
   try {
     distributed::set_end_reason(*distributed::connect(options, false, distributed::kGraceSeconds), what);
-  } catch (const std::exception&) {  // rank 0 is gone too: the others notice
+  } catch (const std::exception&) {  // rank 0 is gone too; the others notice that themselves
   }
 }
 

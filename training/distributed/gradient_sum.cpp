@@ -10,7 +10,7 @@ inline namespace v0 {
 
 namespace {
 
-// A bucket is large enough to be worth a message: 4 MB.
+// A bucket of 4 MB is large enough to be worth a message.
 constexpr int64_t kGradientBucketElements = 1 << 20;
 
 }  // namespace

@@ -28,19 +28,19 @@ class GradientSum {
   /// Starts the sum of a step. The last step's sum must be complete.
   void start();
 
-  /// Tells that a worker's gradient of the parameter is complete. Called once for each worker and parameter, on any
-  /// thread; the call that completes a bucket adds up its shares and sends it.
+  /// Reports that a worker's gradient of the parameter is complete. Called once for each worker and parameter, on any
+  /// thread. The call that completes a bucket adds up its shares and sends it.
   void complete(size_t parameter);
 
-  /// Waits for all. Returns the sums by parameter, valid until the next start().
-  /// @throws as ProcessGroup::sum; std::logic_error where something has not been completed.
+  /// Waits for all sums. Returns them by parameter, valid until the next start().
+  /// @throws as ProcessGroup::sum; std::logic_error if a gradient has not been completed.
   std::vector<torch::Tensor> finish();
 
  private:
   struct Bucket {
     std::vector<size_t> parameters;
-    torch::Tensor flat;        // their sums, concatenated
-    int64_t missing = 0;       // gradients of workers
+    torch::Tensor flat;        // sums of its parameters, concatenated
+    int64_t missing = 0;       // number of gradients of workers still missing
     bool is_complete = false;  // and added up
   };
 
@@ -51,7 +51,7 @@ class GradientSum {
   std::vector<size_t> bucket_of_;    // by parameter
   std::vector<Bucket> buckets_;
   std::mutex mutex_;
-  size_t next_ = 0;  // the first bucket that has not set out
+  size_t next_ = 0;  // the first bucket that has not been sent
 };
 
 }  // namespace v0

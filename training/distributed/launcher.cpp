@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Nobody has to know it but the ranks, whose environment other users cannot read.
+// Only the ranks know it, and other users cannot read their environment.
 std::string new_secret() {
   std::random_device random;
   std::string secret;
@@ -58,7 +58,8 @@ pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& comman
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
-  // A signal that comes before the child has its own handlers waits for them: the launcher's would only note it.
+  // A signal that arrives before the child has its own handlers stays blocked until then; the launcher's handler would
+  // only record it.
   sigset_t stop_signals, before;
   ::sigemptyset(&stop_signals);
   for (const int signal : {SIGINT, SIGTERM}) ::sigaddset(&stop_signals, signal);
@@ -68,8 +69,8 @@ pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& comman
   if (child != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) throw std::runtime_error(fmt::format("no process for a rank: {}", std::strerror(errno)));
   if (child > 0) return child;
-  // From here on only what a forked thread may call. A group of its own: Ctrl-C reaches the launcher, which passes it
-  // on.
+  // From here on, only functions that are safe in a forked process are called. The child gets its own process group,
+  // because Ctrl-C reaches the launcher, which passes it on.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
@@ -83,18 +84,18 @@ pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& comman
 struct EndedRank {
   ptrdiff_t rank;
   pid_t process;
-  int code;    // as a shell gives it
-  int signal;  // 0: ended by itself
+  int code;    // exit code as a shell reports it
+  int signal;  // the signal that ended it; 0: none
 };
 
-// The processes of `running` (by rank; 0 once it ended) that ended since the last call. What a signal ended comes
-// first: of several it is the cause, the others ended because they lost it.
+// Returns the processes of `running` (by rank; 0 after it ended) that ended since the last call. Those ended by a
+// signal come first: if several ended, they are the cause, and the others ended because they lost them.
 std::vector<EndedRank> ended_ranks(std::vector<pid_t>& running) {
   std::vector<EndedRank> ended;
   int status = 0;
   for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     const auto found = std::find(running.begin(), running.end(), process);
-    if (found == running.end()) continue;  // not ours
+    if (found == running.end()) continue;  // another child of the caller
     *found = 0;
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     ended.push_back({found - running.begin(), process, signal != 0 ? 128 + signal : WEXITSTATUS(status), signal});
@@ -113,7 +114,7 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
   options.port = free_loopback_port();
   options.secret = new_secret();
   options.timeout_seconds = timeout_seconds;
-  std::vector<pid_t> running;  // processes by rank; 0 once one has ended
+  std::vector<pid_t> running;  // processes by rank; 0 after it ended
   for (; options.rank < count; options.local_rank = ++options.rank) running.push_back(start_rank(options, command));
 
   const auto send_to_all = [&](int signal) {
@@ -144,11 +145,11 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
       if (rank.signal != 0) {
         what = fmt::format("rank {} (process {}) was ended by signal {} ({})", rank.rank, rank.process, rank.signal,
                            ::strsignal(rank.signal));
-        // Before there is anything to save, a signal that was passed on ends each of them.
+        // Before there is anything to save, a signal that is passed on ends each of them.
         if (passed_on && rank.signal == stop_signal()) continue;
-        spdlog::error(what);  // others have said themselves what was wrong
+        spdlog::error(what);  // the others have logged the reason themselves
       }
-      // After a stop signal all of them end so, with a checkpoint.
+      // After a stop signal, all of them end with this code, having written a checkpoint.
       const bool stopped = rank.signal == 0 && (rank.code == 128 + SIGINT || rank.code == 128 + SIGTERM);
       if (!stopped && left > 0 && rank.rank != 0) report_lost_rank(options, what);  // without rank 0 nobody listens
     }

@@ -15,7 +15,7 @@ inline namespace v0 {
 /// fails, the others are told which, and are killed where they do not end within `timeout_seconds` and a little.
 /// @returns 0, or the exit code of the first rank that did not end with 0: 128 + n where signal n ended it, which of
 /// several that end together counts as the first.
-/// @throws std::invalid_argument where `count` is less than 1, std::runtime_error where no process can be made.
+/// @throws std::invalid_argument if `count` is less than 1, std::runtime_error if no process can be made.
 int run_local_ranks(int count, const std::vector<std::string>& command, double timeout_seconds,
                     const std::function<int()>& stop_signal);
 

@@ -7,15 +7,15 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-/// The way to another machine.
+/// The route to another machine.
 struct Route {
-  std::string from, to;  ///< addresses in numbers; empty where there is no way
+  std::string from, to;  ///< numeric addresses; empty if there is no route
 };
 
 /// The address by which this machine reaches another one, and the other one's. Nothing is sent.
 Route route_to(const std::string& host);
 
-/// True if it reaches no other machine; also where it is empty.
+/// True if the address reaches no other machine, or is empty.
 bool is_loopback(const std::string& address);
 
 }  // namespace distributed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With a LibTorch that has no c10d, or came without Gloo's headers: one process.
+// Compiled if LibTorch has no c10d, or came without Gloo's headers. Training then has one process.
 #include <spdlog/fmt/fmt.h>
 #include <torch/version.h>
 #include <transmute/training/distributed/connection.h>

@@ -35,12 +35,13 @@ void RankMonitor::serve(const std::shared_ptr<RankMonitor>& self) {
 
 std::string RankMonitor::end_reason() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // A process that was stopped for a while has not asked meanwhile, and its thread needs a moment to beat again.
+  // A process that was suspended has not asked in the meantime, and its thread needs a moment to send its next
+  // heartbeat.
   const auto now = Clock::now();
   if (now - last_asked_ > Seconds(kGraceSeconds)) patient_since_ = now;
   last_asked_ = now;
   const bool is_patient = now - patient_since_ < Seconds(kGraceSeconds);
-  // The thread itself may hang in a store that is there but does not answer.
+  // The thread itself may hang if the store is reachable but does not answer.
   if (end_reason_.empty() && !stop_ && !is_patient && now - last_beat_ > Seconds(options_.timeout_seconds))
     end_reason_ = fmt::format("rank 0 is lost: no answer from {}:{} for {} seconds", options_.address, options_.port,
                               options_.timeout_seconds);
@@ -95,7 +96,8 @@ void RankMonitor::look_at(c10d::Store& store, int rank) {
   const int64_t count = store.add(key_of(kBeats, rank), 0);
   const auto now = Clock::now();
   if (count != beat.count) beat = {count, {}, now};
-  // A pause of this process counts as a second: where all processes are stopped for a while, none of them is lost.
+  // A suspension of this process counts as one second: if all processes are suspended for a while, none of them is
+  // lost.
   beat.silent += std::min<Clock::duration>(now - beat.looked, std::chrono::seconds(1));
   beat.looked = now;
   if (beat.silent <= Seconds(options_.timeout_seconds)) return;

@@ -17,7 +17,7 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
-/// Exchanges signs of life with the other ranks, on a thread and a connection of its own. The thread keeps the object
+/// Exchanges heartbeats with the other ranks, on a thread and a connection of its own. The thread keeps the object
 /// alive, so that nobody has to wait for it if the store no longer answers.
 class RankMonitor {
  public:
@@ -29,7 +29,7 @@ class RankMonitor {
   /// The reason why all ranks must end; empty while nothing is wrong.
   std::string end_reason();
 
-  /// @throws std::runtime_error with that reason, where there is one.
+  /// @throws std::runtime_error with that reason, if there is one.
   void check();
 
   /// Tells the other ranks why this one ends, and gives them time to read it.
@@ -49,7 +49,7 @@ class RankMonitor {
 
   void look_at(c10d::Store& store, int rank);
 
-  // Rank 0 takes the store along when it ends: it stays until the others have read the reason.
+  // Rank 0's store ends with rank 0, which therefore waits until the others have read the reason.
   void hear_out(c10d::Store& store);
 
   void decide(const std::string& what);

@@ -33,20 +33,20 @@ std::optional<int> number(const char* name, int least, int most) {
   return value;
 }
 
-// One launcher's names for the same four things.
+// The names that one launcher gives to the same four values.
 struct Names {
   const char* rank;
   const char* size;
   const char* local_rank;
   const char* local_size;
-  bool needs_local_rank = false;  // counts only where that one is set too
+  bool needs_local_rank = false;  // used only if the other one is set too
 };
 
 constexpr Names kLaunchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    // Before Slurm's: what mpirun starts within a job inherits those of the job's script, which are rank 0's. srun sets
-    // PMI's as well, but not the local ones.
+    // These come before Slurm's: processes that mpirun starts within a job inherit the variables of the job's script,
+    // which are rank 0's. srun sets PMI's as well, but not the local ones.
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", true},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr},
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
@@ -56,7 +56,8 @@ constexpr int kMaxRanks = 1 << 16;
 constexpr int kMaxPort = 65535;
 constexpr size_t kLeastSecret = 16, kMostSecret = 256;
 
-// Slurm lists the tasks of its nodes in order, "2(x3),1" for 2, 2, 2 and 1. 1 where that cannot be understood.
+// The number of tasks on each node. Slurm lists them in order: "2(x3),1" means 2, 2, 2 and 1. 1 if the text cannot be
+// parsed.
 int slurm_tasks_of_this_node() {
   std::istringstream counts(variable("SLURM_STEP_TASKS_PER_NODE").value_or(""));
   int nodes_before = number("SLURM_NODEID", 0, kMaxRanks).value_or(kMaxRanks);
@@ -69,7 +70,7 @@ int slurm_tasks_of_this_node() {
   return 1;
 }
 
-// torchrun's own store has the port, and speaks the language of its own version of torch: ours takes the next one.
+// torchrun's own store occupies the port and speaks the protocol of its own version of torch; ours takes the next port.
 int port_of_environment(int otherwise) {
   const int port = number("MASTER_PORT", 1, kMaxPort - 1).value_or(otherwise);
   return variable("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" ? port + 1 : port;

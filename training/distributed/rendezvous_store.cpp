@@ -26,14 +26,15 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr const char* kGate = "gate";  // rank 0 has opened the store: for all, and for those with its secret
+constexpr const char* kGate =
+    "gate";  // keys that say that rank 0 has opened the store: for all, and for those with its secret
 
 Bytes bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
-// Gloo writes to its sockets as to files: by default, one that a lost rank no longer reads would end this process by a
-// signal, before it could say who is lost.
+// Gloo writes to its sockets as to files: by default, a write to a lost rank would end this process by a signal before
+// it could say which rank is lost.
 void take_broken_pipes_for_errors() {
   struct sigaction action {};
   const bool known = ::sigaction(SIGPIPE, nullptr, &action) == 0;
@@ -55,8 +56,8 @@ int port_of(int socket) {
   return -1;
 }
 
-// LibTorch's store listens on every address of the machine, and believes whoever comes; it cannot be told otherwise.
-// Its socket can: from then on, what does not come through the loopback interface does not reach it.
+// LibTorch's store listens on every address of the machine and trusts every client; it has no option to change that.
+// Its socket has one: after this, only connections through the loopback interface reach it.
 void keep_to_loopback(int port) {
   bool is_kept = false;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

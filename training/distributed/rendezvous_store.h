@@ -9,32 +9,32 @@
 #include <stdexcept>
 #include <string>
 
-// The rendezvous store: rank 0 keeps it, and all ranks write to it.
+// The rendezvous store. Rank 0 owns it, and all ranks write to it.
 namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
 constexpr auto kPoll = std::chrono::milliseconds(20);
-/// Time for the other ranks to read why a rank ended.
+/// Time that the other ranks have to read why a rank ended.
 constexpr double kGraceSeconds = 3;
 
-/// Keys of the store. Counters are made by adding to them, so that reading one never waits.
-constexpr const char* kHere = "transmute/here/";            // a rank has come
-constexpr const char* kBeats = "transmute/beats/";          // grows while a rank lives
-constexpr const char* kFirst = "transmute/first/";          // where a rank finds rank 0's machine
-constexpr const char* kEndReason = "transmute/end_reason";  // why all must end; the first one stays
-constexpr const char* kHeard = "transmute/heard";           // ranks that have read it
-constexpr const char* kLeft = "transmute/left";             // ranks that left in peace
+/// Keys of the store. Counters are incremented from 0 on, so that reading one never waits.
+constexpr const char* kHere = "transmute/here/";            // number of ranks that have arrived
+constexpr const char* kBeats = "transmute/beats/";          // heartbeats; increases while a rank lives
+constexpr const char* kFirst = "transmute/first/";          // address at which a rank finds rank 0's machine
+constexpr const char* kEndReason = "transmute/end_reason";  // why all ranks must end; the first reason stays
+constexpr const char* kHeard = "transmute/heard";           // number of ranks that have read the reason
+constexpr const char* kLeft = "transmute/left";             // number of ranks that ended normally
 
 /// The key of one rank.
 std::string key_of(const char* prefix, int rank);
 
-/// The value of a key that is there, at most 4 KiB of it.
+/// The value of an existing key; at most 4 KiB of it.
 std::string read(c10d::Store& store, const std::string& key);
 void write(c10d::Store& store, const std::string& key, const std::string& text);
 
-/// Blocks SIGINT and SIGTERM during its life, because c10d's sockets take an interruption for an error. Threads that
-/// are started during that time keep them blocked.
+/// Blocks SIGINT and SIGTERM during its life, because c10d's sockets treat an interruption as an error. Threads started
+/// during that time keep them blocked.
 class SignalsLater {
  public:
   SignalsLater() {
@@ -52,7 +52,7 @@ class SignalsLater {
   sigset_t outer_;
 };
 
-/// Thrown where rank 0 answers, but has another RankOptions::secret.
+/// Thrown if rank 0 answers, but has another RankOptions::secret.
 class OtherSecret : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -62,7 +62,7 @@ class OtherSecret : public std::runtime_error {
 /// where all ranks are on one machine, no other machine reaches it.
 ///
 /// The secret is part of every key, so that nobody without it can read or write the entries.
-/// @throws OtherSecret; c10d's errors where nobody answers in time.
+/// @throws OtherSecret; c10d's errors if nobody answers in time.
 c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, double seconds);
 
 /// Writes the reason why all ranks must end, unless there is one.
@@ -71,8 +71,8 @@ void set_end_reason(c10d::Store& store, const std::string& what);
 /// The message of an error that ends all ranks.
 std::string with_remedy(const std::string& what);
 
-/// @throws OtherRankEnded with the reason where a rank ended and has said why; std::runtime_error, with the remedy,
-/// where one is lost.
+/// @throws OtherRankEnded if a rank ended and has given its reason; std::runtime_error, with the remedy, if a rank is
+/// lost.
 [[noreturn]] void throw_end_reason(const std::string& what);
 
 std::string first_line(const std::string& text);

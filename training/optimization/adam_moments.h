@@ -29,7 +29,7 @@ struct AdamMoments {
 
   /// For checkpoints.
   NamedTensors state() const;
-  /// @throws std::runtime_error naming `path` where the state does not fit the parameters.
+  /// @throws std::runtime_error naming `path` if the state does not fit the parameters.
   void restore(const NamedTensors& state, const std::string& path);
 
   NamedTensors parameters;

@@ -27,7 +27,7 @@ class WeightAverage {
 
   /// The averages by the parameters' names, for checkpoints.
   const NamedTensors& values() const { return values_; }
-  /// @throws std::runtime_error naming `path` where the values do not fit the parameters.
+  /// @throws std::runtime_error naming `path` if the values do not fit the parameters.
   void restore(const NamedTensors& values, const std::string& path);
 
   /// While an InPlace lives, the parameters have the averaged values. Its destructor restores the old ones bit for bit.

@@ -52,7 +52,7 @@ class Adam {
 
   /// Both moments of each parameter, for checkpoints. The trainer saves the number of steps.
   NamedTensors state() const;
-  /// @throws std::runtime_error naming `path` where the state does not fit the parameters.
+  /// @throws std::runtime_error naming `path` if the state does not fit the parameters.
   void restore(const NamedTensors& state, int64_t steps, const std::string& path);
 
  private:

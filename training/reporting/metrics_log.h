@@ -21,7 +21,7 @@ struct ResumePoint {
 class MetricsLog {
  public:
   /// Opens or continues a file. Lines of what comes after `point` are taken out.
-  /// @throws std::runtime_error where it cannot be written.
+  /// @throws std::runtime_error if it cannot be written.
   MetricsLog(const std::string& path, const ResumePoint& point);
   /// Adds "time" to it, in seconds since 1970.
   void write(Json& record);

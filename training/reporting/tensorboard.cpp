@@ -64,7 +64,7 @@ constexpr int64_t kStart = 1;
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 constexpr size_t kTimeDigits = 10;
 
-// Seconds in the name of an event file; nothing where it is not one of those that TensorBoard puts in this order.
+// Seconds in the name of an event file; nothing if it is not one of those that TensorBoard puts in this order.
 std::optional<int64_t> seconds_in(std::string_view name) {
   if (name.substr(0, kPrefix.size()) != kPrefix) return std::nullopt;
   const std::string_view rest = name.substr(kPrefix.size());

@@ -20,7 +20,7 @@ inline namespace v0 {
 class TensorBoardLog {
  public:
   /// Makes the folder where it is missing, and a file in it. `last_step`: after which the run continues.
-  /// @throws std::runtime_error where it cannot be written.
+  /// @throws std::runtime_error if it cannot be written.
   TensorBoardLog(const std::string& folder, int64_t last_step);
 
   /// Writes the numbers of a record of `metrics.jsonl` under `type/name`, at once. `time` is the wall time, in seconds

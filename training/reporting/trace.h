@@ -66,7 +66,7 @@ class Trace {
   double seconds(const std::string& name) const;
 
   /// Writes what was recorded so far.
-  /// @throws std::runtime_error naming the file, where it cannot be written.
+  /// @throws std::runtime_error naming the file, if it cannot be written.
   void write(const std::string& path) const;
 
  private:
@@ -82,7 +82,7 @@ class StepProfile {
 
   /// Traces nothing.
   StepProfile() = default;
-  /// @throws std::runtime_error where `path` cannot be written, now rather than after the traced steps.
+  /// @throws std::runtime_error if `path` cannot be written, now rather than after the traced steps.
   explicit StepProfile(std::string path);
 
   /// To be called before each step. @returns whether the file was written, as after the last traced step.
