@@ -29,9 +29,9 @@ Tokenizer broadcast_tokenizer(ProcessGroup& group, const std::optional<Tokenizer
 
 namespace {
 
-// NCCL would refuse them in words of its own.
+// NCCL would refuse them with a message that says less.
 void check_gpus_differ(ProcessGroup& group, torch::Device device) {
-  std::ifstream boot_id("/proc/sys/kernel/random/boot_id");  // containers have their machine's
+  std::ifstream boot_id("/proc/sys/kernel/random/boot_id");  // containers have the boot id of their machine
   std::string machine;
   if (!std::getline(boot_id, machine)) machine = host_name();
   const std::string gpu = machine + kernels::cuda::pci_address(device);

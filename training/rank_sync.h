@@ -14,11 +14,11 @@
 namespace transmute {
 inline namespace v0 {
 
-// These functions bring the ranks of a training to the same state. Every rank calls them in the same order; in a group
-// of one they do nothing, or return what they were given.
+// These functions bring the ranks of a training to the same state. Every rank calls them in the same order. In a group
+// of one they do nothing, or return their argument.
 
 /// Rank 0's tokenizer, on all ranks: the run folder, which holds it, may be on another machine.
-/// @param own rank 0's; ignored on the others
+/// @param own rank 0's tokenizer; ignored on the other ranks
 Tokenizer broadcast_tokenizer(ProcessGroup& group, const std::optional<Tokenizer>& own);
 
 /// Checks what must be equal on all ranks; otherwise they would train different networks, or one network on different
@@ -34,7 +34,7 @@ void broadcast_state(ProcessGroup& group, TrainState& state);
 /// @param step the updates that rank 0's optimizer has made
 void broadcast_weights(ProcessGroup& group, Transformer& transformer, Adam& optimizer, int64_t step);
 
-/// A number that differs where the tensors' bytes differ.
+/// A number that differs if the tensors' bytes differ.
 uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors);
 
 /// @throws std::runtime_error if the ranks' weights are no longer equal.

@@ -31,7 +31,7 @@ class AfterAccumulation : public torch::autograd::FunctionPostHook {
   std::function<void()> call_;
 };
 
-// The parts of a loss as PendingLoss::sums has them.
+// The sums of a loss in the order of PendingLoss::sums.
 torch::Tensor parts_of(const TrainingLoss& loss) {
   const torch::Tensor tokens = (loss.cross_entropy.defined() ? loss.cross_entropy : loss.token_loss).detach();
   const torch::Tensor zero = torch::zeros_like(tokens);
@@ -71,8 +71,8 @@ Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& wo
   if (options.precision == Precision::bfloat16) make_rounded_replicas();
 }
 
-// One block of memory for all, in the order of the parameters, so that matrices that kernels::joined_linear wants side
-// by side are. Vectors (biases, norms) stay the float32 ones.
+// One block of memory for all, in the order of the parameters, which puts matrices side by side that
+// kernels::joined_linear wants there. Vectors (biases, norms) stay the float32 ones.
 void Replicas::make_rounded_replicas() {
   const torch::NoGradGuard no_grad;
   const auto exact = replicas_.front()->parameters();
@@ -125,7 +125,8 @@ void Replicas::complete_own(size_t worker, size_t parameter) {
   rank_sum_->complete(parameter);
 }
 
-// Completes what backward has not reached: parameters without a gradient, and all of a worker that had no micro-batch.
+// Completes the gradients that backward has not reached: those of unused parameters, and all of a worker without a
+// micro-batch.
 void Replicas::complete_rest(size_t worker) {
   Completion& own = completions_[worker];
   own.awaited = false;
@@ -133,7 +134,7 @@ void Replicas::complete_rest(size_t worker) {
     if (!own.is_complete[p]) complete_own(worker, p);
 }
 
-// In the order of the workers: the same bits in every run.
+// Adds in the order of the workers, which gives the same bits in every run.
 void Replicas::add_shares(size_t parameter, torch::Tensor& sum) {
   bool first = true;
   for (size_t w = 0; w < trained_.size(); ++w) {
@@ -171,7 +172,7 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
         const Trace::Span span(trace, "forward");
         const uint64_t key = combine_keys(input.dropout_key, i);
         const kernels::DropoutScope scope(key);
-        // The dropout of LibTorch itself is not in the scope.
+        // The scope does not cover LibTorch's own dropout.
         if (!device_.is_cpu()) seed_generator(at::globalContext().defaultGenerator(device_), key);
         return batch_loss(replica, batch, {label_smoothing, factor, options_.activations, options_.consistency});
       }();
@@ -193,8 +194,7 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
   return total;
 }
 
-// Adds what bfloat16 gradients a worker has to its float32 sums: bfloat16 would lose small ones over many
-// micro_batches.
+// Adds a worker's bfloat16 gradients to its float32 sums: bfloat16 would lose small ones over many micro-batches.
 void Replicas::set_gradients_aside(size_t worker) {
   const auto parameters = trained_[worker]->parameters();
   for (size_t p = 0; p < parameters.size(); ++p) {
@@ -241,7 +241,7 @@ void Replicas::clear_gradients() {
 }
 
 LossSum Replicas::evaluate(const ParallelText& text, int64_t micro_batch_tokens) {
-  // In order of length, so that there is little padding; the sum does not mind the order.
+  // Sorts by length, so that there is little padding; the sum does not depend on the order.
   const auto batches = epoch_batches(text, micro_batch_tokens, 0, 0);
   std::vector<double> sums(batches.size());
   workers_.for_each_chunk(batches.size(), 1, [&](size_t b, size_t, int worker) {

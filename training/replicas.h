@@ -20,8 +20,8 @@ inline namespace v0 {
 struct LossSum {
   double sum = 0;
   int64_t tokens = 0;
-  double guidance = 0;    ///< the guided head's own, without its weight
-  double divergence = 0;  ///< between two passes, without its weight
+  double guidance = 0;    ///< the guided head's loss, without its weight
+  double divergence = 0;  ///< divergence between two passes, without its weight
   void add(const LossSum& other);
 };
 
@@ -31,15 +31,15 @@ struct PendingLoss {
   torch::Tensor sums;  ///< float64 [kSums]: the tokens' cross-entropy, guidance and divergence; undefined: zeros
   int64_t tokens = 0;
   void add(const PendingLoss& other);
-  /// Waits for it.
+  /// Waits for the device.
   LossSum read() const;
-  /// `values`: `sums`, on the CPU.
+  /// Makes a LossSum of `values`, a copy of `sums` on the CPU.
   static LossSum read(const torch::Tensor& values, int64_t tokens);
 };
 
 /// Options for training a head's attention with Batch::alignment.
 struct Guidance {
-  double weight = 0;  ///< weight of its loss beside the tokens'; 0: no guidance
+  double weight = 0;  ///< weight of its loss relative to that of the tokens; 0: no guidance
   int64_t layer = 0;  ///< layer of the decoder, counted from 0
   int64_t head = 0;   ///< counted from 0
 };
@@ -54,9 +54,9 @@ struct ReplicaOptions {
 
 /// One batch's share of a step's work.
 struct StepInput {
-  std::vector<Batch> micro_batches;  ///< as cut_into_micro_batches deals them out
-  int64_t step_target_tokens = 0;    ///< tokens of the whole step: the gradient is of the loss per target token
-  uint64_t dropout_key = 0;          ///< key of this batch
+  std::vector<Batch> micro_batches;  ///< in the order of cut_into_micro_batches
+  int64_t step_target_tokens = 0;    ///< tokens of the whole step: the gradient is that of the loss per target token
+  uint64_t dropout_key = 0;          ///< key for dropout
   bool is_last_of_step = true;
 };
 
@@ -78,8 +78,8 @@ class Replicas {
   /// Number of micro-batches that have gone through accumulate_gradients(). May be called on any thread.
   int64_t micro_batches_done() const { return micro_batches_done_; }
 
-  /// From now on sums the gradients over all ranks too, each as soon as it is complete, during the last batch of a step
-  /// (see is_last_of_step).
+  /// Makes the last batch of each step (see is_last_of_step) sum the gradients over all ranks too, each as soon as it
+  /// is complete.
   void sum_over(ProcessGroup& group);
   /// Waits for the sums of all workers and ranks, by parameter. They may be written to.
   std::vector<torch::Tensor> sums_over_ranks() { return rank_sum_->finish(); }
@@ -115,12 +115,12 @@ class Replicas {
   // Float32 sums, by worker and parameter, of bfloat16 gradients where micro-batches are many.
   std::vector<std::vector<torch::Tensor>> float_gradients_;
 
-  // With several ranks. The hooks are autograd's: it tells when it has accumulated a gradient.
+  // Used with several ranks. Autograd's hooks report when a gradient has been accumulated.
   struct Completion {
     std::vector<torch::Tensor> parameters;
-    std::vector<AutogradNode> accumulators;  // kept: variables only know them weakly
+    std::vector<AutogradNode> accumulators;  // held here, because variables hold only weak references to them
     std::vector<bool> is_complete;           // by parameter, in this step
-    bool awaited = false;                    // the step's last micro-batch is under way
+    bool awaited = false;                    // the step's last micro-batch is being computed
   };
   std::vector<Completion> completions_;  // by worker
   std::unique_ptr<GradientSum> rank_sum_;

@@ -23,7 +23,8 @@ Precision resolve(std::optional<Precision> precision, torch::Device device) {
   return has_bfloat16(device) ? Precision::bfloat16 : Precision::float32;
 }
 
-// The oneDNN in Debian's LibTorch for ARM64 takes bfloat16 products and then throws; LibTorch's own are slow, but work.
+// oneDNN in Debian's LibTorch for ARM64 accepts bfloat16 products and then throws; LibTorch's own kernels are slow, but
+// work.
 void leave_out_a_onednn_without_bfloat16() {
 #if defined(__aarch64__)
   const torch::Tensor square = torch::ones({64, 64}, torch::kBFloat16);
@@ -35,7 +36,7 @@ void leave_out_a_onednn_without_bfloat16() {
 #endif
 }
 
-// Ranks of one machine share its cores, unless their launcher has dealt them out.
+// Ranks of one machine share its cores, unless their launcher has assigned them.
 int workers_of(const TrainerOptions& options, torch::Device device) {
   const int workers = worker_count(options.threads, device);
   const bool has_all_cores = permitted_cores() == static_cast<int>(std::thread::hardware_concurrency());

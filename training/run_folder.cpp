@@ -43,7 +43,7 @@ std::vector<ConfigChange> changes_since_checkpoint(const std::string& checkpoint
   }
 }
 
-// Logs every change since the checkpoint before it refuses some of them.
+// Logs all changes since the checkpoint, then refuses those that are not allowed.
 void compare_with_checkpoint(const std::string& run, const std::string& checkpoint, const ConfigSchema& now,
                              const std::function<void(TrainingConfig&)>& adjust) {
   std::vector<std::string> refused;
@@ -64,11 +64,11 @@ void compare_with_checkpoint(const std::string& run, const std::string& checkpoi
         refused.size() > 1 ? "s" : ""));
 }
 
-// Learns in silence once all lines are read, so their number is logged then.
+// SentencePiece logs nothing during training; its number of lines is therefore logged once all are read.
 Tokenizer learn_vocabulary(const TokenizerOptions& options, const TextFiles& files) {
   int64_t lines = 0;
   const bool is_shared = options.vocabulary == VocabularySharing::shared;
-  int sides = is_shared && !files.source.empty() ? 2 : 1;  // that are still to be read
+  int sides = is_shared && !files.source.empty() ? 2 : 1;  // lines still to be read
   const auto log_lines = [&] {
     const int64_t most = options.max_training_sentences;
     const std::string sampled = fmt::format("; learning from {} of them, drawn at random", format_count(most));
@@ -107,7 +107,8 @@ std::string RunFolder::name() const {
 }
 
 void RunFolder::check_links() const {
-  // Not those of the tokenizer, which may lead to somebody's SentencePiece model: they are read, or removed.
+  // The tokenizer's files are left out: they may be links to a user's SentencePiece model, and are only read or
+  // removed.
   const std::string cached = path_in(cache(), "contents.json");
   for (const std::string& path :
        {file(kConfigFile), file(kTextProfileFile), metrics(), report(), log(), Fingerprints::path_of(path_), cached})
@@ -120,7 +121,7 @@ void RunFolder::check_links() const {
 
 std::unique_ptr<ProcessLock> RunFolder::lock() const {
   check_links();
-  // A file called "lock" alone may be of anything.
+  // A file called "lock" alone may belong to any program.
   const bool is_of_a_run = fs::exists(file(kLockFile)) && Fingerprints::exist_in(path_);
   if (!is_of_a_run && !has_begun())
     for (const std::string& path : {file(kConfigFile), best(), model(), metrics(), report()})
@@ -137,7 +138,7 @@ std::unique_ptr<ProcessLock> RunFolder::lock() const {
                  path_);
   }
   for (const std::string& folder : {best(), model()}) check_may_replace_model(folder, "--run-folder");
-  if (!Fingerprints::exist_in(path_)) Fingerprints().write(path_);  // what comes into the folder now is a run's
+  if (!Fingerprints::exist_in(path_)) Fingerprints().write(path_);  // from here on, files in the folder belong to a run
   return lock;
 }
 
@@ -169,7 +170,7 @@ void RunFolder::take_given_vocabulary(TrainingConfig& config) const {
   const bool is_given = Tokenizer::exists(path_) && Fingerprints::read(path_).vocabulary == 0;
   if (!is_given || !config.training.initialize_from.empty()) return;
   TokenizerOptions options = actual_options(Tokenizer::load(path_), config.model.tokenizer);
-  // A config of these networks that has two vocabularies would be refused when the run continues.
+  // A config of these networks with two vocabularies would be refused when the run continues.
   if (config.is_language_model() || config.model.model.embedding_tying == EmbeddingTying::all) {
     options.vocabulary = config.model.tokenizer.vocabulary;
     options.target_vocab_size = config.model.tokenizer.target_vocab_size;
@@ -192,7 +193,7 @@ void RunFolder::describe_given_vocabulary(TrainingConfig& config, std::string& y
 }
 
 void RunFolder::keep_config(const TrainingConfig& config, const std::string& yaml) const {
-  // The run's own config.yaml may have been edited; a checkpoint has the config that it was trained with.
+  // The user may have edited the run's config.yaml; a checkpoint has the config that it was trained with.
   const std::vector<std::string> trained = CheckpointStore(checkpoints()).list();
   if (!trained.empty()) {
     TrainingConfig declared = config;
@@ -211,7 +212,7 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   const auto replace_by = [&](const Tokenizer& tokenizer, uint64_t fingerprint) {
     for (const char* old : {kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile}) fs::remove(file(old));
     kept.vocabulary = fingerprint;
-    kept.write(path_);  // first: a crash in between leaves no tokenizer, rather than one that nothing is known of
+    kept.write(path_);  // comes first: a crash in between leaves no tokenizer rather than one of unknown origin
     tokenizer.save(path_);
   };
   if (!config.training.initialize_from.empty()) {
@@ -236,7 +237,7 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   Tokenizer tokenizer = learn_vocabulary(options, files);
   spdlog::info("learned the vocabulary in {}", format_duration(clock.seconds()));
   replace_by(tokenizer, fingerprint);
-  return_freed_memory();  // learning takes far more than what follows
+  return_freed_memory();  // learning takes far more memory than what follows
   return tokenizer;
 }
 

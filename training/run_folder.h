@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The folder of a run, which rank 0 writes: the names of what is in it (see Trainer), its config and its tokenizer.
+/// The folder of a run, which rank 0 writes: the names of the files in it (see Trainer), its config and its tokenizer.
 class RunFolder {
  public:
   static constexpr const char *kModel = "model", *kBest = "best";  ///< names of the model folders
@@ -28,9 +28,9 @@ class RunFolder {
   std::string tensorboard() const { return file("tensorboard"); }
   std::string report() const { return file("report.html"); }
   std::string log() const { return file("train.log"); }
-  /// The text that was divided here, see hold_out; an absolute path.
+  /// The absolute path of the text that was divided here, see hold_out.
   std::string held_out() const;
-  /// The folder's own name, without what leads to it.
+  /// The folder's own name, without its parents.
   std::string name() const;
 
   /// The folder may come from a stranger.
@@ -38,17 +38,17 @@ class RunFolder {
   /// the file that it leads to would be overwritten.
   void check_links() const;
 
-  /// Makes the folder, and keeps other trainings out of it for as long as the result lives. Removes what a crash left
-  /// of an unfinished best/ or model/.
-  /// @throws std::invalid_argument as check_links() does, and naming what a training would replace and is not of one;
-  /// std::runtime_error naming the process that trains in it, or if it cannot be written.
+  /// Makes the folder, and keeps other trainings out of it while the result lives. Removes an unfinished best/ or
+  /// model/ that a crash left.
+  /// @throws std::invalid_argument as check_links() does, and naming a file that a training would replace but did not
+  /// write; std::runtime_error naming the process that trains in it, or if it cannot be written.
   std::unique_ptr<ProcessLock> lock() const;
 
-  /// Makes the link `recommended` lead to one of the model folders.
-  /// @returns why that is not possible; empty if it is done
+  /// Makes the link `recommended` point to one of the model folders.
+  /// @returns why that is not possible; empty on success
   std::string recommend(const char* model) const;
 
-  /// True if a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
+  /// True if a run has begun: it has a checkpoint. Files of an earlier start that failed may be replaced.
   bool has_begun() const;
 
   /// The path of the config of a run that has begun; otherwise empty.
@@ -76,9 +76,9 @@ class RunFolder {
   /// The profile of the run's training text: learned where the run has not begun, otherwise kept from its start.
   TextProfile text_profile(const TrainingConfig& config) const;
 
-  /// Notes which text the run is trained on.
+  /// Records the text that the run is trained on.
   /// @param fingerprint TrainingText::fingerprint
-  /// @throws std::runtime_error if the run has begun on another one.
+  /// @throws std::runtime_error if the run has begun with another text.
   void keep_text(uint64_t fingerprint) const;
 
  private:

@@ -15,21 +15,21 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Writes what happens to the log, the progress line, `metrics.jsonl` and TensorBoard's files. Only rank 0 writes.
+/// Writes events to the log, the progress line, `metrics.jsonl` and TensorBoard's files. Only rank 0 writes.
 class RunLog {
  public:
-  /// Makes a silent one.
+  /// Makes a log that writes nothing.
   RunLog() = default;
-  /// @param heartbeat is told of every line
+  /// @param heartbeat is notified of every line
   void open(const RunFolder& folder, const ResumePoint& point, Heartbeat& heartbeat);
 
   void info(const std::string& text);
   void warn(const std::string& text);
-  /// Adds to the metrics.
+  /// Writes a record of metrics.
   void record(Json record);
   std::vector<Json> records() const { return metrics_->records(); }
 
-  /// True if a progress line is drawn, which replaces the log's lines about single steps.
+  /// True if a progress line is drawn. It replaces the log's lines about single steps.
   bool shows_progress() const { return metrics_ && progress_.visible(); }
   void show_progress(double done, const std::string& text);
 

@@ -27,7 +27,7 @@ void warn_of_slowness(const ResolvedOptions& resolved) {
         is_cpu ? "CPU" : "GPU");
 }
 
-// Without its name.
+// The metric's value without its name.
 std::string score_value(const TrainState& state) {
   const double score = std::abs(*state.best_score);
   return state.metric == name_of(ValidationMetric::loss) ? fmt::format("{:.4f}", score) : fmt::format("{:.2f}", score);

@@ -21,12 +21,12 @@ struct RunFacts {
   const RankOptions& ranks;
   ResolvedOptions resolved;
   int64_t parameters = 0;
-  int64_t pairs = 0;             ///< pairs of the training text, or lines of plain text
+  int64_t pairs = 0;             ///< pairs of the training text; lines of plain text
   int64_t batches_per_step = 0;  ///< batches of all ranks
   Guidance guidance;
 };
 
-/// Logs how the run starts, or from where it continues, and what is unusual about that.
+/// Logs how the run starts, or from which step it continues, and what is unusual about it.
 void log_start(const RunFacts& facts, const TrainState& state);
 
 /// The table at the top of a run's report.

@@ -12,8 +12,8 @@ inline namespace v0 {
 TextFiles train_files(const TrainingConfig& config);
 TextFiles valid_files(const TrainingConfig& config);
 
-/// Limits of the length of a text's sentences: those of the config and, if positions are learned, the number of
-/// positions, less one for the beginning or the end.
+/// Limits on the length of a text's sentences: those of the config and, if positions are learned, the number of
+/// positions minus one for the begin or end token.
 LengthLimits length_limits(const TrainingConfig& config);
 
 /// Checks all files that the config names, before anything is learned from them, and logs what warn_of_format() finds.
@@ -26,11 +26,11 @@ void check_files(const TrainingConfig& config, const std::string& held_out);
 TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& tokenizer, CorpusCache& cache,
                                 WorkerCrew& workers);
 
-/// The validation text, in memory.
+/// Loads the validation text into memory.
 LoadedText load_validation_text(const TrainingConfig& config, const Tokenizer& tokenizer, WorkerCrew& workers);
 
-/// Logs the size of the text called `name`, how many pairs were left out of it and why, and a warning where the
-/// vocabulary does not fit it.
+/// Logs the size of the text called `name`, how many pairs were left out and why, and a warning if the vocabulary does
+/// not fit it.
 void log_text(const char* name, const TrainingConfig& config, size_t pairs, const TextCounts& counts);
 
 }  // namespace v0

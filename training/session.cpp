@@ -55,7 +55,7 @@ TrainingSession::TrainingSession(const TrainingConfig& config, const std::string
       replicas_(make_transformer(), resolved_.device, workers_, replica_options(config, resolved_.precision)),
       optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training)),
       checkpoints_(folder_.checkpoints()) {
-  check_ranks_fit(group_, config_yaml, train_text_, resolved_.device, resolved_.precision);  // as given
+  check_ranks_fit(group_, config_yaml, train_text_, resolved_.device, resolved_.precision);  // the config as given
   if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
     optimizer_.keep_average(average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay));
@@ -119,7 +119,7 @@ void TrainingSession::prepare_validation() {
   validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, resolved_}, std::move(loaded.text));
 }
 
-// Rank 0's newest checkpoint, on all ranks.
+// Brings rank 0's newest checkpoint to all ranks.
 void TrainingSession::restore() {
   if (group_.is_first()) {
     state_ = checkpoints_.restore(trained_parts());
@@ -132,7 +132,7 @@ void TrainingSession::restore() {
   broadcast_weights(group_, replicas_.transformer(), optimizer_, state_.step);
 }
 
-// Begins at the state's place.
+// Begins at the state's cursor.
 void TrainingSession::start_batches() {
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
@@ -177,7 +177,7 @@ int TrainingSession::run(const std::function<int()>& stop_signal) {
   const Heartbeat::Work work(heartbeat_.get(), [this](double) { return report_->describe_step(); });
   if (state_.validation_due) {
     validate();
-    // The checkpoint of the stop was written without its outcome: another start would validate again.
+    // The checkpoint of the stop was written without the result: another start would validate again.
     saved_step_ = -1;
     save_checkpoint(state_.is_interim && !(config_.training.keep_best > 0 && state_.score));
   }
@@ -193,8 +193,7 @@ int TrainingSession::run(const std::function<int()>& stop_signal) {
   return signal == 0 ? 0 : stop(signal);
 }
 
-// Plans, validates and writes a checkpoint, as far as it is due. `trained`: the step was not skipped and is not
-// pending.
+// Plans, validates and writes a checkpoint, if these are due. `trained`: the step was not skipped and is not pending.
 void TrainingSession::after_step(bool trained) {
   const bool stopped = steps_->stopped_by() != 0;
   if (trained && is_planning_) plan();
@@ -205,7 +204,7 @@ void TrainingSession::after_step(bool trained) {
   if (due || stopped) save_checkpoint(/*is_interim=*/!due);
 }
 
-// During the warm-up: fits what depends on the number of steps to the speed so far.
+// Called during the warm-up. Adapts what depends on the number of steps to the speed so far.
 void TrainingSession::plan() {
   constexpr int64_t kFirstSteps = 5;
   constexpr double kFirstShare = 0.02;
@@ -224,7 +223,7 @@ void TrainingSession::plan() {
                         counted(training.warmup_steps, "step"), counted(std::llround(steps), "step")));
 }
 
-// With what is reported of each. False if it was skipped or has not ended yet.
+// Takes a step and reports it. Returns false if it was skipped or has not ended yet.
 bool TrainingSession::train_step() {
   if (profile_.begin_step()) log_profile();
   const bool trained = steps_->take(profile_.trace());
@@ -233,7 +232,7 @@ bool TrainingSession::train_step() {
   return trained;
 }
 
-// Asks for a stop signal after the last step; Steps asks during the steps.
+// Checks for a stop signal after the last step; Steps checks during the steps.
 bool TrainingSession::asked_to_stop() {
   if (stopped_by_ == 0 && stop_signal_) stopped_by_ = stop_signal_();
   return stopped_by_ != 0;
@@ -265,7 +264,7 @@ void TrainingSession::validate() {
   const Stopwatch pause;
   if (group_.is_first()) score_and_keep_best();
   broadcast_state(group_, state_);
-  report_->leave_out(pause);  // tokens/s is of training
+  report_->leave_out(pause);  // validation does not count in tokens/s
 }
 
 void TrainingSession::score_and_keep_best() {
@@ -305,7 +304,7 @@ void TrainingSession::save_checkpoint(bool is_interim) {
   checkpoints_.save(
       state, {config_yaml_, tokenizer_, text_profile_}, trained_parts(),
       {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric, state_.conditions});
-  if (!config_.has_validation_text()) write_report();  // else at each validation
+  if (!config_.has_validation_text()) write_report();  // otherwise this is done at each validation
   report_->leave_out(pause);
 }
 

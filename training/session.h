@@ -28,7 +28,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Everything that lives as long as the training does.
+/// All objects that live as long as the training.
 class TrainingSession {
  public:
   TrainingSession(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
@@ -76,33 +76,33 @@ class TrainingSession {
   const TrainerOptions options_;
   const RunFolder folder_;
   ProcessGroup& group_;
-  const std::unique_ptr<Heartbeat> heartbeat_;  // rank 0's
+  const std::unique_ptr<Heartbeat> heartbeat_;  // on rank 0 only
   const ResolvedOptions resolved_;
   WorkerCrew workers_;
-  std::shared_ptr<ProcessLock> lock_;  // rank 0's, of the folder
-  StepProfile profile_;                // rank 0's
+  std::shared_ptr<ProcessLock> lock_;  // of the folder; on rank 0 only
+  StepProfile profile_;                // on rank 0 only
 
   const Tokenizer tokenizer_;
-  TextProfile text_profile_;  // rank 0's
+  TextProfile text_profile_;  // on rank 0 only
   TrainingText train_text_;
   Replicas replicas_;
   Adam optimizer_;
-  std::optional<WeightAverage> average_;  // rank 0's, where the config asks for one
-  std::optional<Validator> validator_;    // rank 0's, where there is text for validation
+  std::optional<WeightAverage> average_;  // on rank 0 only, if the config asks for one
+  std::optional<Validator> validator_;    // on rank 0 only, if there is text for validation
   CheckpointStore checkpoints_;
   TrainState state_;
   std::unique_ptr<BatchStream> batches_;
   RunLog log_;
 
-  Stopwatch clock_;                   // time of the whole run
+  Stopwatch clock_;                   // clock of the whole run
   std::function<int()> stop_signal_;  // null, or returns 0: continue
   int stopped_by_ = 0;                // the signal that reached rank 0 after the last step
   std::optional<Steps> steps_;
   std::optional<StepReport> report_;
   int64_t saved_step_ = -1;
-  bool is_planning_ = false;  // the warm-up lasts, and TrainerOptions::plan adapts the config
-  std::string final_score_;   // of the finished model
-  Verdict verdict_;           // on the recommended one
+  bool is_planning_ = false;  // the warm-up is not over, and TrainerOptions::plan adapts the config
+  std::string final_score_;   // score of the finished model
+  Verdict verdict_;           // verdict on the recommended model
 };
 
 }  // namespace v0

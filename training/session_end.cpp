@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a training: the finished model, what it is worth, and which model is recommended.
+// The end of a training: the finished model, its verdict, and which model is recommended.
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
@@ -71,8 +71,8 @@ std::string TrainingSession::ended_by() const {
   return limit == nullptr ? "" : fmt::format(" of {}, by {}", format_count(config_.training.max_steps), limit);
 }
 
-// The folder of the last weights or of the best ones, of which `last` then has the translations and the loss. The
-// highest score of many is the highest partly by chance.
+// Returns the name of the folder with the better weights, the last or the best ones, whose translations and loss `last`
+// then has. The highest of many scores is the highest partly by chance.
 const char* TrainingSession::better_model(ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
   if (!comparable || *state_.best_score <= last.score || !load_weights(folder_.best())) return RunFolder::kModel;
@@ -90,8 +90,8 @@ const char* TrainingSession::better_model(ValidationScore& last) {
   return RunFolder::kBest;
 }
 
-// Says what the recommended model is worth. Greedy search fails where the beam of `translate` still succeeds, so that a
-// model is not condemned before it has translated with that beam.
+// Judges the recommended model. Greedy search may fail where the beam search of `translate` still succeeds, so no model
+// is rejected before it has translated with that beam.
 void TrainingSession::judge_model(const ValidationScore& last, const char* recommended) {
   const double passes = static_cast<double>(state_.target_tokens) / static_cast<double>(train_text_.epoch_tokens());
   const char* const limit = limit_that_ended();
@@ -130,11 +130,11 @@ bool TrainingSession::load_weights(const std::string& model) {
   }
 }
 
-// Adds a shortlist to one of the run's models, if it shortens the work and `translated`, the model's translations of
-// the validation text, are as good with it.
+// Adds a shortlist to one of the run's models if the shortlist saves work and `translated`, the model's translations of
+// the validation text, do not get worse with it.
 void TrainingSession::add_shortlist_if_harmless(const char* model, const TranslatedText& translated) {
-  constexpr double kHarmless = 0.1;           // BLEU
-  constexpr int64_t kLeastVocabulary = 1000;  // below, a batch's lists have most of it
+  constexpr double kHarmless = 0.1;           // maximum loss of BLEU
+  constexpr int64_t kLeastVocabulary = 1000;  // in smaller vocabularies, a batch's lists have most pieces
   if (verdict_.worth != Worth::some || tokenizer_.target().size() < kLeastVocabulary) return;
   const std::string folder = path_in(folder_.path(), model);
   const std::shared_ptr<const Shortlist> shortlist = learn_shortlist(config_, tokenizer_);
@@ -160,7 +160,7 @@ void TrainingSession::recommend(const char* model) {
       shell_word(folder)));
 }
 
-// Says which weights these are.
+// Returns a description of the weights for the log.
 std::string TrainingSession::set_final_weights() {
   if (average_) return fmt::format("moving average with decay {}", config_.training.ema_decay);
   std::vector<std::string> newest = checkpoints_.list();

@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Copies into each of `own` the one of `values` that has its name.
+/// Copies into each tensor of `own` the one of `values` that has its name.
 /// @param path the file that the values come from, for the message
 /// @throws std::runtime_error naming the first that is missing or has another shape.
 void restore_tensors(const NamedTensors& own, const NamedTensors& values, const std::string& path);
@@ -22,7 +22,7 @@ struct AdamMoments {
   /// Moments of zero. On the CPU, parameters must be contiguous.
   explicit AdamMoments(NamedTensors trained);
 
-  /// Tensors by parameter, as one of [elements] in the moments' order.
+  /// Joins a tensor for each parameter into one of [elements], in the moments' order.
   torch::Tensor joined(const std::vector<torch::Tensor>& by_parameter) const;
   /// Views of the same memory, by parameter.
   std::vector<torch::Tensor> parted(const torch::Tensor& joined) const;
@@ -33,9 +33,9 @@ struct AdamMoments {
   void restore(const NamedTensors& state, const std::string& path);
 
   NamedTensors parameters;
-  std::vector<size_t> order;                    ///< order of the parameters in what is joined
+  std::vector<size_t> order;                    ///< order of the parameters in the joined tensors
   int64_t matrix_elements = 0;                  ///< elements of all matrices
-  torch::Tensor all_means, all_variances;       ///< joined
+  torch::Tensor all_means, all_variances;       ///< joined tensors
   std::vector<torch::Tensor> means, variances;  ///< the same memory, by parameter
 };
 

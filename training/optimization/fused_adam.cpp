@@ -18,7 +18,7 @@ constexpr int64_t kChunkElements = 1 << 16;
 
 using Gradients = std::vector<std::vector<torch::Tensor>>;  // gradients by worker and parameter
 
-// Contiguous, and of the first worker all there, so that chunks are plain arrays.
+// Contiguous, and the first worker has all of them, so that chunks are plain arrays.
 Gradients as_arrays(const Gradients& gradients, const NamedTensors& parameters) {
   Gradients arrays(gradients.size());
   for (size_t p = 0; p < parameters.size(); ++p)
@@ -61,7 +61,7 @@ double FusedAdam::update(const Gradients& given, const Update& update, WorkerCre
   return norm;
 }
 
-// The first worker's own memory, or where that is bfloat16, memory kept for it.
+// The first worker's own gradients or, if these are bfloat16, memory kept for the sum.
 std::vector<torch::Tensor> FusedAdam::memory_for_sums(const Gradients& gradients) {
   sums_.resize(moments_.parameters.size());
   std::vector<torch::Tensor> sums;
@@ -74,7 +74,7 @@ std::vector<torch::Tensor> FusedAdam::memory_for_sums(const Gradients& gradients
   return sums;
 }
 
-// In the order of the workers: the same bits in every run.
+// Adds in the order of the workers, which gives the same bits in every run.
 void FusedAdam::add_shares(const Gradients& gradients, const torch::Tensor& sum, const Chunk& chunk) const {
   const int64_t count = chunk.end - chunk.begin;
   float* total = sum.data_ptr<float>() + chunk.begin;

@@ -55,7 +55,7 @@ double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, do
 
 namespace {
 
-// The parameters as the kernels of GPUs want them. Holds what they point to.
+// The parameters in the form that the kernels of GPUs need. Holds the memory that they point to.
 class TrainedOnDevice {
  public:
   TrainedOnDevice(const AdamMoments& moments, const std::vector<torch::Tensor>& gradients,
@@ -102,7 +102,7 @@ Adam::Started Adam::start_update(const std::vector<torch::Tensor>& given, double
                                                             : update_by_operations(gradients, learning_rate, loss);
 }
 
-// The factors of an update, as scalars on the device: nobody waits for them.
+// The factors of an update, as scalars on the device, so that the host need not wait for them.
 Adam::Decision Adam::decide(const torch::Tensor& norms, const torch::Tensor& loss) {
   Decision decision;
   const torch::Tensor norm = norms.to(torch::kDouble).norm();
@@ -111,7 +111,7 @@ Adam::Decision Adam::decide(const torch::Tensor& norms, const torch::Tensor& los
   if (!steps_on_device_.defined())
     steps_on_device_ = torch::full_like(decision.one_or_zero, static_cast<double>(step_));
   steps_on_device_ += decision.one_or_zero;
-  decision.steps = steps_on_device_.clamp_min(1);  // a first update may not happen
+  decision.steps = steps_on_device_.clamp_min(1);  // a first update may be skipped
   decision.factor = options_.clip_norm > 0 ? (options_.clip_norm / norm).clamp_max(1) : torch::ones_like(norm);
   return decision;
 }
@@ -138,7 +138,7 @@ Adam::Started Adam::update_by_kernels(const std::vector<torch::Tensor>& gradient
   return {norms, decision.happens};
 }
 
-// On all parameters at once: a few operations instead of a dozen for each of them. Where the update does not happen, it
+// Updates all parameters at once: a few operations instead of a dozen for each parameter. If the update is skipped, it
 // adds zeros and multiplies by one.
 Adam::Started Adam::update_by_operations(const std::vector<torch::Tensor>& gradients, double learning_rate,
                                          const torch::Tensor& loss) {

@@ -43,8 +43,9 @@ class Adam {
   /// parameter, undefined if that parameter has no copy.
   void keep_rounded(std::vector<torch::Tensor> copies);
 
-  /// Adds the weights to `average` after every update that happens, on the CPU in the same pass. It must outlive this
-  /// object. @throws c10::ValueError if it is of other parameters.
+  /// Adds the weights to `average` after every update that is not skipped, on the CPU in the same pass. It must outlive
+  /// this object.
+  /// @throws c10::ValueError if it is of other parameters.
   void keep_average(WeightAverage& average);
 
   /// Steps taken so far. Synchronizes the device.

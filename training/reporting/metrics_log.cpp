@@ -19,7 +19,7 @@ inline namespace v0 {
 
 namespace {
 
-// A line that was cut short or edited is not one.
+// A line that was cut short or edited is no record.
 bool is_record(const std::optional<Json>& json) {
   if (!json || !json->is_object() || !json->value("type", Json("")).is_string()) return false;
   if (!json->value("step", Json(0)).is_number() || !json->value("time", Json(0)).is_number()) return false;
@@ -32,7 +32,7 @@ bool is_record(const std::optional<Json>& json) {
          });
 }
 
-// Calls visit(line, its number, the record or none) for each line: the file may grow beyond what read_file() takes.
+// Calls visit(line, its number, the record or none) for each line: the file may grow beyond the limit of read_file().
 template <class Visit>
 void for_each_line(const std::string& path, const Visit& visit) {
   std::ifstream lines(path);

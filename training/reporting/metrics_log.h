@@ -11,19 +11,19 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The point from which a run continues; records of later steps will be written again.
+/// The point from which a run continues. Records of later steps will be written again.
 struct ResumePoint {
-  int64_t step = 0;             ///< the last one that is done
-  bool validation_due = false;  ///< the validation after that very step is still to come
+  int64_t step = 0;             ///< the last completed step
+  bool validation_due = false;  ///< the validation after that step is still to come
 };
 
 /// `metrics.jsonl`: one JSON object a line, flushed at once. Each has "type" and "step".
 class MetricsLog {
  public:
-  /// Opens or continues a file. Lines of what comes after `point` are taken out.
+  /// Opens a new or an existing file. Removes the records after `point`.
   /// @throws std::runtime_error if it cannot be written.
   MetricsLog(const std::string& path, const ResumePoint& point);
-  /// Adds "time" to it, in seconds since 1970.
+  /// Appends a record. Adds "time" to it, in seconds since 1970.
   void write(Json& record);
 
   /// The records in the file.

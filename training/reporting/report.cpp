@@ -39,7 +39,7 @@ Series series_of(const std::vector<Json>& records, const std::string& name, cons
   return series;
 }
 
-// Means of neighbors, so that a long run's page stays small.
+// Replaces neighbors by their means, so that a long run's page stays small.
 std::vector<Point> thinned(const std::vector<Point>& points) {
   constexpr size_t kMostPoints = 300;
   const size_t stride = (points.size() + kMostPoints - 1) / kMostPoints;
@@ -166,7 +166,7 @@ std::vector<Chart> charts_of(const ReportContent& content) {
   return charts;
 }
 
-// Each sentence, what it should become, and what became of it at the last few validations and at the first.
+// Each sentence with its reference and its translations at the last few validations and at the first one.
 std::string samples_of(const std::vector<Json>& records) {
   using Sentence = std::pair<std::string, std::string>;  // its source and its reference
   std::vector<Sentence> order;

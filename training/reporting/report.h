@@ -14,15 +14,15 @@ inline namespace v0 {
 struct ReportContent {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  ///< name and value, for the table at the top
-  std::string problem;                                     ///< what is wrong with the model; empty: nothing is known
-  std::vector<Json> records;                               ///< those of `metrics.jsonl`
-  bool smooths_labels = true;                              ///< whether the training's loss is of smoothed labels
+  std::string problem;                                     ///< fault of the model; empty: none is known
+  std::vector<Json> records;                               ///< records of `metrics.jsonl`
+  bool smooths_labels = true;                              ///< whether the training's loss includes label smoothing
   std::string config;                                      ///< the resolved YAML
 };
 
-/// One HTML page with nothing outside it, no script among others: curves of losses, scores, learning rate, gradient
-/// norm and speed, sample translations over time, facts and config. Light or dark as the reader's system is, down to
-/// the width of a telephone. All text is escaped.
+/// One HTML page that needs no other file and no script: curves of losses, scores, learning rate, gradient norm and
+/// speed, sample translations over time, facts and config. It is light or dark as the reader's system is, and fits the
+/// width of a telephone. All text is escaped.
 std::string report_html(const ReportContent& content);
 
 }  // namespace v0

@@ -33,7 +33,7 @@ std::string bytes_of(Number number) {
   return bytes;
 }
 
-// Protocol Buffers: a field is its number and kind, then its value.
+// Protocol Buffers: a field is its number and wire type, then its value.
 enum class Kind { varint = 0, bytes8 = 1, length_delimited = 2, bytes4 = 5 };
 
 std::string varint(uint64_t value) {
@@ -85,7 +85,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// TensorBoard takes letters, digits, '_', '.', '-' and '/' in a tag.
+// Tags in TensorBoard consist of letters, digits, '_', '.', '-' and '/'.
 std::string tag_of(const std::string& type, std::string name) {
   std::replace(name.begin(), name.end(), '+', 'p');
   return type + "/" + name;
@@ -111,7 +111,7 @@ uint32_t crc32c(std::string_view bytes) {
 TensorBoardLog::TensorBoardLog(const std::string& folder, int64_t last_step) {
   ensure_writable_folder(folder);
   const double time = now();
-  // TensorBoard reads the files in the order of their names, and once it has begun with one, never an earlier one.
+  // TensorBoard reads the files in the order of their names, and never returns to an earlier one.
   int64_t seconds = static_cast<int64_t>(time);
   for (const auto& entry : fs::directory_iterator(folder))
     if (const auto other = seconds_in(entry.path().filename().string())) seconds = std::max(seconds, *other + 1);

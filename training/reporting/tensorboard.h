@@ -24,7 +24,7 @@ class TensorBoardLog {
   TensorBoardLog(const std::string& folder, int64_t last_step);
 
   /// Writes the numbers of a record of `metrics.jsonl` under `type/name`, at once. `time` is the wall time, in seconds
-  /// since 1970; without it, now.
+  /// since 1970; without it, the current time.
   void add(const Json& record);
 
  private:

@@ -16,7 +16,7 @@ inline namespace v0 {
 namespace {
 
 std::shared_ptr<Trace::Recording>
-    recording_of_operations;  // accessed atomically: by threads that outlive the trace, too
+    recording_of_operations;  // accessed atomically, because threads that outlive the trace use it, too
 
 struct OperationStart : at::ObserverContext {
   explicit OperationStart(std::shared_ptr<Trace::Recording> to) : recording(std::move(to)), time(recording->now()) {}

@@ -21,9 +21,9 @@ class Trace {
   class Recording {
    public:
     void add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds);
-    int64_t now() const;  ///< nanoseconds since it began
+    int64_t now() const;  ///< nanoseconds since the trace began
     double seconds(const std::string& name) const;
-    std::string text() const;  ///< the content of a trace file
+    std::string text() const;  ///< content of the trace file
 
    private:
     struct Event {
@@ -41,7 +41,7 @@ class Trace {
 
   enum class Operations { no, yes };
 
-  /// `operations`: LibTorch's operations become spans as well, from all threads, while the object lives; one trace at a
+  /// If `operations`, LibTorch's operations on all threads become spans as well, while the object lives; one trace at a
   /// time can have them.
   explicit Trace(Operations operations = Operations::no);
   ~Trace();
@@ -65,8 +65,8 @@ class Trace {
   /// Seconds inside the spans of a name, all threads together.
   double seconds(const std::string& name) const;
 
-  /// Writes what was recorded so far.
-  /// @throws std::runtime_error naming the file, if it cannot be written.
+  /// Writes the spans recorded so far.
+  /// @throws std::runtime_error naming the file if it cannot be written.
   void write(const std::string& path) const;
 
  private:
@@ -74,8 +74,8 @@ class Trace {
   uint64_t callback_ = 0;  // of LibTorch's operations; 0: they are not recorded
 };
 
-/// Traces a few early steps: from the first one that finds caches and memory warm, to a file that stays small enough to
-/// be opened.
+/// Traces a few early steps: from the first step with warm caches and memory on, and few enough for a file that can be
+/// opened.
 class StepProfile {
  public:
   static constexpr int64_t kFirst = 5, kLast = 24;  ///< the steps that are traced
@@ -85,15 +85,17 @@ class StepProfile {
   /// @throws std::runtime_error if `path` cannot be written, now rather than after the traced steps.
   explicit StepProfile(std::string path);
 
-  /// To be called before each step. @returns whether the file was written, as after the last traced step.
+  /// Call it before each step.
+  /// @returns whether the file was written, as after the last traced step.
   bool begin_step();
-  /// Writes what was traced of steps since. @returns whether there was any.
+  /// Writes the steps traced since the last call.
+  /// @returns whether there were any.
   bool write();
 
-  /// True if the steps were too few: the file has a trace of nothing.
+  /// True if the training had too few steps for a trace.
   bool is_empty() const { return !path_.empty() && steps_ < kFirst; }
 
-  /// Null while nothing is traced.
+  /// The trace of the current step; null if it is not traced.
   Trace* trace() const { return trace_.get(); }
   const std::string& path() const { return path_; }
 
