@@ -54,8 +54,8 @@ struct Arguments {
 };
 
 // The files of the output folder.
-constexpr const char* kSettingsFile = "settings.txt";        // that the translations depend on
-constexpr const char* kTranslationsFile = "translated.tsv";  // all of them, before the rules
+constexpr const char* kSettingsFile = "settings.txt";        // settings that the translations depend on
+constexpr const char* kTranslationsFile = "translated.tsv";  // all pairs, before the rules
 constexpr const char* kPairsFile = "pairs.tsv";
 constexpr const char* kReportFile = "report.html";
 constexpr const char* kConfigFile = "config.yaml";

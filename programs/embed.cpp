@@ -106,9 +106,9 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
   transmute::TranslatorOptions opened_with = arguments.opened_with;
   opened_with.precision = transmute::precision_from_name(arguments.precision);
   const transmute::TextEncoder encoder(arguments.model, opened_with);
-  encoder.encode({}, options);  // whether it can be done at all, before the first line arrives
+  encoder.encode({}, options);  // fails before the first line arrives if it cannot be done
   const transmute::BlockSource next_block = arguments.streams.open();
-  int64_t lines = 0;  // so far, those of an earlier run included
+  int64_t lines = 0;  // lines so far, including those of an earlier run
   transmute::CutLines cut_lines(options.max_source_tokens);
   std::vector<std::vector<float>> rows;  // rows of an npy file, whose header comes first and counts them
   const auto encode_all = [&](const auto& write) {

@@ -75,7 +75,7 @@ int generate(const Arguments& arguments, const std::vector<std::string>& facts) 
   const transmute::GenerationOptions options = options_from(arguments);
   const transmute::BlockSource next_block = prompts_of(arguments);
   const transmute::LanguageModel model = arguments.model.open_language_model();
-  model.generate_batch({}, options);  // whether it can be done at all, before the first line arrives
+  model.generate_batch({}, options);  // fails before the first line arrives if it cannot be done
   transmute::warn_if_slow(model.slow_reason());
   transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
   int64_t lines = output.finished_lines();

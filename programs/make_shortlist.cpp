@@ -50,7 +50,7 @@ int make_shortlist(const Arguments& arguments) {
   for (const std::string& path : arguments.target) inputs.push_back({"--target", path});
   transmute::check_output_is_no_input(arguments.output, inputs);
   const transmute::Tokenizer tokenizer = load_tokenizer(folder);
-  transmute::Output output(arguments.output);  // now rather than later, if it cannot be
+  transmute::Output output(arguments.output);  // fails now rather than later if it cannot be opened
   transmute::WorkerCrew workers(transmute::worker_count(arguments.threads, {}));
   const transmute::LoadedText loaded = transmute::load_parallel_text(
       {{arguments.source.begin(), arguments.source.end()}, {arguments.target.begin(), arguments.target.end()}},

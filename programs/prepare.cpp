@@ -87,7 +87,7 @@ transmute::PairCosts open_models(const Arguments& arguments) {
     auto model = std::make_shared<const transmute::Translator>(path, options);
     if (model->tokenizer().source().languages() == transmute::LanguagePieces::both_sides)
       throw std::invalid_argument(path + " has many languages; --model and --reverse-model take models of one pair");
-    model->score_batch({}, {});  // whether it can be done at all, before a line is read
+    model->score_batch({}, {});  // fails before a line is read if it cannot be done
     return model;
   };
   return [model = open(arguments.model),

@@ -45,12 +45,12 @@ std::string format(const transmute::Hypothesis& hypothesis, bool per_token) {
   return text + '\n';
 }
 
-// The sums of what was scored.
+// Sums over the scored lines.
 struct Totals {
   int64_t lines = 0, tokens = 0;
   double log_probability = 0;
 
-  // A line of the output for each. Plain text's empty lines have no tokens, not even an end.
+  // Writes a line of the output for each line. Empty lines of plain text have no tokens, not even an end.
   std::string add(const std::vector<transmute::Hypothesis>& hypotheses, const Arguments& arguments) {
     std::string text;
     for (const auto& hypothesis : hypotheses) {
@@ -65,13 +65,13 @@ struct Totals {
   }
 };
 
-// The lines of a text, counted.
+// Counts the lines of a text.
 class CountedLines {
  public:
   CountedLines(const std::string& path, const Arguments& arguments)
       : name_(transmute::input_name(path)), source_(transmute::open_input(path, arguments.lines.rules())) {}
 
-  /// After the lines before a bad one, nothing.
+  /// Ends after the lines before a bad one.
   std::vector<std::string> next_block() {
     if (failure_) return {};
     std::vector<std::string> lines = transmute::next_full_block(source_, kBlockLines, failure_);
@@ -80,11 +80,12 @@ class CountedLines {
   }
   const std::string& name() const { return name_; }
   bool has_failed() const { return failure_ != nullptr; }
-  /// For when the lines so far are scored: @throws BadLine if a bad one ended them.
+  /// Call it once the lines so far are scored.
+  /// @throws BadLine if a bad one ended them.
   void check() const {
     if (failure_) std::rethrow_exception(failure_);
   }
-  /// Reads on to the end.
+  /// Reads to the end.
   std::string described() {
     while (!next_block().empty()) continue;
     return fmt::format("{} has {}{}", name_, failure_ ? "at least " : "", transmute::counted(lines_, "line"));
@@ -99,7 +100,7 @@ class CountedLines {
 
 void score_translations(const Arguments& arguments, transmute::Output& output, Totals& totals) {
   const transmute::Translator translator = arguments.translator.open();
-  translator.score_batch({}, {}, arguments.translation);  // whether it can be done at all, before a line is read
+  translator.score_batch({}, {}, arguments.translation);  // fails before a line is read if it cannot be done
   CountedLines source(arguments.source, arguments), target(arguments.target, arguments);
   std::vector<transmute::Hypothesis> scored;
   while (true) {

@@ -37,7 +37,7 @@ constexpr std::array<WebFile, 5> kWebFiles{{{"/", "page.html", "text/html; chars
                                             {"/choices.js", "choices.js", "text/javascript; charset=utf-8"},
                                             {"/icon.svg", "icon.svg", "image/svg+xml"}}};
 
-constexpr const char* kDownloads = "/download_file";  // and the name of a file
+constexpr const char* kDownloads = "/download_file";  // followed by the name of a file
 constexpr std::array<std::pair<const char*, const char*>, 14> kRoutes{{{"/translate", "POST"},
                                                                        {"/translate_file", "POST"},
                                                                        {kDownloads, "GET"},
@@ -53,7 +53,7 @@ constexpr std::array<std::pair<const char*, const char*>, 14> kRoutes{{{"/transl
                                                                        {"/health/ready", "GET"},
                                                                        {"/metrics", "GET"}}};
 
-// A path without the name of a file that it ends with.
+// The path without the file name at its end.
 std::string route_of(const std::string& path) {
   const std::string_view downloads = kDownloads;
   return path.compare(0, downloads.size() + 1, std::string(downloads) + '/') == 0 ? std::string(downloads) : path;
@@ -106,7 +106,7 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
                                      : "the translation took too long (--request-seconds); send less text at a time"};
   } catch (const std::invalid_argument& refused) {
     return {400, std::string("Invalid request: ") + refused.what()};
-  } catch (const std::bad_alloc&) {  // memory is free again when other requests have ended
+  } catch (const std::bad_alloc&) {  // memory becomes free when other requests have ended
     call.note("failure", "there is not enough memory");
     return {503, "there is not enough memory for this request at the moment; send less text, or try again later"};
   } catch (const std::exception& failure) {
@@ -115,7 +115,7 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
   }
 }
 
-// The endings of the names of files that are translated.
+// The file name endings that are translated.
 Json file_endings() {
   Json endings = Json::array();
   for (const DocumentFormat& format : document_formats()) {
@@ -138,7 +138,7 @@ std::vector<Document> make_documents(const ApiRequest& request, const TextRoutes
     const Translator& first = *route.models.front().model;
     auto splitter = splitters.find(&route);
     if (splitter == splitters.end()) splitter = splitters.emplace(&route, first.sentence_splitter(route.source)).first;
-    // Source terms are in the language of the last model's source: with a pivot, not that of these texts.
+    // Source terms are in the source language of the last model, which, with a pivot, is not that of these texts.
     documents.emplace_back(request.texts[i], request.format, request.split_sentences.value_or(first.splits_sentences()),
                            route.models.size() == 1 ? glossary : none, splitter->second);
   }
@@ -156,7 +156,7 @@ bool is_large(const Call& call) {
   return call.request().body.size() >= kLargeBody;
 }
 
-// In a small body, too, texts can be many, each with a language to detect, and have characters of many tokens.
+// Even a small body can have many texts, each with a language to detect, and characters of many tokens.
 bool has_much_to_prepare(const ApiRequest& request) {
   constexpr size_t kManyTexts = 50, kManyBytes = 32 * 1024;
   size_t bytes = 0;
@@ -164,8 +164,8 @@ bool has_much_to_prepare(const ApiRequest& request) {
   return request.texts.size() > kManyTexts || bytes > kManyBytes;
 }
 
-// The alignments of a request with a sentence of 2000 tokens, or with many shorter ones, and what is computed of them,
-// take some 100 MB, which the process would keep.
+// The alignments of a request with a sentence of 2000 tokens, or with many shorter ones, take some 100 MB together with
+// what is computed from them, and the process would keep that memory.
 bool had_large_alignments(const ApiRequest& request, const ApiResult& result) {
   constexpr size_t kLarge = 2000 * 2000;
   if (!request.options.inline_tags && !request.options.search.alignments) return false;
@@ -249,7 +249,7 @@ std::string Api::address_of(const HttpRequest& request) const {
   return begin == std::string::npos || begin >= end ? request.client : forwarded.substr(begin, end - begin);
 }
 
-// Checks the key, and counts the request as its client's.
+// Checks the key, and counts the request for its client.
 void Api::admit(const CallPointer& call, const std::string& api_key) {
   const std::string key_name = check_key(api_key, call->request());
   if (!key_name.empty()) call->note("key", key_name);
@@ -271,7 +271,7 @@ void Api::run_aside(const CallPointer& call, std::function<void()> work) {
     try {
       try {
         if (call->is_abandoned()) throw Cancelled();
-        if (call->age() > options_.request_seconds) refuse_for_queue();  // it only waited
+        if (call->age() > options_.request_seconds) refuse_for_queue();  // the request has only waited
         work();
       } catch (...) {
         fail_with(*call, std::current_exception());
@@ -283,8 +283,8 @@ void Api::run_aside(const CallPointer& call, std::function<void()> work) {
   if (!batcher_.run(job, call->request().body.size())) refuse_for_queue();
 }
 
-// Nobody may fill the queue with more requests than a client may have. A key that is in the body is not known before it
-// is read: until then the request counts as its address's.
+// No client may fill the queue with more requests than its limit. A key in the body is not known before the body is
+// read: until then the request counts for its address.
 void Api::read_aside(const CallPointer& call, std::function<void()> work) {
   count(call, keys_.current()->name_of(key_in_headers(call->request())).value_or(""));
   run_aside(call, std::move(work));
@@ -309,7 +309,7 @@ void Api::translate(const CallPointer& call, Parse parse, const MakeAnswer& make
   });
 }
 
-// A request that could never be let in must not be told to try again.
+// The client must not be told to retry a request that can never be accepted.
 void Api::check_room_for(const std::vector<Document>& documents) const {
   size_t segments = 0, bytes = 0;
   for (const Document& document : documents) {
@@ -404,7 +404,7 @@ void Api::detect(const CallPointer& call) {
 }
 
 void Api::languages(const CallPointer& call) {
-  const auto models = models_.current();  // keeps them during a reload
+  const auto models = models_.current();  // keeps them open during a reload
   Json answer = Json::array();
   for (const auto& [code, targets] : models->targets())
     answer.push_back({{"code", code}, {"name", language_name(code)}, {"targets", targets}});

@@ -25,12 +25,12 @@ inline namespace v0 {
 /// Limits of the requests, and what is logged about them.
 struct ApiOptions {
   ApiLimits limits{};
-  double request_seconds = 60;                   ///< time after which an unfinished request is canceled
-  size_t requests_per_client = 64;               ///< under way at once, by API key, else by address
-  bool behind_proxy = false;                     ///< X-Forwarded-For, -Host, -Proto and -Prefix are the proxy's
-  bool log_texts = false;                        ///< texts, translations and reasons of refusal go into the log
+  double request_seconds = 60;      ///< time after which an unfinished request is canceled
+  size_t requests_per_client = 64;  ///< concurrent requests by API key, else by address
+  bool behind_proxy = false;  ///< X-Forwarded-For, -Host, -Proto and -Prefix are trusted, because a proxy sets them
+  bool log_texts = false;     ///< texts, translations and reasons of refusal are logged
   bool log_failures_only = false;                ///< log only the requests in which the server itself failed
-  std::function<void(const Json& entry)> log{};  ///< gets one entry for each request
+  std::function<void(const Json& entry)> log{};  ///< receives one entry for each request
 };
 
 /// Answers every request: LibreTranslate's interface, /v1/translate, the page, health and metrics. Keeps no state
@@ -50,7 +50,7 @@ class Api {
 
  private:
   using CallPointer = std::shared_ptr<Call>;
-  // JSON, or a response as it is, which is not for requests that stream.
+  // JSON, or a finished response; the latter is not for requests that stream.
   using Answer = std::variant<Json, HttpResponse>;
   using MakeAnswer = std::function<Answer(const ApiRequest& request, const ApiResult& result)>;
 

@@ -16,7 +16,7 @@ inline namespace v0 {
 
 namespace {
 
-// A list as it is, or its only member.
+// Returns the list itself, or its only member.
 Json as_asked(const ApiRequest& request, Json list) {
   if (request.is_list) return list;
   return list.empty() ? Json("") : Json(list.front());

@@ -38,7 +38,7 @@ std::string percent_encoded(const std::string& text) {
   return encoded;
 }
 
-// A name for clients that do not read filename*, such as curl (RFC 6266). The page takes what follows "''".
+// A name for clients that do not read filename*, such as curl (RFC 6266). The page reads the part after "''".
 std::string ascii_name(const std::string& name) {
   std::string ascii;
   for (const char c : name) {
@@ -58,11 +58,11 @@ HttpResponse response_of(const StoredFile& file) {
   return response;
 }
 
-// The address by which the client reaches the server, as the headers of the request and of the proxy tell.
+// The address by which the client reaches the server, according to the headers of the request and of the proxy.
 std::string address_for_client(const HttpRequest& request, bool behind_proxy) {
   const auto header = [&](const std::string& name, const std::string& marks) {
     std::string value = request.header(name);
-    value.resize(std::min(value.find(','), value.size()));  // of the proxy that the client asks
+    value.resize(std::min(value.find(','), value.size()));  // address of the proxy that the client uses
     value.erase(std::remove_if(value.begin(), value.end(),
                                [&](unsigned char c) {
                                  return std::isalnum(c) == 0 && marks.find(static_cast<char>(c)) == std::string::npos;
@@ -89,7 +89,7 @@ std::unique_ptr<DocumentParts> open_file(FormFile& file, ApiRequest& request, co
     throw ApiError(400,
                    "Invalid request: files with this ending are not translated; /frontend/settings lists those "
                    "that are");
-  constexpr uint64_t kBytesPerCharacter = 80;  // bytes of XML; most files have far fewer
+  constexpr uint64_t kBytesPerCharacter = 80;  // bytes of unpacked XML; most files have far fewer
   try {
     auto document = open_document(*format, "the file", std::move(file.content),
                                   {request.retranslate, kBytesPerCharacter * limits.characters});
@@ -101,7 +101,7 @@ std::unique_ptr<DocumentParts> open_file(FormFile& file, ApiRequest& request, co
   }
 }
 
-// A file has one language, whatever its shorter texts look like.
+// A file has one language, even if its shorter texts look like another.
 void detect_source(const ModelSet& models, ApiRequest& request) {
   if (lower_case(request.source) != "auto") return;
   ApiRequest whole = request;

@@ -16,7 +16,7 @@ inline namespace v0 {
 /// random, of 16 characters or more: a fast hash does not protect those that can be guessed.
 class ApiKeys {
  public:
-  /// Without a file, everybody may.
+  /// Without a file, every request is allowed.
   ApiKeys() = default;
   /// @throws std::runtime_error naming the file and the line.
   explicit ApiKeys(const std::string& path);
@@ -24,7 +24,7 @@ class ApiKeys {
   bool empty() const { return hashes_.empty(); }
 
   bool are_needed() const { return are_needed_; }
-  /// The name of a key; nothing if it is none of these. Takes the same time for every key.
+  /// The name of a key; nothing if it is unknown. Takes the same time for every key.
   std::optional<std::string> name_of(const std::string& key) const;
 
  private:
@@ -32,16 +32,16 @@ class ApiKeys {
   std::vector<std::pair<std::string, std::string>> hashes_;  // hashes of 32 bytes, and names
 };
 
-/// The keys that a server has now.
+/// The keys that a server currently accepts.
 class CurrentApiKeys {
  public:
-  /// Without a file, everybody may use it.
+  /// Without a file, every request is allowed.
   /// @throws as ApiKeys' constructor.
   explicit CurrentApiKeys(std::string path);
 
   const std::string& path() const { return path_; }
   std::shared_ptr<const ApiKeys> current() const;
-  /// Reads the file again.
+  /// Reads the file again. If that throws, as ApiKeys' constructor does, the keys stay.
   /// @throws as ApiKeys' constructor; the keys stay then.
   void reload();
 

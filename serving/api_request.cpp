@@ -25,7 +25,7 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kDeepestJson = 16;
-constexpr size_t kMostValues = 100'000;  // of JSON, each of which takes many times the memory of its text
+constexpr size_t kMostValues = 100'000;  // limits values of JSON, each of which takes many times the memory of its text
 
 [[noreturn]] void refuse(const std::string& message) {
   throw ApiError(400, "Invalid request: " + message);
@@ -127,7 +127,7 @@ class Members {
     if (value == nullptr) return otherwise;
     if (!value->is_string()) refuse(name_of(name) + " must be a string");
     std::string text = value->get<std::string>();
-    // Messages that name it would end there.
+    // A message that quotes it would end at the zero byte.
     if (text.find('\0') != std::string::npos) refuse(name_of(name) + " must not contain a zero byte");
     return text;
   }
@@ -154,7 +154,7 @@ class Members {
       refuse(fmt::format("{} must be a number from {} to {}", name_of(name), bounds.low, bounds.high));
     return value->get<double>();
   }
-  /// A string is a list of one.
+  /// Treats a string as a list of one.
   std::vector<std::string> texts(const std::string& name) {
     const Json* value = find(name);
     if (value == nullptr) return {};

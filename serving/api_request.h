@@ -31,24 +31,24 @@ std::string quotable(const std::string& text);
 
 /// Limits of one request.
 struct ApiLimits {
-  size_t texts = 1000;            ///< most texts in one request
+  size_t texts = 1000;            ///< maximum number of texts in one request
   size_t characters = 100'000;    ///< characters of all texts of a request
   size_t tokens = 50'000;         ///< tokens of all texts of a request, with the usual beam; see check_tokens
-  int64_t beam_size = 32;         ///< also of the number of hypotheses or alternatives
+  int64_t beam_size = 32;         ///< maximum beam size; also limits the number of hypotheses or alternatives
   int64_t extra_length = 500;     ///< limit of SearchOptions' min_length and max_extra_length
-  size_t glossary_entries = 500;  ///< most texts in one request
+  size_t glossary_entries = 500;  ///< maximum number of texts in one request
 };
 
 /// A request for translations, read from either interface's JSON or form.
 struct ApiRequest {
   std::vector<std::string> texts;
-  bool is_list = false;  ///< the texts came as a list, and so do the answers
+  bool is_list = false;  ///< the texts came as a list, so the answers do, too
   std::string source;    ///< "auto": to be detected
   std::string target;
   TextFormat format = TextFormat::text;
-  std::optional<bool> split_sentences{};  ///< without a value: as the model was trained
+  std::optional<bool> split_sentences{};  ///< no value: as the model was trained
   bool stream = false;
-  int64_t alternatives = 0;             ///< LibreTranslate's: further translations of each text
+  int64_t alternatives = 0;             ///< LibreTranslate's alternatives: further translations of each text
   std::vector<std::string> prefixes{};  ///< one for each text, or none
   bool retranslate = false;             ///< files: also translate catalog entries that have a translation
   TranslationOptions options{};
@@ -58,7 +58,7 @@ struct ApiRequest {
   /// Settings for which a model may have recommendations; without a value if the request does not give them.
   std::optional<int64_t> beam_size, no_repeat_ngram;
   std::optional<double> length_alpha;
-  int64_t max_beam_size = 0;  ///< the server's limit
+  int64_t max_beam_size = 0;  ///< maximum of the server
   /// Fills the settings that the request does not give from the model's recommendations.
   void search_as(const SearchOptions& of_model);
 };
@@ -87,7 +87,7 @@ ApiRequest parse_translate_file(const HttpRequest& request, FormFile& file);
 /// @throws ApiError as check_texts() does, but for the number of texts
 void complete_file_request(ApiRequest& request, const ApiLimits& limits);
 
-/// The value of a JSON member, of a form or of the query; empty if there is none. For `q` and `api_key` of the
+/// The value of a JSON member, of a form or of the query; empty if there is none. Used for `q` and `api_key` in
 /// requests that ask for no translation.
 /// @throws ApiError if the body can not be read.
 std::string parameter(const HttpRequest& request, const std::string& name);

@@ -157,7 +157,7 @@ void Batcher::run_jobs() {
 
 void Batcher::push(Segment segment) {
   const size_t bytes = segment.text.size();
-  waiting_.push_back(std::move(segment));  // may fail: what is not in the queue is not counted
+  waiting_.push_back(std::move(segment));  // may throw; only what is in the queue is counted
   ++state_.waiting_segments;
   state_.waiting_bytes += bytes;
 }
@@ -178,7 +178,7 @@ void Batcher::work() {
       if (stop_) return;
       try {
         batch = take_batch();
-      } catch (const std::bad_alloc&) {  // others may give some back
+      } catch (const std::bad_alloc&) {  // others may return some
         wake_.wait_for(lock, std::chrono::milliseconds(10));
         continue;
       }
@@ -221,11 +221,11 @@ std::vector<Segment*> Batcher::first_of(const std::vector<Segment*>& order) cons
   return chosen;
 }
 
-// Segments that nobody wants any more leave the queue at once, as a batch of their own: they only take up room.
+// Segments that nobody waits for leave the queue at once, as a batch of their own, because they only take up room.
 std::vector<Segment> Batcher::take_batch() {
   const std::vector<Segment*> order = in_order();
   std::vector<Segment> batch;
-  batch.reserve(order.size());  // what could fail, before any segment has left the queue
+  batch.reserve(order.size());  // allocates before any segment leaves the queue, because it may fail
   const auto take = [&](Segment* segment) {
     --state_.waiting_segments;
     state_.waiting_bytes -= segment->text.size();

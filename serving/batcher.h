@@ -23,7 +23,7 @@ inline namespace v0 {
 /// Options for translating one segment, which is a sentence or a line. Segments with the same key and model share a
 /// batch.
 struct SegmentOptions {
-  TranslationOptions translation;  ///< without target_prefixes
+  TranslationOptions translation;  ///< options without target_prefixes
   std::string key;                 ///< equal for equal options
 };
 
@@ -103,11 +103,11 @@ class Batcher {
   const std::function<void(size_t)> on_batch_;
   mutable std::mutex mutex_;
   std::condition_variable wake_, wake_for_job_;
-  std::deque<std::pair<std::function<void()>, size_t>> jobs_;  // with their bytes
+  std::deque<std::pair<std::function<void()>, size_t>> jobs_;  // includes their bytes
   size_t job_bytes_ = 0;
   int overtaking_jobs_ = 0;  // jobs that have overtaken the oldest one
   std::deque<Segment> waiting_;
-  int overtaking_batches_ = 0;  // batches since one had the oldest segment
+  int overtaking_batches_ = 0;  // batches since one included the oldest segment
   BatcherState state_;
   std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;

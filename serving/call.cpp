@@ -19,10 +19,11 @@ namespace {
 // The status that nginx logs: the client closed the connection before there was an answer.
 constexpr int kClientGone = 499;
 constexpr size_t kLongestId = 64;
-// Every event has the whole text so far, so that a long text's stream would grow with the square of its length.
+// Every event has the whole text so far, so the bytes of a stream would otherwise grow with the square of the text's
+// length.
 constexpr double kFirstEventBytes = 65536, kEventBytesPerSecond = 1e6;
 
-// The client's own, if it is fit for a log and a header.
+// The client's own request id, if it is fit for a log and a header.
 std::string request_id(const HttpRequest& request) {
   const std::string given = request.header("x-request-id");
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
@@ -67,7 +68,7 @@ double Call::age() const {
 
 bool Call::enter(ClientCounts& counts, const std::string& client) {
   if (counts_ != nullptr && client == client_) return true;
-  std::string name = client;  // may fail: before the request is counted
+  std::string name = client;  // may fail, and therefore comes before the request is counted
   if (!counts.enter(client)) return false;
   if (counts_ != nullptr) counts_->leave(client_);
   client_.swap(name);
@@ -135,7 +136,7 @@ void Call::begin_events() {
   head.content_type = "text/event-stream; charset=utf-8";
   head.headers = common_headers();
   head.headers.emplace_back("Cache-Control", "no-store");
-  head.headers.emplace_back("X-Accel-Buffering", "no");  // nginx passes each event on at once
+  head.headers.emplace_back("X-Accel-Buffering", "no");  // makes nginx pass each event on at once
   exchange_->begin_stream(std::move(head));
 }
 

@@ -18,7 +18,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Counts the requests that each client has under way.
+/// Counts the concurrent requests of each client.
 class ClientCounts {
  public:
   explicit ClientCounts(size_t most) : most_(most) {}
@@ -56,7 +56,7 @@ class Call {
   /// Seconds since the request was complete.
   double age() const;
 
-  /// Counts the request as one of `client`'s until it is answered; no longer as another client's.
+  /// Counts the request for `client`, and no longer for another client, until it is answered.
   bool enter(ClientCounts& counts, const std::string& client);
   /// Adds a member to the entry of the log.
   void note(const std::string& name, Json value);

@@ -18,7 +18,7 @@ constexpr std::chrono::minutes kLongest{10};
 }  // namespace
 
 std::string FileStore::add(StoredFile file) {
-  std::random_device random;  // the system's, which cannot be guessed
+  std::random_device random;  // uses the system's random numbers, which cannot be guessed
   std::string id;
   for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -35,7 +35,7 @@ std::shared_ptr<const StoredFile> FileStore::find(const std::string& id) {
   return found == entries_.end() ? nullptr : found->file;
 }
 
-// Makes room for so many bytes.
+// Makes room for this many bytes.
 void FileStore::drop_old(size_t room) {
   const auto now = std::chrono::steady_clock::now();
   while (!entries_.empty() && (bytes_ + room > kMostBytes || now - entries_.front().since > kLongest)) {

@@ -13,18 +13,18 @@ inline namespace v0 {
 
 /// A translated file that waits to be fetched.
 struct StoredFile {
-  std::string name;        ///< name for whoever fetches it
+  std::string name;        ///< name for the client that fetches it
   std::string media_type;  ///< media type of the content
   std::string content;     ///< its bytes
 };
 
-/// Translated files, by ids that nobody can guess. Each is kept for some minutes; where they take too much memory, the
-/// oldest go first. May be used by many threads.
+/// Translated files, by ids that nobody can guess. Each is kept for some minutes; if they take too much memory, the
+/// oldest are removed first. May be used by many threads.
 class FileStore {
  public:
   /// Keeps a file and returns its id.
   std::string add(StoredFile file);
-  /// Null if there is no such file any more.
+  /// Null if the file no longer exists.
   std::shared_ptr<const StoredFile> find(const std::string& id);
 
  private:

@@ -15,7 +15,7 @@ void read_form(std::string_view form, Json& into);
 
 /// A file among the fields of a form.
 struct FormFile {
-  std::string name;     ///< as its owner calls it; empty without a file
+  std::string name;     ///< name given by the client; empty without a file
   std::string content;  ///< its bytes
 };
 

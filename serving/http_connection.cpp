@@ -88,13 +88,13 @@ void Connection::limit_time(double seconds) {
   timer_.async_wait([weak = weak_from_this(), limit = ++time_limit_](Error error) {
     const auto self = weak.lock();
     if (error || !self || self->phase_ == Phase::closed) return;
-    if (self->time_limit_ != limit) return;  // set anew or lifted, when this was on its way already
+    if (self->time_limit_ != limit) return;  // the timer was changed or canceled after this was queued
     const bool can_say_so = self->phase_ == Phase::header || self->phase_ == Phase::body;
     if (!can_say_so) return self->writing_ ? self->give_up() : self->close();
     self->timed_out_ = true;
     Error ignored;
     self->socket_.cancel(ignored);
-    // Bytes that had arrived just then were not cancelled.
+    // Bytes that have just arrived are not canceled.
     self->attempt([&] { self->limit_time(kSecondsToCancel); });
   });
 }
@@ -112,7 +112,7 @@ void Connection::await_request() {
   limit_time(shared_.limits.idle_seconds);
   if (reading_) {
     Error ignored;
-    if (buffer_.size() > 0) socket_.cancel(ignored);  // on_read() continues with what is there
+    if (buffer_.size() > 0) socket_.cancel(ignored);  // on_read() continues with the bytes in the buffer
     return;
   }
   if (buffer_.size() > 0) return read_header();
@@ -140,7 +140,7 @@ void Connection::on_read(Error error, size_t bytes) {
     return read_header();
   if (phase_ == Phase::handling && is_end) return on_last_byte();
   if (error) return close();
-  if (phase_ == Phase::lingering) return read();  // the buffer's space is used again
+  if (phase_ == Phase::lingering) return read();  // makes room in the buffer
   buffer_.commit(bytes);
   if (phase_ == Phase::idle) return read_header();
   watch();
@@ -249,20 +249,20 @@ void Connection::respond(uint64_t ticket, HttpResponse response) {
   if (!is_answering(ticket) || chunked_) return;
   complete();
   std::string bytes = head_of(response, false);
-  if (!is_head_) bytes += response.body;  // the body may be large: it is copied once
+  if (!is_head_) bytes += response.body;  // the body may be large, so it is copied only once
   send(std::move(bytes));
 }
 
 void Connection::begin_stream(uint64_t ticket, const HttpResponse& head) {
   if (!is_answering(ticket) || chunked_) return;
   chunked_ = true;
-  if (is_http_1_0_) keep_alive_ = false;  // knows no chunks: the end of the connection is the end of the stream
+  if (is_http_1_0_) keep_alive_ = false;  // HTTP/1.0 has no chunks: the end of the connection is the end of the stream
   send(head_of(head, true));
 }
 
 void Connection::write(uint64_t ticket, const std::string& chunk) {
   if (!is_answering(ticket) || !chunked_ || chunk.empty()) return;
-  // A piece of any length may wait: what a client does not take shows in the others.
+  // The first piece may have any length; further pieces show whether the client receives them.
   if (waiting_.size() > shared_.limits.stream_bytes + longest_waiting_) return give_up();
   longest_waiting_ = std::max(longest_waiting_, chunk.size());
   const std::string line_end = "\r\n";
@@ -279,10 +279,10 @@ void Connection::end(uint64_t ticket) {
   send(is_http_1_0_ ? "" : "0\r\n\r\n");
 }
 
-// The handler let go of a request without an answer.
+// The handler released a request without an answer.
 void Connection::forsake(uint64_t ticket) {
   if (!is_answering(ticket)) return;
-  if (chunked_) return close();  // in the middle of a stream there is no other way to say so
+  if (chunked_) return close();  // in the middle of a stream there is no other way to report a failure
   respond(ticket, {500, "application/json", R"({"error":"Internal error: the request was not answered"})"});
 }
 
@@ -291,7 +291,7 @@ std::string Connection::head_of(const HttpResponse& response, bool chunked) cons
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, text_of(reason));
   const auto add = [&head](const std::string& name, const std::string& value) {
     head += name + ": ";
-    // A header has one line, whatever its value is made of.
+    // A header has one line, whatever its value consists of.
     std::copy_if(value.begin(), value.end(), std::back_inserter(head),
                  [](char c) { return c != '\r' && c != '\n' && c != '\0'; });
     head += "\r\n";
@@ -312,7 +312,7 @@ void Connection::complete() {
   release_body();
 }
 
-// One write is under way at a time; further bytes wait for its end.
+// Only one write is in progress at a time; further bytes wait for its end.
 void Connection::send(std::string bytes) {
   if (waiting_.empty()) {
     waiting_ = std::move(bytes);

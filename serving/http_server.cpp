@@ -71,7 +71,7 @@ struct HttpServer::State {
       acceptor.async_accept([this](Error error, tcp::socket socket) {
         if (error == boost::asio::error::operation_aborted) return;
         if (error) return accept_later();  // no descriptors are left, or the client is gone again
-        accept();                          // the next one, whatever becomes of this one
+        accept();                          // accepts the next one, whatever happens to this one
         take(std::move(socket));
       });
     } catch (const std::bad_alloc&) {
@@ -79,7 +79,7 @@ struct HttpServer::State {
     }
   }
 
-  // Others wait a moment, and are served.
+  // Other connections wait a moment, and are served.
   void accept_later() {
     accept_again.expires_after(kPauseAfterFailedAccept);
     accept_again.async_wait([this](Error cancelled) {
@@ -120,7 +120,7 @@ struct HttpServer::State {
   }
 
   void stop_listening() {
-    for (Error error; !error;) {  // those who are connected already
+    for (Error error; !error;) {  // connections that exist already
       tcp::socket socket(shared.loop);
       acceptor.accept(socket, error);
       if (!error) take(std::move(socket));
@@ -132,7 +132,7 @@ struct HttpServer::State {
 
   template <class Predicate>
   void close_if(Predicate predicate) {
-    std::vector<std::shared_ptr<http::Connection>> chosen;  // closing one takes it out of the set
+    std::vector<std::shared_ptr<http::Connection>> chosen;  // closing a connection removes it from the set
     for (http::Connection* connection : shared.connections)
       if (predicate(*connection)) chosen.push_back(connection->shared_from_this());
     for (const auto& connection : chosen) connection->close();
@@ -151,7 +151,7 @@ struct HttpServer::State {
   void await_signal() {
     signals->async_wait([this](Error error, int signal) {
       if (error) return;
-      await_signal();  // the next one, whatever becomes of this one
+      await_signal();  // accepts the next one, whatever happens to this one
       on_signal(signal);
     });
   }
@@ -182,7 +182,7 @@ void HttpServer::run() {
   while (true) try {
       state_->shared.loop.run();
       return;
-    } catch (const std::bad_alloc&) {  // ends what was being done, and nothing else
+    } catch (const std::bad_alloc&) {  // ends the current operation only
     }
 }
 

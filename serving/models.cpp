@@ -32,7 +32,7 @@ ModelSource with_languages_of_its_own(const std::string& folder) {
     return {languages.source, languages.target, folder};
   const auto has = [&](const char* file) { return std::filesystem::exists(path_in(folder, file)); };
   if (!has("config.yaml") && !has("metadata.json"))
-    const Translator opened(folder, TranslatorOptions{});  // says what is wrong with what is no model
+    const Translator opened(folder, TranslatorOptions{});  // its message explains why something is no model
   throw std::invalid_argument("--model " + folder +
                               ": the names of the files that it was trained on do not tell its languages; say them: "
                               "--model en-de=" +
@@ -76,7 +76,7 @@ std::vector<ModelSource> trained_pairs(const std::string& folder) {
                                         [&](const ModelSource& other) { return model_name(other) == languages; });
       if (!is_known && take_languages(languages, model)) models.push_back(std::move(model));
     }
-  } catch (const YAML::Exception&) {  // opening the model says what is wrong with it
+  } catch (const YAML::Exception&) {  // opening the model reports what is wrong with it
   } catch (const std::invalid_argument&) {
   }
   return models;
@@ -123,7 +123,7 @@ std::vector<ModelSource> parse_model_sources(const std::string& text) {
 }
 
 std::string doubt_about(const ModelSource& model) {
-  if (!trained_pairs(model.path).empty()) return "";  // the vocabulary has its languages, and is asked for them
+  if (!trained_pairs(model.path).empty()) return "";  // the vocabulary names its languages itself
   const LanguagePair known = languages_in_files(model.path);
   const auto are_alike = [](const std::string& a, const std::string& b) {
     return std::string_view(uloc_getISO3Language(a.c_str())) == uloc_getISO3Language(b.c_str());
@@ -193,7 +193,7 @@ ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptio
     if (!translator) {
       TranslatorOptions own = options;
       own.shortlist.table = model.shortlist;
-      own.map_weights = false;  // a server serves on while its models are overwritten, until it is told
+      own.map_weights = false;  // a server must survive that its models are overwritten before a reload
       translator = std::make_shared<const Translator>(model.path, own);
     }
     hops_[languages] = open(model, translator);

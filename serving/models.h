@@ -44,7 +44,7 @@ std::string model_name(const ModelSource& model);
 /// @throws std::invalid_argument, listing the vocabulary's languages, if none or several could be meant
 std::string language_in_vocabulary(const std::string& code, const std::vector<std::string>& names);
 
-/// The models of one moment, which stay open as long as somebody holds them.
+/// The models of one moment. They stay open while somebody holds them.
 class ModelSet {
  public:
   /// A model, and what TranslationOptions tells it of the languages.
@@ -74,7 +74,7 @@ class ModelSet {
   std::string pivot_;
 };
 
-/// The models that a server has now, which reload() replaces.
+/// The models that a server currently uses. reload() replaces them.
 class Models {
  public:
   /// @throws as ModelSet's constructor.

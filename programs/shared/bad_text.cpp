@@ -12,7 +12,7 @@ std::string do_before_bad_text(size_t count, const std::function<void(size_t cou
       if (count > 0) work(count);
       return reason;
     } catch (const BadText& error) {
-      if (error.text() >= count) throw;  // or this would never end
+      if (error.text() >= count) throw;  // otherwise this would never end
       reason = error.reason();
       count = error.text();
     }

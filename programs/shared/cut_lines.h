@@ -12,7 +12,7 @@
 
 namespace transmute {
 
-/// Counts the lines that were cut into parts because of their length, and knows why.
+/// Counts the lines that were cut into parts because of their length, with the reason.
 class CutLines {
  public:
   /// @param most_tokens the limit that the user set, --max-source-tokens; the model's may be lower
@@ -66,7 +66,7 @@ class UnknownText {
   bool has_more_ = false;
 };
 
-/// Counts the lines that name no target language to a model of several.
+/// Counts the lines that name no target language although the model has several.
 class LinesWithoutLanguage {
  public:
   /// @param source of the model; must outlive this
@@ -77,7 +77,7 @@ class LinesWithoutLanguage {
 
  private:
   const SubwordModel& source_;
-  std::vector<std::string> languages_;  // none if lines need not name one
+  std::vector<std::string> languages_;  // empty if lines need not name one
   int64_t count_ = 0;
 };
 

@@ -38,7 +38,7 @@ struct PartialState {
   std::vector<std::string> facts;
 };
 
-// The first line has the same length however far the work is: it is replaced by one write.
+// The first line has a fixed length, so that one write replaces it.
 std::string text_of(const PartialState& state) {
   return fmt::format("transmute partial output 1: lines {:020d} bytes {:020d} input {:016x}\n{}\n", state.lines,
                      state.bytes, state.input, fmt::join(state.facts, "\n"));
@@ -103,7 +103,7 @@ void check_is_idle(const std::string& path) {
   if (const int fd = open_locked(path, 0, 0); fd >= 0) ::close(fd);
 }
 
-// Neither a link nor somebody else's.
+// It must be neither a link nor another user's file.
 int open_own(const std::string& path, bool is_new, mode_t mode) {
   std::error_code ignored;
   if (is_new) {

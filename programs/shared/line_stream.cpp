@@ -54,7 +54,7 @@ class ArrivingBytes : public ByteReader {
 
   // Appends to the block; false at the end and after a failure.
   bool receive() {
-    if (is_ended_) return false;  // a terminal would wait for another end
+    if (is_ended_) return false;  // a terminal would wait for another end of input
     const size_t before = block_.size();
     block_.resize(before + kBlockBytes);
     ssize_t count = -1;
@@ -154,7 +154,7 @@ class BlockLines {
   }
 
   bool more_is_waiting() const {
-    constexpr int kMilliseconds = 10;  // a program that writes to the pipe needs a moment to fill it again
+    constexpr int kMilliseconds = 10;  // gives a program that writes to the pipe a moment to fill it again
     pollfd waiting{descriptor_, POLLIN, 0};
     return descriptor_ < 0 || poll(&waiting, 1, kMilliseconds) == 1;
   }
@@ -168,7 +168,7 @@ class BlockLines {
   LineReader reader_;
   int descriptor_;
   bool has_zeros_ = false;      // whether the zeros were reported
-  std::exception_ptr failure_;  // what the next call throws
+  std::exception_ptr failure_;  // thrown by the next call
 };
 
 BlockSource blocks_of(std::unique_ptr<ByteReader> bytes, int descriptor, const std::string& name,

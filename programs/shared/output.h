@@ -21,10 +21,10 @@ class Output {
   /// @throws std::invalid_argument for a name with the ending of another packer, such as .zst
   explicit Output(const std::string& path = "");
   ~Output();
-  /// At once, where it is standard output.
+  /// Flushes if this is standard output.
   /// @throws std::runtime_error if it cannot be written.
   void write(std::string_view text);
-  /// Gives the file its name. Without it the file is left out.
+  /// Gives the file its name. A file without it is removed.
   void finish();
   /// True for a file, false for standard output, a device or a pipe.
   bool is_file() const { return file_ != nullptr && !file_->partial_path().empty(); }

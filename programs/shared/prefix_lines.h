@@ -10,7 +10,7 @@
 
 namespace transmute {
 
-/// The lines of --target-prefix: line n is the beginning of the translation of line n of the input. Faults are told
+/// The lines of --target-prefix: line n is the beginning of the translation of line n of the input. Faults are reported
 /// once the lines before are translated.
 class PrefixLines {
  public:

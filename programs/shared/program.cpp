@@ -32,7 +32,7 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
-std::string called_as;         // the program, by its user
+std::string called_as;         // name of the program as the user called it
 bool flags_are_ended = false;  // by "--"
 
 // Thrown where the command line asks for the records that documentation is made from.
@@ -61,7 +61,7 @@ std::runtime_error unwritable() {
   return std::runtime_error(kUnwritableStandardOutput);
 }
 
-// The exit code of an answer that was all there was to do.
+// The exit code if the answer, such as --help, was all there was to do.
 int answered(int code) {
   return std::cout.flush() ? code : report(unwritable(), kExitFailure);
 }
@@ -142,7 +142,7 @@ std::string excluded_text(const CLI::App& app, const std::string& message) {
                      message.substr(0, message.size() - excludes_text.size()), text->results().front());
 }
 
-// CLI11's messages where they do not speak of what was typed.
+// Replaces CLI11's messages that do not name what was typed.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::string message = error.what();
   const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
