@@ -104,7 +104,7 @@ bool is_in_markup(const std::string& message, size_t sign) {
 }
 
 std::optional<Accelerator> find_accelerator(const std::string& message, char sign) {
-  constexpr size_t kLongestEntry = 60;  // within whose words a sign is none of a name such as file_name
+  constexpr size_t kLongestEntry = 60;  // within words of a shorter text, a sign is not that of file_name
   const std::optional<size_t> found = sign == 0 ? std::nullopt : single_sign(message, sign);
   if (!found || !is_word_at(message, *found + 1)) return std::nullopt;
   const size_t at = *found;

@@ -20,10 +20,11 @@ std::string with_utf16_escapes(std::string_view text);
 /// The number that the first four characters are in hexadecimal, as in \u00e4; nothing if they are none.
 std::optional<uint32_t> utf16_unit(std::string_view digits);
 
-/// Joins the units of UTF-16 that such escapes are, one after the other.
+/// Joins the units of UTF-16 of such escapes, one after the other.
 class Utf16Units {
  public:
-  /// Appends the character that a unit completes. False for zero, and for half of a character without the other.
+  /// Appends the character that a unit completes. Returns false for zero, and for half of a character without the
+  /// other.
   bool add(uint32_t unit, std::string& text);
   /// True after the first half of a character.
   bool is_within_character() const { return half_ > 0; }
@@ -32,14 +33,14 @@ class Utf16Units {
   uint32_t half_ = 0;
 };
 
-/// The text with each `sign` twice.
+/// Doubles each `sign` of the text.
 std::string doubled(std::string_view text, char sign);
 
-/// A text with one sign for each two.
+/// Replaces each double sign of the text by a single one.
 std::string undoubled(std::string_view text, char sign);
 
-/// The text in double quotes, where each of `characters` is a backslash and the letter of the same number, and each
-/// other one is what `write` makes of it.
+/// Writes the text in double quotes. Each of `characters` becomes a backslash and the letter at the same position;
+/// `write` writes each other character.
 std::string in_double_quotes(std::string_view text, std::string_view characters, std::string_view letters,
                              const std::function<std::string(char)>& write);
 

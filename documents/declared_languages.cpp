@@ -35,7 +35,7 @@ class LanguageNames {
     language = likely.getLanguage();
     region = likely.getCountry();
     changes_direction = script.is_right_to_left != source_script.is_right_to_left;
-    // Without a script, a program takes another one than readers of these languages expect.
+    // Without a script, programs would assume another one than readers of these languages expect.
     const std::string name = lists("az bs sr uz", language) ? fmt::format("_{}", likely.getScript()) : "";
     long_ = language + name + (region.empty() ? "" : "_" + region);
     icu::Locale shortest = icu::Locale::createCanonical(standard_code(languages.target).c_str());
@@ -53,7 +53,7 @@ class LanguageNames {
                                     [](char c) { return is_ascii_alphanumeric(c) || c == '-' || c == '_'; });
     return is_tag && language_of(std::string(value)) == source_;
   }
-  // True for a value that becomes the target's, of the attribute for scripts of this kind.
+  // True for values that the target's replaces, in the attribute for scripts of this kind.
   bool is_replaced(std::string_view value, size_t kind) const {
     if (kind != script.kind || value.size() < 2 || lists("none x-none zxx", std::string(value))) return false;
     return is_source(value) ||
@@ -98,7 +98,7 @@ std::string page_in_language(std::string page, const LanguagePair& languages) {
   for (const HtmlPiece& piece : html_pieces(changes.text())) {
     const std::string_view tag = html.substr(piece.begin, piece.end - piece.begin);
     const std::string name = element_name(tag);
-    if (name.empty() || tag_end(tag) != tag.size()) continue;  // text, or an element that stays
+    if (name.empty() || tag_end(tag) != tag.size()) continue;  // text, or an element that is kept
     bool has_source = false, has_direction = false;
     const auto replace = [&](const HtmlAttribute& attribute, std::string value) {
       changes.replace(piece.begin + attribute.begin, attribute.value.size(), std::move(value));
@@ -135,7 +135,7 @@ std::string xml_in_language(const std::string& name, std::string xml, const Lang
   xml = xml_in_script(name, std::move(xml), names.source_script, names.script);
   if (xml.find("lang") == std::string::npos && xml.find("Lang") == std::string::npos) return xml;
   Replacements changes(std::move(xml));
-  bool is_package = false;  // the metadata of a book, which stay: each but dc:language is in the language that it says
+  bool is_package = false;  // a book's metadata are kept: each but dc:language is in the language that it declares
   for_each_tag(changes.text(), [&](std::string_view element, std::string_view tag, std::string_view text) {
     is_package = is_package || element == "package";
     const auto replace_if_source = [&](std::string_view value) {
@@ -194,7 +194,7 @@ std::string po_in_language(std::string po, const LanguagePair& languages) {
 }
 
 std::string yaml_in_language(std::string yaml, const LanguagePair& languages) {
-  std::string_view key;  // the first at the top
+  std::string_view key;  // the first key at the top level
   const std::string_view text = yaml;
   for (size_t begin = byte_order_mark_length(text), end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
@@ -214,7 +214,7 @@ std::string yaml_in_language(std::string yaml, const LanguagePair& languages) {
   const LanguageNames names(languages);
   if (!names.is_source(language)) return yaml;
   std::string name = names.like(language);
-  if (name == "no" && !is_quoted) name = "\"no\"";  // else it is false
+  if (name == "no" && !is_quoted) name = "\"no\"";  // otherwise it is false
   return yaml.replace(static_cast<size_t>(language.data() - text.data()), language.size(), name);
 }
 

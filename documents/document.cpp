@@ -24,7 +24,8 @@ inline namespace v0 {
 
 namespace {
 
-// The reference that a segment has for text of the same look has a semicolon; without one, it is the model's own.
+// References that segments have for text that only looks like one get a semicolon; one without it was written by the
+// model.
 bool begins_reference(const std::string& text, size_t at) {
   const size_t length = text[at] == '&' ? reference_at(text, at).length : 0;
   return length > 0 && text[at + length - 1] == ';';
@@ -46,7 +47,8 @@ std::string decoded(const std::string& text) {
   return safe;
 }
 
-// A translation with the tags of its source. A browser shows everything else as it is: no model adds markup to a page.
+// Writes a translation with the tags of its source. Everything else appears in browsers literally: no model adds markup
+// to a page.
 std::string encoded(const std::string& text, const std::map<std::string, std::string>& tags) {
   size_t longest = 0;
   for (const auto& [tag, html] : tags) longest = std::max(longest, tag.size());
@@ -76,7 +78,7 @@ std::string encoded(const std::string& text, const std::map<std::string, std::st
   return result;
 }
 
-// Text in the place of a value that has these quotation marks around it, or none.
+// Writes text into a value that has these quotation marks around it, or none.
 std::string quoted(const std::string& text, char quote) {
   return quote == 0 ? '"' + with_marks_escaped(text, '"') + '"' : with_marks_escaped(text, quote);
 }
@@ -91,7 +93,7 @@ bool is_reading(const std::string& html) {
   return is_of_ruby(html) && (element_name(html) == "rp" || html.compare(html.find('>') + 1, 1, kFirstByte) == 0);
 }
 
-// A short string that is nowhere in the text, not even where a digit follows it.
+// A short string that does not occur in the text, even with a digit after it.
 std::string unused_name(const std::string& text) {
   size_t digits = 1, numbers = 10;  // more than the text has room for
   for (; numbers <= text.size(); numbers *= 10) ++digits;
@@ -124,7 +126,7 @@ bool may_stand(const std::string& tag) {
   return !tags.empty() && tags.front().length == tag.size();
 }
 
-// The others are shortened to their names.
+// All other tags are shortened to their names.
 std::string shortened(const std::string& tag, const std::string& attribute) {
   const std::string name = element_name(tag);
   return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
@@ -319,7 +321,7 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
     }
   };
   auto tag = tags.begin();
-  size_t begin = 0, brackets = 0;  // brackets: of those that are open
+  size_t begin = 0, brackets = 0;  // number of open brackets
   bool is_row = false;
   for (size_t at = 0; at < text.size();) {
     if (format_ == TextFormat::text && (at == 0 || text[at - 1] == '\n'))
@@ -397,7 +399,7 @@ void Document::add_inline_html(const std::string& html, std::vector<HtmlPiece>& 
   between_.back().html += html.substr(last, end - last);
 }
 
-// A piece as it is written, with the texts of its values as segments.
+// Adds a piece as it is written, with the texts of its values as segments.
 Document::Markup Document::markup_of(const std::string& html, const HtmlPiece& piece, const SentencesOf& sentences_of) {
   Markup markup{html.substr(piece.begin, piece.end - piece.begin)};
   for (const HtmlValue& value : piece.values) {
@@ -423,7 +425,8 @@ void Document::add_between(Markup markup) {
   before.html += markup.html;
 }
 
-// On one line, with the references of its text decoded, an empty tag for each element that is kept, and short tags.
+// Puts it on one line, with the references of its text decoded, an empty tag for each element that is kept, and short
+// tags.
 std::string Document::for_model(const std::string& html, const std::vector<HtmlPiece>& pieces,
                                 const SentencesOf& sentences_of) {
   std::string result;

@@ -36,16 +36,17 @@ class Document {
   /// The whole text is one segment.
   explicit Document(const std::string& text);
 
-  /// The texts to translate, in order. Character references of HTML are decoded, but for those within tags.
+  /// The texts to translate, in order. Character references of HTML are decoded, except within tags.
   const std::vector<std::string>& segments() const { return segments_; }
 
   /// The text with a translation in place of each segment.
   std::string with(const std::vector<std::string>& translations) const;
-  /// Its beginning, up to the end of what is there of segment `unfinished`; of none: the whole.
+  /// The beginning of the text, as far as it is known: to the end of the partial translation of segment `unfinished`;
+  /// without one, the whole text.
   std::string beginning(const std::vector<std::string>& translations, size_t unfinished) const;
 
  private:
-  // The segments of a line or of what an element holds: its sentences, or the whole.
+  // The segments of a line or of an element's content: its sentences, or the whole.
   using SentencesOf = std::function<std::vector<std::string>(const std::string&)>;
 
   // A value of an attribute: bytes of the markup that it is in, and the segments of its text.
@@ -74,13 +75,13 @@ class Document {
 
   TextFormat format_ = TextFormat::text;
   std::vector<std::string> segments_;
-  std::vector<Markup> between_{{""}};   // text before each segment, and after the last
+  std::vector<Markup> between_{{""}};   // text before each segment, and after the last one
   std::vector<bool> follows_sentence_;  // whether each segment follows one of the same line, element or value
   std::vector<bool> is_in_value_;       // whether each segment is in a value of the markup after it
   // For HTML alone:
-  std::vector<std::map<std::string, Markup>> tags_;  // what the page has for each tag of a segment
-  std::map<std::string, Markup> kept_;  // untranslated elements and shortened tags, by the tags in their place
-  std::string placeholder_;             // what is in each of these tags, and nowhere in the page
+  std::vector<std::map<std::string, Markup>> tags_;  // the page's text for each tag of a segment
+  std::map<std::string, Markup> kept_;  // untranslated elements and shortened tags, by the tags that replace them
+  std::string placeholder_;             // a string that is in each of these tags, and nowhere in the page
 };
 
 }  // namespace v0

@@ -13,9 +13,9 @@ inline namespace v0 {
 
 /// Options for reading a file.
 struct DocumentFileOptions {
-  bool retranslate = false;                 ///< texts that the file has a translation of, as catalogs do, too
-  uint64_t most_bytes = uint64_t{1} << 28;  ///< what the texts of a packed file may take when unpacked
-  /// Called while the file is written, with what its reader should know: a text that stays, and why.
+  bool retranslate = false;  ///< include texts that already have a translation in the file, as in catalogs
+  uint64_t most_bytes = uint64_t{1} << 28;  ///< maximum size of a packed file's texts when unpacked
+  /// Called while the file is written, with messages for the user, for example about a text that stays untranslated.
   std::function<void(const std::string& message)> on_warning{};
 };
 

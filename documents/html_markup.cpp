@@ -69,7 +69,7 @@ class OpenElements {
     ++counts_[name];
     if (lists(shields_, name)) ++open_shields_;
   }
-  // Closes the elements within it, too. False if there is none of this name.
+  // Closes the elements within it, too. Returns false if no element of this name is open.
   bool close(const std::string& name) {
     const auto found = counts_.find(name);
     if (found == counts_.end() || found->second == 0) return false;
@@ -91,18 +91,18 @@ class OpenElements {
 
 using Tokens = std::vector<HtmlToken>;
 
-// The end of a piece: the first token after it, and the first byte.
+// The end of a piece: the first token and the first byte after it.
 struct PieceEnd {
   size_t token, byte;
 };
-using MaybeEnd = std::optional<PieceEnd>;  // none: something in the piece is never closed
+using MaybeEnd = std::optional<PieceEnd>;  // no value: an element in the piece is never closed
 
 bool holds_tags(const HtmlToken& token) {
   return !token.name.empty() && !token.is_end_tag && !token.is_element && !is_void_element(token.name) &&
          token.name != "svg" && token.name != "math";  // "<svg/>"
 }
 
-// After the element's end tag. Elements of the same name within it have their own.
+// Returns the place after the element's end tag. Elements of the same name within it have their own.
 MaybeEnd element_end(const Tokens& tokens, size_t from, const std::string& name) {
   size_t depth = 1;
   for (size_t i = from; i < tokens.size() && !tokens[i].is_rest; ++i) {
@@ -113,7 +113,7 @@ MaybeEnd element_end(const Tokens& tokens, size_t from, const std::string& name)
   return std::nullopt;
 }
 
-// The end of an element whose end tag may be left out.
+// Returns the end of an element whose end tag may be left out.
 MaybeEnd optional_end(const Tokens& tokens, size_t from, const std::string& name, const OptionalEnd& rules,
                       size_t text_size) {
   OpenElements within(rules.shields);
@@ -132,7 +132,7 @@ MaybeEnd optional_end(const Tokens& tokens, size_t from, const std::string& name
   return PieceEnd{tokens.size(), text_size};
 }
 
-// After </head>, which may be left out: else after the last markup that a head may have.
+// Returns the place after </head>. If that is left out, returns the place after the last markup that a head may have.
 MaybeEnd head_end(const Tokens& tokens, size_t from) {
   PieceEnd last{from, tokens[from - 1].end};
   while (last.token < tokens.size()) {
@@ -148,7 +148,7 @@ MaybeEnd head_end(const Tokens& tokens, size_t from) {
   return last;
 }
 
-// After an element that is kept with all that it holds, which begins with the token before `from`.
+// Returns the place after an element that is kept with its content. The element begins with the token before `from`.
 MaybeEnd kept_end(const Tokens& tokens, size_t from, size_t text_size) {
   const std::string& name = tokens[from - 1].name;
   if (name == "head") return head_end(tokens, from);
@@ -222,13 +222,13 @@ bool is_code_value(std::string_view written) {
   for (size_t open = written.find('{'), close = 0; open < written.size(); open = written.find('{', close)) {
     close = written.find('}', open);
     const std::string_view command = written.substr(open, close - open);
-    const bool is_cut = close == std::string_view::npos && command.substr(0, 2) == "{{";  // at its own quotation mark
+    const bool is_cut = close == std::string_view::npos && command.substr(0, 2) == "{{";  // by its own quotation mark
     if (is_cut || command.find_first_of("<>&") != std::string_view::npos) return true;
   }
   return (value.compare(0, 1, "{") == 0 && closing_brace(value, 0) == value.size()) || is_no_language(value);
 }
 
-// Adds the lines of a value at `begin`, which references to line breaks divide in tooltips.
+// Adds the lines of a value at `begin`. In tooltips, references to line breaks separate them.
 void add_lines(const HtmlAttribute& attribute, size_t begin, std::vector<HtmlValue>& values) {
   const std::string_view text = attribute.value;
   size_t line = 0;
@@ -239,7 +239,7 @@ void add_lines(const HtmlAttribute& attribute, size_t begin, std::vector<HtmlVal
   values.push_back({begin + line, begin + text.size(), attribute.quote});
 }
 
-// The values of a start tag that are to be translated.
+// Adds the values of a start tag that are to be translated.
 std::vector<HtmlValue> values_for_people(const HtmlToken& token, const std::vector<HtmlAttribute>& attributes) {
   std::vector<HtmlValue> values;
   std::set<std::string> seen;
@@ -284,7 +284,7 @@ bool is_word_of_template(std::string_view command) {
 // After the formula of TeX at `at`, which MathJax and KaTeX show: \(a\), \[a\], \begin{align}a\end{align}. `at` itself
 // where there is none.
 size_t formula_end(std::string_view text, size_t at) {
-  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  constexpr size_t kMostBytes = 4096;  // limit, so that many without an end take linear time
   constexpr std::string_view kBegin = "\\begin", kEnd = "\\end";
   if (text[at] != '\\') return at;
   text = text.substr(0, at + kMostBytes);
@@ -396,7 +396,7 @@ std::vector<HtmlPiece> html_pieces(const std::string& html) {
     if (!token.name.empty() && is_word_tag(tag)) kind = HtmlKind::kept;
     const bool is_command = tag.substr(0, 2) == "<?" && command_end(tag, 0) > 0;
     const bool is_remark = tag.substr(0, 4) == "<!--" || (is_command && is_word_of_template(tag));
-    if (!token.in_select && !token.is_rest && is_remark) kind = HtmlKind::kept;  // within a sentence
+    if (!token.in_select && !token.is_rest && is_remark) kind = HtmlKind::kept;  // it may be within a sentence
     add_text(html, text, token.begin, pieces);
     if (token.name == "head" && is_kept && end && !refuses) {
       add_head(html, tokens, i, *end, pieces);

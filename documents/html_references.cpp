@@ -55,7 +55,7 @@ size_t leading(std::string_view text, const char* characters) {
   return std::min(text.find_first_not_of(characters), text.size());
 }
 
-// The character of a number, without its "#". Browsers have a replacement for what is none.
+// The character of a number, without its "#". Browsers replace numbers that are none.
 char32_t numbered_character(std::string_view digits, uint32_t base) {
   constexpr uint32_t kLast = 0x10FFFF;
   constexpr char32_t kReplacement = 0xFFFD;

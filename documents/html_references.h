@@ -10,8 +10,8 @@ inline namespace v0 {
 
 /// A character reference of HTML, such as "&auml;".
 struct CharacterReference {
-  std::u32string characters;  ///< one, or two of some names
-  size_t length = 0;          ///< in the text, in bytes; 0: there is none
+  std::u32string characters;  ///< one character; for some names two
+  size_t length = 0;          ///< bytes of the reference in the text; 0: there is none
 };
 
 /// The reference that begins with the '&' at `at`, as a browser reads it in text (section 13.2.5.72 of the HTML

@@ -50,14 +50,14 @@ bool is_named(std::string_view html, size_t at, std::string_view beginning, cons
          (rest.back() == '/' || rest.back() == '>' || kHtmlSpace.find(rest.back()) != kNowhere);
 }
 
-// The end tag of an element that holds text; npos if it has none.
+// Returns the end tag of an element that holds text; npos if it has none.
 size_t text_element_end(std::string_view html, size_t from, const std::string& name) {
   size_t at = html.find("</", from);
   while (at != kNowhere && !is_named(html, at, "</", name)) at = html.find("</", at + 2);
   return at;
 }
 
-// The end tag of a script. In "<!--", another script's tags may be (13.2.5.15 to 13.2.5.31).
+// Returns the end tag of a script. Within "<!--" there may be tags of another script (13.2.5.15 to 13.2.5.31).
 size_t script_end(std::string_view html, size_t from) {
   size_t comment = 0;         // after the "<!" of the comment
   bool is_in_script = false;  // within the comment
@@ -79,7 +79,7 @@ size_t script_end(std::string_view html, size_t from) {
   return kNowhere;
 }
 
-// After the comment at `at` (13.2.5.43 to 13.2.5.52); npos if it has no end.
+// Returns the place after the comment at `at` (13.2.5.43 to 13.2.5.52); npos if it has no end.
 size_t comment_end(std::string_view html, size_t at) {
   const size_t text = at + 4;
   if (html.compare(text, 1, ">") == 0) return text + 1;
@@ -95,7 +95,7 @@ bool is_cdata(std::string_view html, size_t at) {
   return html.compare(at, 9, "<![CDATA[") == 0;
 }
 
-// After the tag at `at`; npos if it has no end. A '>' of a template's command does not end it.
+// Returns the place after the tag at `at`; npos if it has no end. A '>' within a command of a template does not end it.
 size_t end_of_tag(std::string_view html, size_t at) {
   TagState state = TagState::name;
   at += html[at + 1] == '/' ? 2 : 1;
@@ -104,7 +104,7 @@ size_t end_of_tag(std::string_view html, size_t at) {
     const bool may_be_command = html[at] == '<' || (!is_quoted && html.compare(at, 2, "{%") == 0);
     const std::string_view near = html.substr(0, at + kMostCommandBytes);
     const size_t end = may_be_command ? command_end(near, at) : at;
-    const size_t next = end < near.size() ? end : at;  // only after tags does code need no end
+    const size_t next = end < near.size() ? end : at;  // within a tag, a command must have an end
     if (next == at) state = next_tag_state(state, html[at]);
     at = std::max(next, at + 1);
   }
@@ -155,7 +155,7 @@ class ForeignElement {
     open(start.name, Kind::foreign, start.name == "svg");
   }
 
-  // After the element; npos if that depends on more than is followed here.
+  // Returns the place after the element; npos if that depends on more than is followed here.
   size_t end(size_t from) {
     for (size_t at = next_markup(html_, from); at != kNowhere; at = next_markup(html_, at)) {
       const HtmlToken token = written_token(html_, at);
@@ -262,8 +262,8 @@ class ForeignElement {
 
   std::string_view html_;
   std::vector<Element> open_;
-  std::unordered_map<std::string, size_t> counts_;  // number of the open elements, by name
-  size_t html_count_ = 0;                           // open elements that are HTML's
+  std::unordered_map<std::string, size_t> counts_;  // number of open elements, by name
+  size_t html_count_ = 0;                           // open elements of HTML
   bool breaks_out_ = false;
 };
 
@@ -343,7 +343,7 @@ class TokenReader {
   bool in_select_ = false, was_in_select_ = false;  // now, and before noscript
   size_t templates_ = 0;                            // number of open templates
   bool has_columns_alone_ = false;                  // in a template, where a column takes no other elements beside it
-  size_t noscript_end_ = kNowhere;                  // the end tag of the open one
+  size_t noscript_end_ = kNowhere;                  // end tag of the open noscript
 };
 
 }  // namespace

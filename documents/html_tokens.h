@@ -34,7 +34,7 @@ struct HtmlAttribute {
   std::string name;   ///< in lower case
   std::string value;  ///< as it is written, without its quotation marks
   size_t begin = 0;   ///< place of the value in the tag
-  char quote = 0;     ///< '"', '\'', or 0 for a value without them
+  char quote = 0;     ///< '"', '\'', or 0 for a value without quotation marks
 };
 
 /// The attributes of a start tag, in order. The first of a name is the one that counts.

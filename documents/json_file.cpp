@@ -22,7 +22,7 @@ constexpr size_t kMostJsonDepth = 500;
 struct JsonString {
   size_t begin = 0, end = 0;
   std::string text;      // decoded
-  bool is_sound = true;  // false for halves of characters, which UTF-8 cannot write, and for zero
+  bool is_sound = true;  // false for halves of surrogate pairs, which UTF-8 cannot write, and for zero
 };
 
 class JsonReader {
@@ -90,7 +90,7 @@ class JsonReader {
     } while (take(','));
     if (!take('}')) refuse("an object has neither ',' nor '}' here");
     if (!is_entry || message == std::string::npos || strings_.size() == first + 1) return;
-    std::swap(strings_[first], strings_[message]);  // they may be the same
+    std::swap(strings_[first], strings_[message]);  // the two may be the same
     strings_.resize(first + 1);
   }
 
@@ -152,7 +152,7 @@ std::string json_string(std::string_view text, bool in_ascii) {
 class JsonFile : public SpanFile {
  public:
   JsonFile(const std::string& name, std::string content) : SpanFile(std::move(content)) {
-    // Programs that write JSON in ASCII may read it so.
+    // Programs that write JSON in ASCII may also require it.
     const bool in_ascii = is_ascii(content_) && content_.find("\\u") != std::string::npos;
     for (const JsonString& string : JsonReader(name, content_).read()) {
       if (!string.is_sound) continue;

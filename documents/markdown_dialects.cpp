@@ -38,7 +38,7 @@ bool is_statement(std::string_view line) {
 // Jekyll, "{{< highlight … >}}" to "{{< /highlight >}}" of Hugo, statements of MDX, and on lines of their own,
 // \begin{…} to \end{…}, \[ to \], and $$ to $$.
 size_t verbatim_length(std::string_view text) {
-  constexpr size_t kMostBytes = 1 << 15;  // so that many without an end take linear time
+  constexpr size_t kMostBytes = 1 << 15;  // limit, so that many without an end take linear time
   constexpr const char* kVerbatim = "code codeblock comment highlight math mermaid";
   text = text.substr(0, kMostBytes);
   const std::string_view line = without_space_after(text.substr(0, text.find('\n')));
@@ -161,7 +161,7 @@ class Fence {
 
  private:
   char mark_ = ' ';
-  size_t marks_ = 0;  // of the one that is open
+  size_t marks_ = 0;  // number of marks that began the open block
 };
 
 // Tells which lines begin and end the text that MyST writes as if it were code: "```{note}" to "```".
@@ -183,7 +183,7 @@ class FencedTexts {
   }
 
  private:
-  std::vector<std::pair<char, size_t>> fences_;  // those that are open: their mark, and how many of it
+  std::vector<std::pair<char, size_t>> fences_;  // open blocks: the mark, and how many began each
 };
 
 // True for the first line of a directive of MyST, which options may follow: ":::{card} Title".
@@ -374,7 +374,7 @@ void replace_highlights(std::string& content) {
 void replace_other_dollars(std::string& content) {
   constexpr size_t kMostDollars = 2;
   const auto is_space = [&](size_t at) { return at >= content.size() || kMarkdownSpace.find(content[at]) != kNone; };
-  size_t open = kNone, dollars = 0;  // those that may begin a formula
+  size_t open = kNone, dollars = 0;  // candidates for the start of a formula
   const auto drop_open = [&] {
     if (open != kNone) content.replace(open, dollars, dollars, '%');
     open = kNone;
@@ -441,7 +441,7 @@ std::string as_common_mark(std::string_view content) {
 }
 
 size_t site_tag_length(std::string_view text) {
-  constexpr size_t kMostBytes = 1000;  // so that many without an end take linear time
+  constexpr size_t kMostBytes = 1000;  // limit, so that many without an end take linear time
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTags{
       {{"{%", "%}"}, {"{*", "*}"}, {"{{<", ">}}"}, {"{{%", "%}}"}, {"{{", "}}"}}};
   const auto tag =
@@ -452,7 +452,7 @@ size_t site_tag_length(std::string_view text) {
 }
 
 size_t attributes_length(std::string_view text, size_t at) {
-  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  constexpr size_t kMostBytes = 4096;  // limit, so that many without an end take linear time
   constexpr std::string_view kOfPlaceholders = "{$#%", kComment = "{/*", kCommentEnd = "*/}";
   const bool is_placeholder = at > 0 && kOfPlaceholders.find(text[at - 1]) != kNone;
   text = text.substr(at, kMostBytes);

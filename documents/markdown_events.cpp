@@ -34,7 +34,7 @@ Kind kind_of(MD_TEXTTYPE type) {
   }
 }
 
-// Gathers the events that the parser tells.
+// Collects the parser's events.
 class MarkdownGatherer {
  public:
   MarkdownGatherer(std::string_view content, const std::function<void(const MarkdownParagraph& paragraph)>& use)
@@ -54,7 +54,7 @@ class MarkdownGatherer {
   void add_text(MD_TEXTTYPE type, const char* text, MD_SIZE size) {
     if (is_verbatim_) return;
     MarkdownEvent event{kind_of(type)};
-    const std::less<> before;  // the parser has line ends of its own
+    const std::less<> before;  // the parser's line ends are not those of the content
     if (!before(text, content_.data()) && before(text, content_.data() + content_.size())) {
       event.begin = static_cast<size_t>(text - content_.data());
       event.end = event.begin + size;
@@ -69,7 +69,7 @@ class MarkdownGatherer {
   std::exception_ptr error;
 
  private:
-  // The parser tells the lines of a tag one by one, and the line ends between them.
+  // The parser reports the lines of a tag one by one, and the line ends between them.
   bool continues_tag(const MarkdownEvent& event) {
     const bool follows_line_end = std::exchange(is_line_end_, event.begin == std::string::npos);
     const bool begins_tag = !is_line_end_ && !follows_line_end && content_[event.begin] == '<';
@@ -87,7 +87,7 @@ class MarkdownGatherer {
   bool is_line_end_ = false;  // the last event of HTML was a line end
 };
 
-// The parser is written in C, which exceptions cannot pass.
+// The parser is written in C, so exceptions must not pass through it.
 template <typename Call>
 int guarded(void* gatherer, const Call& call) {
   auto& to = *static_cast<MarkdownGatherer*>(gatherer);

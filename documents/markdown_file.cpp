@@ -41,7 +41,7 @@ bool is_punctuation(char c) {
 // For the first byte of an address, a path, an identifier or a placeholder that the source has without a backslash, the
 // place after it; 0 for other bytes.
 std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view source) {
-  constexpr size_t kMostBytes = 1 << 14;  // of the source, so that many addresses take linear time
+  constexpr size_t kMostBytes = 1 << 14;  // bytes of the source; a limit, so that many addresses take linear time
   source = source.substr(0, kMostBytes);
   std::vector<size_t> ends(words.size());
   for (const ProtectedSpan& span : protected_spans(std::string(words))) {
@@ -74,7 +74,7 @@ bool is_of_program(std::string_view text) {
 struct MarkdownText {
   size_t begin, end;
   TextMarkup markup = {};
-  std::string escaped_signs = {};   // '|' in a cell, '$' where the text has such a sign with a backslash
+  std::string escaped_signs = {};   // signs to write with a backslash: '|' in a cell, '$' if the text has one so
   std::string unlinked_signs = {};  // '(', '[', and '<' for markup, that are after a bracket that ends no link
 };
 
@@ -122,7 +122,7 @@ std::string markdown_escaped(std::string_view words, bool is_first, const Markdo
 // The length of text that a parser of Markdown takes for words, but that means something to other programs: a
 // footnote, the kind of a note, attributes, and tags of a site generator. 0 if there is none.
 size_t extension_length(std::string_view words, size_t at, bool is_first) {
-  constexpr size_t kMostBytes = 4096;  // so that many without an end take linear time
+  constexpr size_t kMostBytes = 4096;  // limit, so that many without an end take linear time
   const std::string_view here = words.substr(at, kMostBytes);
   const auto up_to = [&](std::string_view closing) {
     const size_t end = here.find(closing);
@@ -211,11 +211,11 @@ class MarkdownReader {
 
  private:
   struct Open {
-    size_t tag, begin;  // its number; where its markup begins
+    size_t tag, begin;  // number of its tag, and where its markup begins
     std::string marker;
   };
 
-  // After the line end at `line_end` and the marks of quotations.
+  // Returns the place after the line end at `line_end` and the marks of quotations.
   size_t next_line(size_t line_end) const {
     return line_end == kNoPlace ? kNoPlace
                                 : std::min(content_.find_first_not_of(" \t>", line_end + 1), content_.size());
@@ -264,7 +264,7 @@ class MarkdownReader {
     if (is_title_) first_word_ = text_.begin - kMarks + length;
   }
 
-  // Ends the text, of which the spaces around it are no part. The next one begins at `next`.
+  // Ends the text, without the spaces around it. The next one begins at `next`.
   void end_text(size_t next) {
     const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
     for (; !words_.empty() && is_blank(words_.back()) && is_blank(content_[end_ - 1]); --end_) words_.pop_back();
@@ -309,7 +309,7 @@ class MarkdownReader {
     PairedMarks marks;
     for (size_t i = 0; i < events_.size(); ++i) {
       if (events_[i].kind == EventKind::open) marks.enter();
-      if (events_[i].kind == EventKind::close) marks.leave();  // tags that the span does not close are none of a pair
+      if (events_[i].kind == EventKind::close) marks.leave();  // tags that the span does not close belong to no pair
       if (events_[i].kind != EventKind::html || events_[i].begin == kNoPlace) continue;
       const std::string name = element_name(html(i));
       if (!is_end_tag(i)) {
@@ -343,7 +343,7 @@ class MarkdownReader {
       case EventKind::close:
         return close_span();
       default:
-        return false;  // within code, which is read as a whole
+        return false;  // within code, which is read as one piece
     }
   }
 
@@ -449,7 +449,7 @@ class MarkdownReader {
   }
 
   bool open_span(MD_SPANTYPE span) {
-    const bool is_kept_image = span == MD_SPAN_IMG && !has_images_alone_;  // within a sentence
+    const bool is_kept_image = span == MD_SPAN_IMG && !has_images_alone_;  // it is within a sentence
     if (span == MD_SPAN_CODE || is_formula(span) || is_kept_image || is_link_of_code(span)) return read_kept(span);
     size_t length = span == MD_SPAN_STRONG || span == MD_SPAN_IMG ? 2 : 1;
     if (span == MD_SPAN_DEL) length = run_length(end_);
@@ -495,7 +495,7 @@ class MarkdownReader {
       end_ += closing.size();
     }
     text_.markup.close(span.tag, closing);
-    if (has_images_alone_ && open_.empty()) end_text(end_);  // each image's text is one of its own
+    if (has_images_alone_ && open_.empty()) end_text(end_);  // each image has a text of its own
     return true;
   }
 
@@ -568,7 +568,7 @@ class MarkdownReader {
     return kNoPlace;
   }
 
-  // After the destination, the label or the attributes that follow the bracket at `at`.
+  // Returns the place after the destination, the label or the attributes that follow the bracket at `at`.
   size_t link_end(size_t at) {
     if (byte(at) != ']') return kNoPlace;
     while (placed_ < events_.size() && (placed_ < i_ || events_[placed_].begin == kNoPlace)) ++placed_;
@@ -579,7 +579,7 @@ class MarkdownReader {
     return after == kNoPlace || after <= at || after > limit ? at + 1 : after;
   }
 
-  // After the ')' that ends "(destination "title")"; npos without one before `limit`.
+  // Returns the place after the ')' that ends "(destination "title")"; npos if there is none before `limit`.
   size_t destination_end(size_t at, size_t limit) const {
     constexpr std::string_view kSpace = " \t\r\n";
     const std::string_view content = content_.substr(0, limit);
@@ -622,14 +622,14 @@ class MarkdownReader {
 
   std::string_view content_;
   const std::vector<MarkdownEvent>& events_;
-  std::vector<size_t> partners_;  // partners of tags of HTML
+  std::vector<size_t> partners_;  // for each tag of HTML, its other half
   std::vector<MarkdownText> texts_;
-  MarkdownText text_{0, 0};  // the one that is being read
-  size_t end_ = 0;           // of what has been read
+  MarkdownText text_{0, 0};  // the text that is being read
+  size_t end_ = 0;           // end of what has been read
   std::vector<Open> open_;
-  std::string words_;  // since the last markup
-  size_t i_ = 0;       // the event
-  size_t placed_ = 0;  // the next event with a known place; kept, so that many links without words take linear time
+  std::string words_;  // words since the last markup
+  size_t i_ = 0;       // current event
+  size_t placed_ = 0;  // the next event with a known place; cached, so that many links without words take linear time
   bool is_first_ = true;
   bool is_cell_;
   bool is_of_program_ = false;     // see is_of_program()

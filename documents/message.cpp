@@ -19,8 +19,8 @@ inline namespace v0 {
 // A plural or a selection within a message, of ICU or of MediaWiki.
 struct Message::Selection {
   size_t begin = 0, end = 0;                               // places of its braces
-  std::vector<std::pair<std::string, std::string>> cases;  // the bytes before the words of a case, and these
-  std::string tail;                                        // the bytes after the words of the last
+  std::vector<std::pair<std::string, std::string>> cases;  // bytes before the words of a case, and these words
+  std::string tail;                                        // bytes after the words of the last case
   bool is_plural = false;                                  // true for a plural of ICU
 
   // Its bytes without the words of its cases and without white space.
@@ -42,7 +42,7 @@ struct Message::Choice {
 
 namespace {
 
-constexpr size_t kMostBytes = 10000, kMostCases = 40, kMostSelections = 4;  // limits of a message that is expanded
+constexpr size_t kMostBytes = 10000, kMostCases = 40, kMostSelections = 4;  // limits of an expanded message
 constexpr std::string_view kMessageSpace = " \t\r\n";
 
 // True for a '#' outside of braces.
@@ -66,7 +66,7 @@ struct SelectionHead {
   bool is_plural = false;
 };
 
-// The first one from `at` on.
+// Finds the first one from `at` on.
 std::optional<SelectionHead> next_head(std::string_view message, size_t at) {
   for (size_t begin = message.find('{', at); begin != std::string_view::npos; begin = message.find('{', begin + 1)) {
     const size_t comma = message.find_first_of(",{}", begin + 1);
@@ -118,7 +118,7 @@ size_t quoted_braces_length(std::string_view text, size_t at) {
   return text.compare(end, kBrace, "'}'") == 0 ? end + kBrace - at : kBrace;
 }
 
-constexpr size_t kMostReference = 1000;  // bytes, so that many without an end take linear time
+constexpr size_t kMostReference = 1000;  // bytes; a limit, so that many without an end take linear time
 
 // The length of {{PLURAL:$1|file|files}} and other functions of MediaWiki, which have a name and a colon; 0 without
 // one.
@@ -240,7 +240,7 @@ bool is_date_pattern(std::string_view text) {
 
 // True for a text in angle brackets that is no tag, such as "<none>" and "<All files>".
 bool is_in_angle_brackets(const std::string& text) {
-  constexpr size_t kFewest = 3;  // of a word, unlike <b> and <td>
+  constexpr size_t kFewest = 3;  // letters of a word; <b> and <td> have fewer
   if (text.size() < kFewest + 2 || text.front() != '<' || text.back() != '>') return false;
   const std::string words = text.substr(1, text.size() - 2), element = lower_case(words.substr(0, words.find(' ')));
   if (!is_ascii_letter(words.front()) || words.find_first_of("<>={") != std::string::npos || words.back() == '/')
@@ -412,7 +412,7 @@ bool Message::expand(const std::string& message, const std::vector<Choice>& choi
   const std::string syntax = found->syntax();
   for (auto choice = choices.rbegin(); choice != choices.rend(); ++choice) {
     if (choice->syntax == syntax) return expand(with_case(choice->number), choices, repeated + 1);
-    if (choice->is_plural && message.find('#', found->begin) < found->end) break;  // the number would be another one
+    if (choice->is_plural && message.find('#', found->begin) < found->end) break;  // '#' would be another number
   }
   if (found->is_plural && (has_number_sign(before) || has_number_sign(after))) return false;
   has_cases_ = !is_wiki_;

@@ -38,7 +38,7 @@ class Message {
   bool has_own_texts() const { return has_cases_ || is_in_angle_brackets_; }
   /// The texts to translate; none if there is nothing, and in a value that is no language.
   std::vector<std::string> texts() const;
-  /// The message with these translations of the texts.
+  /// The message with these translations of its texts.
   std::string with(const std::vector<std::string>& translations) const;
 
  private:
@@ -50,11 +50,11 @@ class Message {
   void add_wiki_lines(const std::string& message);
   void add_leaf(std::string_view text);
 
-  std::vector<std::string> between_{""};  // bytes before each text, and after the last
+  std::vector<std::string> between_{""};  // bytes before each text, and after the last one
   std::vector<TextMarkup> texts_;
   size_t leaves_ = 0;
   bool has_cases_ = false, is_in_angle_brackets_ = false, doubles_apostrophes_ = false, is_wiki_ = false;
-  bool has_numbered_arguments_ = false;  // true for one with $1
+  bool has_numbered_arguments_ = false;  // true for a message with $1
 };
 
 }  // namespace v0

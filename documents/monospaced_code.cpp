@@ -81,7 +81,7 @@ struct Lines {
   size_t all = 0, code = 0, like_code = 0, prose = 0;
 
   void add(std::string_view text) {
-    constexpr size_t kMostBytes = 200;  // that tell what a line is; more would take more than linear time
+    constexpr size_t kMostBytes = 200;  // bytes by which a line is judged; with more, time would not be linear
     for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {
       end = std::min(text.find('\n', at), text.size());
       std::string_view line = text.substr(at, std::min(end - at, kMostBytes));
@@ -113,17 +113,17 @@ struct Lines {
 struct Stretch {
   bool is_monospaced = false;
   std::string text{};
-  std::vector<size_t> tokens{};  // without those that hold spaces alone
+  std::vector<size_t> tokens{};  // tokens without those that hold only spaces
 };
 
 // Tokens that are code or text together, and the lines of their text.
 struct Found {
   std::vector<size_t> tokens;
   Lines lines;
-  bool is_sentence = false;  // prose that begins with no small letter, and is text among lines of code, too
+  bool is_sentence = false;  // prose that does not begin with a small letter, and is text even among lines of code
 };
 
-// Elements of a paragraph that hold other texts, or its properties as they were before a change.
+// Elements of a paragraph that hold other texts, or its properties before a change.
 constexpr const char* kNoText = "annotation note pPrChange";
 
 class CodeFinder {
@@ -242,7 +242,7 @@ class CodeFinder {
   const XmlSource& source_;
   const std::vector<XmlToken>& tokens_;
   const StyleFonts& fonts_;
-  std::vector<Found> block_, inline_;  // paragraphs that follow each other; stretches of other paragraphs
+  std::vector<Found> block_, inline_;  // consecutive paragraphs; and stretches of other paragraphs
   Lines all_;
   std::set<size_t> code_;
 };

@@ -35,7 +35,7 @@ namespace {
 std::string without_string_values(const std::string& xml) {
   constexpr std::string_view kCell = "<table:table-cell", kAttribute = " office:string-value=\"";
   std::string result;
-  size_t kept = 0;  // all before it has been copied
+  size_t kept = 0;  // end of the part that has been copied
   for (size_t tag = xml.find(kCell), end = 0; tag != std::string::npos; tag = xml.find(kCell, end)) {
     end = std::min(xml.find('>', tag), xml.size());
     const std::string_view bytes = std::string_view(xml).substr(tag, end - tag);
@@ -49,7 +49,7 @@ std::string without_string_values(const std::string& xml) {
   return result + xml.substr(kept);
 }
 
-// A packed file some members of which have texts.
+// A packed file with texts in some of its members.
 class PackedDocument : public DocumentParts {
  public:
   PackedDocument(const std::string& name, std::string content, const DocumentFileOptions& options)
@@ -95,7 +95,7 @@ class PackedDocument : public DocumentParts {
     if (!file_.find(member))
       throw std::runtime_error(fmt::format("{}: is no {} (it has no '{}')", name_, what, member));
   }
-  // The content of a member that is read besides the parts; empty without it.
+  // The content of a member that is read besides the parts; empty if there is none.
   std::string read(const std::string& name) {
     const auto member = file_.find(name);
     return member ? read(*member) : "";
@@ -104,13 +104,13 @@ class PackedDocument : public DocumentParts {
     count_bytes(member);
     return file_.read(member);
   }
-  // Adds a part. Members come in their order. Without rules it is HTML; one of the marks is in every one that has
-  // texts.
+  // Adds a part. Members come in their order. A part without rules is HTML. Each member with texts contains one of the
+  // marks.
   void add(size_t member, std::shared_ptr<const XmlRules> rules, std::vector<const char*> marks = {""}) {
     count_bytes(member);
     parts_.push_back({member, std::move(rules), std::move(marks)});
   }
-  // A member without texts that declares the language.
+  // Adds a member that has no texts, but declares the language.
   void add_declaring(size_t member) {
     count_bytes(member);
     declaring_.insert(member);
@@ -172,15 +172,15 @@ XmlRules cell_rules(const char* paragraphs) {
   rules.runs = "r";
   rules.dropped = "rPh";  // tells how the characters of the source are read
   rules.keeps_lines = true;
-  rules.most_characters = 32'767;  // of a cell; Excel reports that a file with more is damaged
+  rules.most_characters = 32'767;  // characters of a cell; Excel reports a file with more as damaged
   return rules;
 }
 
-// A folder and the beginning of a file's name, in which capitals make no difference, and how these files are read.
+// A folder and the beginning of a file name, case-insensitive, and how such files are read.
 struct OfficePart {
   const char* beginning;  // in lower case
   XmlRules rules;
-  std::vector<const char*> marks{""};  // one is in every such file that has texts
+  std::vector<const char*> marks{""};  // every such file with texts contains one of these
 };
 
 std::vector<OfficePart> office_parts() {
@@ -227,7 +227,7 @@ std::vector<OfficePart> office_parts() {
 // headers and totals of tables, which Excel wants to be the same in both places, and fields of pivot tables.
 class NamedTexts {
  public:
-  // Adds those that the XML of a member has.
+  // Adds the texts in the XML of a member.
   void add(std::string_view xml) {
     enum class Kind { formula, text, pattern };
     struct Place {
@@ -301,7 +301,7 @@ class NamedTexts {
     }
   }
 
-  // The quote that ends what begins at `at`; npos without one. Two quotes are one within.
+  // Returns the quote that ends the string at `at`; npos if there is none. Two quotes are one within.
   static size_t closing_quote(std::string_view formula, size_t at) {
     const char quote = formula[at];
     size_t end = formula.find(quote, at + 1);
@@ -368,7 +368,7 @@ std::unique_ptr<DocumentParts> open_office(const std::string& name, std::string 
   std::map<const OfficePart*, std::shared_ptr<const XmlRules>> rules;
   for (OfficePart& part : parts) {
     part.rules.kept_texts = kept_texts;
-    if (!part.rules.keeps_lines) part.rules.fonts = fonts;  // not for cells
+    if (!part.rules.keeps_lines) part.rules.fonts = fonts;  // does not apply to cells
     rules[&part] = std::make_shared<XmlRules>(std::move(part.rules));
   }
   for (size_t member = 0; member < file->members().size(); ++member) {

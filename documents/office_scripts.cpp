@@ -26,7 +26,7 @@ constexpr size_t kNoToken = std::string::npos;
 // A property of Word that a script from right to left needs: an element without content.
 struct WordProperty {
   const char* parent;     // the element with the properties
-  const char* name;       // of the property
+  const char* name;       // name of the property
   const char* followers;  // elements that come after it, by the schema
 };
 constexpr WordProperty kParagraphProperty{
@@ -91,7 +91,7 @@ class ScriptWriter {
   struct Open {
     size_t token;
     DirectedCharacters characters;
-    std::vector<size_t> old_properties;  // those of the source's direction
+    std::vector<size_t> old_properties;  // properties of the source's direction
     std::vector<size_t> neutral_runs;    // runs of a paragraph that have neither letters nor digits
   };
 
@@ -99,7 +99,7 @@ class ScriptWriter {
   std::string_view bytes(size_t i) const { return tokens_[i].in(changes_.text()); }
   std::string_view attribute(size_t i, std::string_view name) const { return xml_attribute(bytes(i), name); }
 
-  // The first child with one of the names; kNoToken without one.
+  // The first child with one of the names; kNoToken if there is none.
   size_t child(size_t parent, const char* names) const {
     for (size_t i = parent + 1; i < tokens_[parent].partner; i = tokens_[i].partner + 1)
       if (is_any(i, names)) return i;
@@ -129,7 +129,7 @@ class ScriptWriter {
     }
   }
 
-  // The tags that tell a direction, but for what goes by the letters of a text.
+  // Changes a tag that declares a direction, unless the direction depends on the letters of a text.
   void turn(size_t i) {
     constexpr const char* kLevels =
         "a:defPPr a:lvl1pPr a:lvl2pPr a:lvl3pPr a:lvl4pPr a:lvl5pPr a:lvl6pPr a:lvl7pPr a:lvl8pPr a:lvl9pPr";
@@ -168,7 +168,7 @@ class ScriptWriter {
 
   void remove(size_t i) { changes_.replace(tokens_[i].begin, tokens_[tokens_[i].partner].end - tokens_[i].begin, ""); }
 
-  // Ends a paragraph or a run, whose letters are known now.
+  // Ends a paragraph or a run, all of whose letters are now known.
   void close() {
     const auto [start, characters, old_properties, neutral_runs] = std::move(open_.back());
     open_.pop_back();
@@ -201,7 +201,7 @@ class ScriptWriter {
     return style != kNoToken && source_.is_for_code(attribute(style, "val"));
   }
 
-  // Gives an element a property of Word.
+  // Sets a property of Word on an element.
   void set(size_t element, const WordProperty& property) {
     const std::string tag = fmt::format("<{}/>", property.name);
     const size_t parent = tokens_[element].name == property.parent ? element : child(element, property.parent);
@@ -267,7 +267,7 @@ class ScriptWriter {
   bool may_turn_pages_ = false;  // those of a book
 };
 
-// The sheets of workbooks can be large, and tell their direction before their cells.
+// The sheets of workbooks can be large, and declare their direction before their cells.
 std::string sheet_in_direction(std::string xml, bool is_right_to_left) {
   const size_t cells = xml.find("sheetData");
   Replacements changes(std::move(xml));

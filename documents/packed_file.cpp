@@ -56,7 +56,7 @@ std::string deflated(const std::string& content) {
   return packed;
 }
 
-// An entry of the directory without the 64-bit numbers that it may have: the archive is smaller.
+// An entry of the directory without the 64-bit sizes that it may have, which a small archive does not need.
 std::string without_zip64(std::string entry) {
   size_t at = kNameAt + number_in(entry, 28);
   size_t extra = number_in(entry, 30);
@@ -79,7 +79,7 @@ struct PackedRecord {
   std::string local, entry;
 };
 
-// A record with new content, packed as before. Its local header has no extra fields.
+// Writes a record with new content, packed as before. Its local header has no extra fields.
 PackedRecord packed_anew(const ZipRecord& record, const std::string& content) {
   const std::string packed = record.is_deflated() ? deflated(content) : content;
   const uint32_t crc = crc32(0, content.data(), content.size());

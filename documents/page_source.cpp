@@ -31,7 +31,7 @@ bool has_declaration(std::string_view xml) {
   return xml.compare(byte_order_mark_length(xml), 5, "<?xml") == 0;
 }
 
-// The encoding that a meta element names; empty without one.
+// The encoding that a meta element names; empty if there is none.
 std::string_view encoding_of_page(std::string_view page) {
   const std::string head(page.substr(0, kHeadBytes));
   for (const HtmlToken& token : html_tokens(head)) {
@@ -53,8 +53,8 @@ std::string_view encoding_of_page(std::string_view page) {
   return {};
 }
 
-// Text of an encoding, but for its declaration, in UTF-8; none if it is not text of that encoding, or it is not
-// known.
+// Converts text of an encoding, without its declaration, to UTF-8. Returns nothing if the text is not in that encoding,
+// or if the encoding is not known.
 std::optional<std::string> converted(const std::string& text, std::string encoding) {
   // Encodings that browsers read as larger ones (section 4.2 of the Encoding standard).
   constexpr std::array<std::array<const char*, 2>, 6> kLarger{{{"iso-8859-1", "windows-1252"},
@@ -63,7 +63,7 @@ std::optional<std::string> converted(const std::string& text, std::string encodi
                                                                {"euc-kr", "windows-949"},
                                                                {"iso-8859-9", "windows-1254"},
                                                                {"iso-8859-11", "windows-874"}}};
-  constexpr size_t kMostBytesEach = 4;  // of UTF-8, for a byte of the text
+  constexpr size_t kMostBytesEach = 4;  // bytes of UTF-8 for one byte of the text
   UErrorCode error = U_ZERO_ERROR;
   if (ucnv_countAliases(encoding.c_str(), &error) == 0 || text.size() > INT32_MAX / kMostBytesEach) return std::nullopt;
   if (const char* const name = ucnv_getStandardName(encoding.c_str(), "MIME", &error)) encoding = lower_case(name);
@@ -71,7 +71,7 @@ std::optional<std::string> converted(const std::string& text, std::string encodi
     if (encoding == name) encoding = larger;
   const icu::LocalUConverterPointer converter(ucnv_open(encoding.c_str(), &error));
   if (U_FAILURE(error)) return std::nullopt;
-  // The others, such as UTF-16 and UTF-7, are not what a declaration in ASCII can mean.
+  // Others, such as UTF-16 and UTF-7, cannot be meant by a declaration in ASCII.
   const UConverterType type = ucnv_getType(converter.getAlias());
   if (type != UCNV_SBCS && type != UCNV_MBCS) return std::nullopt;
   ucnv_setToUCallBack(converter.getAlias(), UCNV_TO_U_CALLBACK_STOP, nullptr, nullptr, nullptr, &error);

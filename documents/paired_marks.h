@@ -24,7 +24,7 @@ class PairedMarks {
   /// A mark ends what has this key.
   /// @returns the number of the mark that began it in the same element; none without one that is still open
   std::optional<size_t> end(const std::string& key);
-  /// No pair reaches beyond this place.
+  /// Ends all pairs: none reaches beyond this place.
   void clear() { levels_.assign(1, {}); }
 
  private:

@@ -119,7 +119,7 @@ PluralForms::PluralForms(const std::string& header) {
     if (forms < 1 || forms > static_cast<int64_t>(kMost) || singular < 0 || singular >= forms) return;
     count_ = static_cast<size_t>(forms);
     singular_ = static_cast<size_t>(singular);
-  } catch (const std::invalid_argument&) {  // such as nplurals=INTEGER, in a template
+  } catch (const std::invalid_argument&) {  // for example nplurals=INTEGER, in a template
   }
 }
 

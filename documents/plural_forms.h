@@ -10,9 +10,9 @@ inline namespace v0 {
 /// The plural forms of a language, as the header of a catalog describes them.
 class PluralForms {
  public:
-  static constexpr size_t kMost = 10;  ///< forms; languages have at most 6
+  static constexpr size_t kMost = 10;  ///< maximum number of forms; languages have at most 6
 
-  /// No forms are known.
+  /// Makes a description in which no forms are known.
   PluralForms() = default;
   /// @param header with a line such as "Plural-Forms: nplurals=2; plural=n != 1;"
   explicit PluralForms(const std::string& header);

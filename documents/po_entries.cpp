@@ -79,7 +79,7 @@ class PoReader {
 
   void read_comment(size_t begin, std::string_view line) {
     const std::string_view kind = line.substr(0, 2);
-    if (field_ == Field::translation || kind == "#~") finish_entry();  // flags before "#~" are the obsolete entry's
+    if (field_ == Field::translation || kind == "#~") finish_entry();  // flags before "#~" belong to the obsolete entry
     if (kind == "#|") entry_.begin = std::min(entry_.begin, begin);
     if (kind != "#,") return;
     entry_.flags = begin + 2;

@@ -40,8 +40,8 @@ std::string to_latin1(std::string_view text) {
   return bytes;
 }
 
-// Joins lines that a backslash continues, and decodes what else it begins. False for escapes that are none, such as
-// those of one half of a character.
+// Joins lines that a backslash continues, and decodes the other escapes. Returns false for invalid escapes, such as
+// that of half a surrogate pair.
 bool decode_property(std::string_view value, PropertyEncoding encoding, std::string& text) {
   constexpr std::string_view kLetters = "ntrf", kCharacters = "\n\t\r\f";
   Utf16Units units;
@@ -98,7 +98,7 @@ class PropertiesFile : public SpanFile {
   }
 
  private:
-  // The end of the line and of those that it continues on.
+  // The end of the line and of its continuation lines.
   size_t line_end(size_t at) const {
     for (; at < content_.size() && content_[at] != '\n' && content_[at] != '\r'; ++at) {
       if (content_[at] != '\\') continue;

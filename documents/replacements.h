@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A text, and what comes in the place of parts of it. What is inserted at one place keeps its order.
+/// A text and replacements for parts of it. Insertions at one place keep their order.
 class Replacements {
  public:
   explicit Replacements(std::string text) : text_(std::move(text)) {}
@@ -40,7 +40,7 @@ class Replacements {
 
  private:
   std::string text_;
-  std::map<size_t, std::pair<size_t, std::string>> by_;  // size and new bytes
+  std::map<size_t, std::pair<size_t, std::string>> by_;  // size of the part, and the new bytes
 };
 
 }  // namespace v0

@@ -17,7 +17,7 @@ inline namespace v0 {
 struct FileSpan {
   size_t begin = 0, end = 0;
   std::vector<std::string> texts;  ///< with inline tags, see TextFormat::tags
-  /// The bytes for these translations of the texts.
+  /// Writes these translations of the texts as bytes of the file.
   std::function<std::string(const std::vector<std::string>& translations)> write;
   bool keeps_bytes = true;  ///< translations that equal the texts leave the bytes as they are
 };
@@ -46,15 +46,15 @@ class SpanFile : public DocumentFile {
   void add_messages(std::vector<ProgramMessage> messages, MessageSyntax syntax,
                     const std::function<std::string(const std::string&)>& encode);
 
-  std::string content_;  ///< the file
+  std::string content_;  ///< content of the file
 
  private:
   struct Place {
-    FileSpan span;  // without texts
+    FileSpan span;  // spans without texts
     std::vector<size_t> texts;
   };
   std::vector<Place> places_;
-  std::unordered_map<std::string, size_t> numbers_;  // the number of each text
+  std::unordered_map<std::string, size_t> numbers_;  // number of each text
 };
 
 }  // namespace v0

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kEscapedLetters = "ntr\"\\", kEscapedCharacters = "\n\t\r\"\\";
 
-// Decodes what is between the quotes of a string. False for an escape that is none, such as half of a character.
+// Decodes the bytes between the quotes of a string. Returns false for an invalid escape, such as half a surrogate pair.
 bool decode_string(std::string_view bytes, std::string& text) {
   Utf16Units units;
   for (size_t at = 0; at < bytes.size(); ++at) {
@@ -100,7 +100,7 @@ class StringsFile : public SpanFile {
   }
 
   const std::string& name_;
-  size_t at_;  // of what has been read
+  size_t at_;  // end of the text that has been read
 };
 
 }  // namespace

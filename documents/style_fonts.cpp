@@ -24,7 +24,7 @@ bool is_monospaced_font(std::string_view font) {
 }  // namespace
 
 void StyleFonts::add(std::string_view xml) {
-  Style* style = &styles_[""];  // the one that the tag is within; null within other things
+  Style* style = &styles_[""];  // the style that the tag is within; null within other elements
   for_each_tag(xml, [&](std::string_view name, std::string_view tag, std::string_view /*text*/) {
     const auto value = [&](const char* attribute) { return std::string(xml_attribute(tag, attribute)); };
     if (name == "font-face") {
@@ -47,7 +47,7 @@ void StyleFonts::add(std::string_view xml) {
 }
 
 std::optional<bool> StyleFonts::of_style(std::string_view style) const {
-  constexpr int kMostParents = 20;  // so that a circle ends
+  constexpr int kMostParents = 20;  // limit, so that a circular chain ends
   auto found = styles_.find(style);
   for (int i = 0; i < kMostParents && found != styles_.end() && !found->first.empty(); ++i) {
     if (found->second.is_monospaced) return found->second.is_monospaced;
