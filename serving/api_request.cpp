@@ -25,7 +25,7 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kDeepestJson = 16;
-constexpr size_t kMostValues = 100'000;  // limits values of JSON, each of which takes many times the memory of its text
+constexpr size_t kMostValues = 100'000;  // values of JSON, each of which takes many times the memory of its text
 
 [[noreturn]] void refuse(const std::string& message) {
   throw ApiError(400, "Invalid request: " + message);

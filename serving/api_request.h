@@ -36,7 +36,7 @@ struct ApiLimits {
   size_t tokens = 50'000;         ///< tokens of all texts of a request, with the usual beam; see check_tokens
   int64_t beam_size = 32;         ///< maximum beam size; also limits the number of hypotheses or alternatives
   int64_t extra_length = 500;     ///< limit of SearchOptions' min_length and max_extra_length
-  size_t glossary_entries = 500;  ///< maximum number of texts in one request
+  size_t glossary_entries = 500;  ///< maximum number of glossary entries in one request
 };
 
 /// A request for translations, read from either interface's JSON or form.

@@ -178,7 +178,7 @@ void Batcher::work() {
       if (stop_) return;
       try {
         batch = take_batch();
-      } catch (const std::bad_alloc&) {  // others may return some
+      } catch (const std::bad_alloc&) {  // other work may free some
         wake_.wait_for(lock, std::chrono::milliseconds(10));
         continue;
       }

@@ -103,7 +103,7 @@ class Batcher {
   const std::function<void(size_t)> on_batch_;
   mutable std::mutex mutex_;
   std::condition_variable wake_, wake_for_job_;
-  std::deque<std::pair<std::function<void()>, size_t>> jobs_;  // includes their bytes
+  std::deque<std::pair<std::function<void()>, size_t>> jobs_;  // jobs with the bytes of their requests
   size_t job_bytes_ = 0;
   int overtaking_jobs_ = 0;  // jobs that have overtaken the oldest one
   std::deque<Segment> waiting_;

@@ -23,12 +23,12 @@ inline namespace v0 {
 
 namespace {
 
-constexpr size_t kMostWords = 40;  // number of letters that settle a text's language
+constexpr size_t kMostWords = 40;  // number of words that settle a text's language
 // The probability of a letter in a text of a language whose spelling is not known, and in one that the Compact Language
 // Detector 2 finds: about as in a language whose spelling is known.
 constexpr double kLetterOfUnknown = 1.0 / 60, kLetterOfDetected = 1.0 / 12;
 constexpr double kWeightOfDetected = 4;  // added to the log probability of a language that the detector finds
-// Words and letters of a text are not independent, so the sum of their log probabilities is too large in size.
+// Words and letters of a text are not independent, so the sum of their log probabilities overstates the evidence.
 constexpr double kSurenessOfSums = 0.5;
 
 std::string likely_script(const std::string& code) {

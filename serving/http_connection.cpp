@@ -140,7 +140,7 @@ void Connection::on_read(Error error, size_t bytes) {
     return read_header();
   if (phase_ == Phase::handling && is_end) return on_last_byte();
   if (error) return close();
-  if (phase_ == Phase::lingering) return read();  // makes room in the buffer
+  if (phase_ == Phase::lingering) return read();  // discards the bytes
   buffer_.commit(bytes);
   if (phase_ == Phase::idle) return read_header();
   watch();
@@ -262,7 +262,7 @@ void Connection::begin_stream(uint64_t ticket, const HttpResponse& head) {
 
 void Connection::write(uint64_t ticket, const std::string& chunk) {
   if (!is_answering(ticket) || !chunked_ || chunk.empty()) return;
-  // The first piece may have any length; further pieces show whether the client receives them.
+  // One piece of any length may wait: the other pieces show whether the client receives them.
   if (waiting_.size() > shared_.limits.stream_bytes + longest_waiting_) return give_up();
   longest_waiting_ = std::max(longest_waiting_, chunk.size());
   const std::string line_end = "\r\n";

@@ -151,7 +151,7 @@ struct HttpServer::State {
   void await_signal() {
     signals->async_wait([this](Error error, int signal) {
       if (error) return;
-      await_signal();  // accepts the next one, whatever happens to this one
+      await_signal();  // waits for the next one, whatever happens to this one
       on_signal(signal);
     });
   }

@@ -64,11 +64,11 @@ void compare_with_checkpoint(const std::string& run, const std::string& checkpoi
         refused.size() > 1 ? "s" : ""));
 }
 
-// SentencePiece logs nothing during training; its number of lines is therefore logged once all are read.
+// Learning logs nothing by itself, so the number of lines is logged once all are read.
 Tokenizer learn_vocabulary(const TokenizerOptions& options, const TextFiles& files) {
   int64_t lines = 0;
   const bool is_shared = options.vocabulary == VocabularySharing::shared;
-  int sides = is_shared && !files.source.empty() ? 2 : 1;  // lines still to be read
+  int sides = is_shared && !files.source.empty() ? 2 : 1;  // sides of the text still to be read
   const auto log_lines = [&] {
     const int64_t most = options.max_training_sentences;
     const std::string sampled = fmt::format("; learning from {} of them, drawn at random", format_count(most));

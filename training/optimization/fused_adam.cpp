@@ -18,7 +18,7 @@ constexpr int64_t kChunkElements = 1 << 16;
 
 using Gradients = std::vector<std::vector<torch::Tensor>>;  // gradients by worker and parameter
 
-// Contiguous, and the first worker has all of them, so that chunks are plain arrays.
+// The gradients as plain arrays: contiguous, and the first worker has all of them.
 Gradients as_arrays(const Gradients& gradients, const NamedTensors& parameters) {
   Gradients arrays(gradients.size());
   for (size_t p = 0; p < parameters.size(); ++p)
