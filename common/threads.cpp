@@ -169,7 +169,7 @@ void ThreadPool::serve() {
     Call& call = *waiting.front();
     const size_t number = call.next++;
     ++call.running;
-    // Behind the others, or out of the list.
+    // Moves to the end of the list, or leaves it.
     auto& place = call.next < call.count ? waiting : call.place;
     place.splice(place.end(), waiting, waiting.begin());
     lock.unlock();

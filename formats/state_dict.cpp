@@ -20,7 +20,7 @@ constexpr std::string_view kArchiveBegin = "PK";
 constexpr std::string_view kOldLayoutBegin = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 constexpr int64_t kOldLayoutVersion = 1001;
 
-// Behind the pickles of the old layout: for each storage, in the order of a list of their names, how many numbers it
+// After the pickles of the old layout: for each storage, in the order of a list of their names, how many numbers it
 // has in 8 bytes, and the numbers.
 class ListedStorages : public PickledStorages {
  public:

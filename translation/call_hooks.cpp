@@ -44,7 +44,7 @@ auto CallHooks::call(const Hook& hook) -> decltype(hook()) {
 }
 
 std::function<bool()> CallHooks::should_stop() {
-  // With other hooks only, too: they may have thrown in another batch.
+  // Other hooks alone are reason enough: they may have thrown in another batch.
   if (!hooks_.should_stop && !hooks_.is_unwanted && !hooks_.on_text && !hooks_.on_progress) return {};
   return [this] { return call([this] { return stopped_ = asks_to_stop(); }); };
 }

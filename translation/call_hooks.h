@@ -31,13 +31,13 @@ class CallHooks {
   /// `parts`: how many each text has; texts without any are done. `hooks` outlives it.
   CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts);
 
-  /// The question of a batch whether the call is to end; empty if no hook can end it. Throws Cancelled, or what a hook
-  /// threw, once the call has ended by that.
+  /// A function by which a batch asks whether the call should end; empty if no hook can end it. It throws Cancelled, or
+  /// what a hook threw, once the call has ended by that.
   std::function<bool()> should_stop();
   /// Ends the call, if it is to end.
   /// @throws Cancelled, or what a hook threw.
   void check();
-  /// True once nobody wants the text. Throws as should_stop() does.
+  /// True once the text is unwanted. Throws as should_stop() does.
   bool is_unwanted(size_t text);
 
   /// Returns the certain text of a part: `certain` are its first tokens, or all of them if `is_whole`. Nothing is
@@ -47,9 +47,9 @@ class CallHooks {
   /// `so_far` nothing is streamed. They throw Cancelled, or what a hook threw, once the call has ended by that.
   SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of, SoFar so_far);
 
-  /// A part of the text is done. Returns whether it was the last one: then this thread sees all of them.
+  /// Reports that a part of the text is done. Returns whether it was the last one: then this thread sees all of them.
   bool part_done(size_t text);
-  /// The text is done, and `whole` is its translation.
+  /// Reports that the text is done. `whole` is its translation.
   void text_done(size_t text, const std::string& whole);
 
  private:

@@ -62,7 +62,7 @@ void check(const TranslationOptions& options) {
     throw std::invalid_argument("inline_tags cannot be combined with a constraint, which is about a whole output");
 }
 
-// With as many results as are to be compared.
+// The search options, with as many results as are to be compared.
 SearchOptions search_of(const TranslationOptions& options) {
   SearchOptions search = options.search;
   const int64_t candidates = std::max(options.mbr.candidates, options.rerank.candidates);
@@ -101,7 +101,7 @@ LanguageNames reversed_languages(const TranslationOptions& options, const Tokeni
   return names;
 }
 
-// For the reverse model.
+// The options for the reverse model.
 TranslationOptions reversed(const TranslationOptions& options, const Tokenizer& tokenizer) {
   TranslationOptions reverse;
   reverse.search.length_alpha = options.search.length_alpha;
@@ -191,7 +191,7 @@ void TranslationEngine::check_options(const TranslationOptions& given) const {
     throw std::invalid_argument(
         "a decoder_only model has no source to translate; LanguageModel continues text with it");
   check(given);
-  check_hypotheses(given.search);  // before search_of makes them more
+  check_hypotheses(given.search);  // before search_of increases their number
   SearchOptions search = with_head(search_of(given));
   search.alignments |= given.word_alignments || given.inline_tags;
   check_search_options(search);
@@ -479,7 +479,7 @@ void TranslationEngine::search_batch(const std::vector<TranslatedPart>& batch, c
     if (is_shortlisted && !part.prefix_is_complete) request.shortlist = shortlist_->tokens_for(part.ids);
     if (search.constraint) request.text = part.plain;
   }
-  // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
+  // Equal samples stay, because their number is the weight of their text for mbr.
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
     context.text_of = [this](const Ids& ids) { return tokenizer_.target().decode(ids); };
   const auto text_of = [&](size_t sentence) { return batch[sentence].source.text; };

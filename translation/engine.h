@@ -40,22 +40,22 @@ class TranslationEngine {
   TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for);
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
-  /// The most tokens of a source or a target.
+  /// Maximum number of tokens of a source or a target.
   int64_t most_tokens() const { return most_tokens_; }
 
-  /// From now on translations are made of what a source's shortlist has; null: of the whole vocabulary.
+  /// Restricts translations to the shortlists of their sources; null: the whole vocabulary.
   void use(std::shared_ptr<const Shortlist> shortlist) {
     shortlist_ = std::move(shortlist);
     shortlist_is_asked_for_ = true;
   }
-  /// The same for a shortlist that nobody has asked for: samples and searches with a constraint have the whole
+  /// Does the same with a shortlist that no user asked for: samples and searches with a constraint keep the whole
   /// vocabulary.
   void use_by_default(std::shared_ptr<const Shortlist> shortlist) {
     shortlist_ = std::move(shortlist);
     shortlist_is_asked_for_ = false;
   }
 
-  /// From now on this attention head gives the alignments if options name neither layer nor head; both from 1.
+  /// Makes this attention head give the alignments if options name neither layer nor head; both count from 1.
   void align_with(int64_t layer, int64_t head) {
     alignment_layer_ = layer;
     alignment_head_ = head;
@@ -76,11 +76,11 @@ class TranslationEngine {
     curve_ = profile.curve();
   }
 
-  /// From now on Protection::automatic leaves these spans to the models, which have learned to write them.
+  /// Makes Protection::automatic leave these spans to the models, which have learned to write them.
   void leave_to_models(const std::vector<std::string>& learned) { learned_ = {learned.begin(), learned.end()}; }
 
-  /// From now on translations can be reranked (TranslationOptions::rerank) by this engine, which translates in the
-  /// opposite direction. Its ParallelFor is called within the tasks of this engine's, and must not wait for those.
+  /// Sets the engine of the opposite direction, by which translations can be reranked (TranslationOptions::rerank). Its
+  /// ParallelFor is called within the tasks of this engine's, and must not wait for those.
   void rerank_with(std::unique_ptr<const TranslationEngine> reverse) { reverse_ = std::move(reverse); }
 
   /// @throws std::invalid_argument if an option is out of range, excludes another, or asks for what the model does not
@@ -143,7 +143,7 @@ class TranslationEngine {
   // `glossary` overlaps. `spans` gets the protected ones.
   TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,
                          const Glossary& glossary, std::vector<ProtectedSpan>& spans) const;
-  // With the head for alignments that the options leave open.
+  // Completes the search options with the head for alignments, if they leave it open.
   SearchOptions with_head(SearchOptions search) const;
   bool splits_sentences(const TranslationOptions& options) const;
   SentenceSplitter splitter_for(const TranslationOptions& options) const;
@@ -160,7 +160,7 @@ class TranslationEngine {
                    CallHooks& call_hooks) const;
   // Fills Hypothesis::confidence and, with the spaces around them, Hypothesis::words of a part's translation.
   void rate(Translation& translation) const;
-  // The most tokens that score() takes of a source or a target.
+  // Maximum number of tokens of a source or a target of score().
   int64_t most_scored_tokens() const { return std::min(most_tokens_, kMaxWholeTokens); }
   bool can_score(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
   // Puts the candidates of a batch of parts into the order that the reverse model gives them. Those that are too long

@@ -90,7 +90,7 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
   const bool protects = options.protect != Protection::none && !options.search.constraint;
   if (!protects || text.size() > static_cast<size_t>(kMaxWholeTokens)) return unprotected();
   const size_t tag_end = tokenizer_.source().tag_of(text).place.second;
-  std::optional<std::vector<TermMatch>> terms;  // most texts have no spans, and then nobody asks
+  std::optional<std::vector<TermMatch>> terms;  // found on demand, because most texts have no spans
   const auto is_protected = [&](const ProtectedSpan& span) {
     const std::string kept = text.substr(span.begin, span.length);
     const bool is_unknown = span.kind == ProtectedKind::unknown;

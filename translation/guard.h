@@ -71,7 +71,7 @@ class TranslationGuard {
   // Takes the source itself where `is_taken`: the translation only adds to it.
   void take_sources(const std::vector<Retried>& parts, const TranslationOptions& options,
                     bool (*is_taken)(std::string_view source, std::string_view target)) const;
-  // One after the other while a translation has warnings: by sentences, by a wider search, in shorter pieces.
+  // Searches again while a translation has warnings: by sentences, with a wider beam, in shorter pieces.
   void search_again(const std::vector<Retried>& parts, const TranslationOptions& options) const;
   // Translates the pieces into which each part is cut; one that has none is left out.
   void search_pieces(const std::vector<Retried>& parts, const TranslationOptions& options,

@@ -54,7 +54,7 @@ struct Translator::State {
     return std::make_unique<const TranslationEngine>(std::move(opened.ready), std::move(opened.tokenizer), one_by_one);
   }
 
-  // Without what is for plain text.
+  // The options without those that are for plain text.
   static TranslationOptions for_listed_pieces(TranslationOptions options) {
     options.split_sentences = SentenceSplitting::never;
     options.guard = Guard::off;

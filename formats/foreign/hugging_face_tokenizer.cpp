@@ -197,7 +197,7 @@ std::vector<std::string> languages_of_m2m100(const std::string& folder) {
   return languages;
 }
 
-// Most tokenizers have a twin in Rust.
+// Most tokenizers also have a version in Rust.
 bool is_class(const std::string& tokenizer, const std::string& name) {
   return tokenizer == name || tokenizer == name + "Fast";
 }
