@@ -19,7 +19,7 @@ inline namespace v0 {
 
 namespace {
 
-// The texts, each beginning with itself.
+// Tokenizes the texts. Each result begins with its own text.
 SourceTexts encode_all(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                        const TranslationHooks& hooks) {
   CallHooks call_hooks(hooks, {});
