@@ -26,8 +26,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr const char* kGate =
-    "gate";  // keys that say that rank 0 has opened the store: for all, and for those with its secret
+constexpr const char* kGate = "gate";  // rank 0 has opened the store: for all, and for those with its secret
 
 Bytes bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
