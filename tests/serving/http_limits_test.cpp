@@ -16,7 +16,7 @@
 namespace transmute::testing {
 namespace {
 
-TEST_F(AServer, ClosesAConnectionThatIsIdleOrTrickles) {
+TEST_F(AServerWithLimits, ClosesAConnectionThatIsIdleOrTrickles) {
   HttpLimits limits = small_limits();
   limits.idle_seconds = 0.5;
   start(limits);
@@ -33,7 +33,7 @@ TEST_F(AServer, ClosesAConnectionThatIsIdleOrTrickles) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
-TEST_F(AServer, ClosesWhatExceedsItsConnections) {
+TEST_F(AServerWithLimits, ClosesWhatExceedsItsConnections) {
   HttpLimits limits = small_limits();
   limits.connections = 3;
   start(limits);
@@ -54,7 +54,7 @@ TEST_F(AServer, ClosesWhatExceedsItsConnections) {
   EXPECT_EQ(answer.status, 200);
 }
 
-TEST_F(AServer, RefusesBodiesThatTogetherAreTooMuch) {
+TEST_F(AServerWithLimits, RefusesBodiesThatTogetherAreTooMuch) {
   HttpLimits limits = small_limits();
   limits.body_seconds = 10;
   start(limits);
@@ -75,7 +75,7 @@ TEST_F(AServer, RefusesBodiesThatTogetherAreTooMuch) {
   EXPECT_EQ(first.receive().status, 200);
 }
 
-TEST_F(AServer, FreesARefusedBodyBeforeItsClientLeaves) {
+TEST_F(AServerWithLimits, FreesARefusedBodyBeforeItsClientLeaves) {
   constexpr size_t kBody = size_t{64} << 20;
   HttpLimits limits = small_limits();
   limits.body_bytes = kBody;
@@ -94,7 +94,6 @@ TEST_F(AServer, FreesARefusedBodyBeforeItsClientLeaves) {
 }
 
 TEST_F(AServer, ClosesOneConnectionWhereMemoryIsShort) {
-  start();
   Client other(port()), client(port());
   EXPECT_EQ(other.get("/echo").status, 200);
   client.send(request_bytes("GET", "/starve"));
@@ -104,29 +103,23 @@ TEST_F(AServer, ClosesOneConnectionWhereMemoryIsShort) {
 }
 
 TEST_F(AServer, AnswersForAHandlerThatForgetsARequest) {
-  start();
-  Client client(port());
-  EXPECT_EQ(client.get("/forget").status, 500);
-  EXPECT_EQ(client.get("/echo").status, 200);
+  EXPECT_EQ(client_.get("/forget").status, 500);
+  EXPECT_EQ(client_.get("/echo").status, 200);
 }
 
 TEST_F(AServer, LetsGoOfARequestWithoutMemory) {
-  start();
-  Client client(port());
-  client.send(request_bytes("GET", "/keep"));
+  client_.send(request_bytes("GET", "/keep"));
   auto exchange = next_kept();
   while (exchange.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the server's thread
   {
     const NoMemory none;
     exchange.reset();
   }
-  EXPECT_EQ(client.receive().status, 500);
+  EXPECT_EQ(client_.receive().status, 500);
 }
 
 TEST_F(AServer, DropsAStreamThatItsClientDoesNotTake) {
-  start();
-  Client client(port());
-  client.send(request_bytes("GET", "/stream"));
+  client_.send(request_bytes("GET", "/stream"));
   const auto exchange = next_kept();
   exchange->begin_stream({200, "text/event-stream"});
   for (int i = 0; i < 2000 && !exchange->is_abandoned(); ++i) {
@@ -139,15 +132,13 @@ TEST_F(AServer, DropsAStreamThatItsClientDoesNotTake) {
 const std::string kMoreThanSocketsHold(30'000'000, 'x');
 
 TEST_F(AServer, DropsAnAnswerThatItsClientDoesNotTake) {
-  start();
-  Client client(port());
-  client.send(request_bytes("GET", "/keep"));
+  client_.send(request_bytes("GET", "/keep"));
   const auto exchange = next_kept();
   exchange->respond({200, "text/plain", kMoreThanSocketsHold});
   EXPECT_TRUE(is_abandoned_soon(*exchange));
 }
 
-TEST_F(AServer, DropsTheAnswerThatWaitsLongestWhereAllTakeTooMuch) {
+TEST_F(AServerWithLimits, DropsTheAnswerThatWaitsLongestWhereAllTakeTooMuch) {
   HttpLimits limits = small_limits();
   limits.total_answer_bytes = 2 * kMoreThanSocketsHold.size() + 10'000;
   limits.write_seconds = 60;
@@ -165,7 +156,7 @@ TEST_F(AServer, DropsTheAnswerThatWaitsLongestWhereAllTakeTooMuch) {
   for (int i = 1; i < 3; ++i) EXPECT_EQ(clients[i]->receive().body.size(), kMoreThanSocketsHold.size());
 }
 
-TEST_F(AServer, FreesABodyWhileItsAnswerWaits) {
+TEST_F(AServerWithLimits, FreesABodyWhileItsAnswerWaits) {
   HttpLimits limits = small_limits();
   limits.write_seconds = 60;
   start(limits);

@@ -38,13 +38,14 @@ inline bool is_abandoned_soon(const HttpExchange& exchange) {
 }
 
 /// Answers /echo with the body, and /pieces with a stream that is there at once; finds no memory for /starve; keeps the
-/// requests to other paths for the test to answer.
-class AServer : public ::testing::Test {
+/// requests to other paths for the test to answer. start() returns the port.
+class AServerWithLimits : public ::testing::Test {
  protected:
-  void start(const HttpLimits& limits = small_limits()) {
+  int start(const HttpLimits& limits) {
     server_ =
         std::make_unique<HttpServer>("127.0.0.1", 0, limits, [this](auto exchange) { handle(std::move(exchange)); });
     thread_ = std::thread([this] { server_->run(); });
+    return port();
   }
   void TearDown() override {
     if (!server_) return;
@@ -87,6 +88,17 @@ class AServer : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<std::shared_ptr<HttpExchange>> kept_;
+};
+
+/// Such a server with small limits, and a client.
+class AServer : public AServerWithLimits {
+ protected:
+  void TearDown() override {
+    client_.close();
+    AServerWithLimits::TearDown();
+  }
+
+  Client client_{start(small_limits())};
 };
 
 }  // namespace transmute::testing

@@ -17,35 +17,27 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST_F(AServer, AnswersRequestsOneAfterTheOtherOnOneConnection) {
-  start();
-  Client client(port());
-  EXPECT_EQ(client.get("/echo?a=b").body, "GET a=b ");
-  EXPECT_EQ(client.post("/echo", "text").body, "POST  text");
-  EXPECT_EQ(client.get("/echo").headers.count("connection"), 0U);
+  EXPECT_EQ(client_.get("/echo?a=b").body, "GET a=b ");
+  EXPECT_EQ(client_.post("/echo", "text").body, "POST  text");
+  EXPECT_EQ(client_.get("/echo").headers.count("connection"), 0U);
 }
 
 TEST_F(AServer, AnswersPipelinedRequestsInOrder) {
-  start();
-  Client client(port());
   std::string all;
   for (int i = 0; i < 50; ++i) all += request_bytes("POST", "/echo", "number " + std::to_string(i));
-  ASSERT_TRUE(client.send(all));
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(client.receive().body, "POST  number " + std::to_string(i));
+  ASSERT_TRUE(client_.send(all));
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(client_.receive().body, "POST  number " + std::to_string(i));
 }
 
 TEST_F(AServer, ReadsChunkedBodiesAndRequestsThatComeByteByByte) {
-  start();
-  Client client(port());
   for (const char byte : std::string("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                                      "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"))
-    ASSERT_TRUE(client.send(std::string(1, byte)));
-  EXPECT_EQ(client.receive().body, "POST  abcde");
+    ASSERT_TRUE(client_.send(std::string(1, byte)));
+  EXPECT_EQ(client_.receive().body, "POST  abcde");
 }
 
 TEST_F(AServer, TakesNoHeaderFromATrailer) {
-  start();
-  Client client(port());
-  client.send(
+  client_.send(
       "POST /kept HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n"
       "3\r\nabc\r\n0\r\nX-Forwarded-For: 9.9.9.9\r\nAuthorization: Bearer x\r\n\r\n");
   const auto exchange = next_kept();
@@ -53,65 +45,51 @@ TEST_F(AServer, TakesNoHeaderFromATrailer) {
   EXPECT_EQ(exchange->request().header("x-forwarded-for"), "1.2.3.4");
   EXPECT_EQ(exchange->request().header("authorization"), "");
   exchange->respond({200, "text/plain", "done"});
-  EXPECT_EQ(client.receive().body, "done");
+  EXPECT_EQ(client_.receive().body, "done");
 }
 
 // The amount that the client has not taken counts, not the size of one piece.
 TEST_F(AServer, StreamsAPieceThatIsLargerThanWhatMayWait) {
-  start();
-  Client client(port());
-  EXPECT_EQ(client.get("/pieces").body, "a" + std::string(500'000, 'x') + "bc");
+  EXPECT_EQ(client_.get("/pieces").body, "a" + std::string(500'000, 'x') + "bc");
 }
 
 TEST_F(AServer, AnswersExpectContinueBeforeTheBody) {
-  start();
-  Client client(port());
-  client.send("POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
-  EXPECT_THAT(client.receive_until("\r\n\r\n").value_or(""), HasSubstr("100 Continue"));
-  client.send("body");
-  EXPECT_EQ(client.receive().body, "POST  body");
+  client_.send("POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+  EXPECT_THAT(client_.receive_until("\r\n\r\n").value_or(""), HasSubstr("100 Continue"));
+  client_.send("body");
+  EXPECT_EQ(client_.receive().body, "POST  body");
 }
 
 TEST_F(AServer, SaysNothingOfContinuingToHttp10) {
-  start();
-  Client client(port());
-  client.send("POST /echo HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nbody");
-  const Answer answer = client.receive();
+  client_.send("POST /echo HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nbody");
+  const Answer answer = client_.receive();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "POST  body");
 }
 
 TEST_F(AServer, ReadsTargetsWithTheirScheme) {
-  start();
-  Client client(port());
-  EXPECT_EQ(client.get("http://example.org/echo?a").body, "GET a ");
-  EXPECT_EQ(client.get("HTTPS://example.org/echo?a=b://c").body, "GET a=b://c ");
-  EXPECT_EQ(client.get("/echo?a=http://b/c").body, "GET a=http://b/c ");
+  EXPECT_EQ(client_.get("http://example.org/echo?a").body, "GET a ");
+  EXPECT_EQ(client_.get("HTTPS://example.org/echo?a=b://c").body, "GET a=b://c ");
+  EXPECT_EQ(client_.get("/echo?a=http://b/c").body, "GET a=http://b/c ");
 }
 
 TEST_F(AServer, ClosesTheConnectionWhereTheClientAsksForIt) {
-  start();
-  Client client(port());
-  EXPECT_EQ(client.get("/echo", "Connection: close\r\n").headers["connection"], "close");
-  EXPECT_TRUE(client.is_closed_within(5));
+  EXPECT_EQ(client_.get("/echo", "Connection: close\r\n").headers["connection"], "close");
+  EXPECT_TRUE(client_.is_closed_within(5));
 }
 
 TEST_F(AServer, PassesOverEmptyLinesBeforeARequest) {
-  start();
-  Client client(port());
-  client.send(request_bytes("POST", "/echo", "body") + "\r\n" + request_bytes("GET", "/echo") + "\r\n\r");
-  EXPECT_EQ(client.receive().body, "POST  body");
-  EXPECT_EQ(client.receive().body, "GET  ");
-  client.send("\n" + request_bytes("GET", "/echo?a"));
-  EXPECT_EQ(client.receive().body, "GET a ");
+  client_.send(request_bytes("POST", "/echo", "body") + "\r\n" + request_bytes("GET", "/echo") + "\r\n\r");
+  EXPECT_EQ(client_.receive().body, "POST  body");
+  EXPECT_EQ(client_.receive().body, "GET  ");
+  client_.send("\n" + request_bytes("GET", "/echo?a"));
+  EXPECT_EQ(client_.receive().body, "GET a ");
 }
 
 TEST_F(AServer, SendsNoBodyForHead) {
-  start();
-  Client client(port());
-  client.send(request_bytes("HEAD", "/echo"));
-  EXPECT_THAT(client.receive_until("\r\n\r\n").value_or(""), HasSubstr("Content-Length: 6\r\n"));
-  EXPECT_EQ(client.get("/echo").body, "GET  ") << "bytes of a body were left";
+  client_.send(request_bytes("HEAD", "/echo"));
+  EXPECT_THAT(client_.receive_until("\r\n\r\n").value_or(""), HasSubstr("Content-Length: 6\r\n"));
+  EXPECT_EQ(client_.get("/echo").body, "GET  ") << "bytes of a body were left";
 }
 
 struct Hostile {
@@ -123,16 +101,14 @@ struct Hostile {
 class HostileRequests : public AServer, public ::testing::WithParamInterface<Hostile> {};
 
 TEST_P(HostileRequests, GetTheirStatusAndTheServerServesOn) {
-  start();
-  Client client(port());
-  client.send(GetParam().bytes);
-  const Answer answer = client.receive();
+  client_.send(GetParam().bytes);
+  const Answer answer = client_.receive();
   EXPECT_EQ(answer.status, GetParam().status);
   if (answer.status != 0) {
     EXPECT_EQ(answer.headers.at("connection"), "close");
     EXPECT_THAT(answer.body, HasSubstr("{\"error\":\""));
   }
-  EXPECT_TRUE(client.is_closed_within(5));
+  EXPECT_TRUE(client_.is_closed_within(5));
   EXPECT_EQ(Client(port()).get("/echo").status, 200);
 }
 
@@ -182,25 +158,21 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST_F(AServer, SurvivesClientsThatLeaveInTheMiddle) {
-  start();
   for (const char* part : {"", "GE", "GET /echo HTTP/1.1\r\nHo", "POST /echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"})
     Client(port()).send(part);
   EXPECT_EQ(Client(port()).get("/echo").status, 200);
 }
 
 TEST_F(AServer, TellsTheHandlerThatItsClientHasLeft) {
-  start();
-  Client client(port());
-  client.send(request_bytes("POST", "/keep", "x"));
+  client_.send(request_bytes("POST", "/keep", "x"));
   const auto exchange = next_kept();
   EXPECT_FALSE(exchange->is_abandoned());
-  client.close();
+  client_.close();
   EXPECT_TRUE(is_abandoned_soon(*exchange));
   exchange->respond({});  // has no effect
 }
 
 TEST_F(AServer, NoticesAClientThatLeavesBehindFurtherBytes) {
-  start();
   for (const std::string& behind : {std::string("\r\n"), request_bytes("GET", "/echo")}) {
     Client client(port());
     client.send(request_bytes("POST", "/keep", "x") + behind);
@@ -212,84 +184,71 @@ TEST_F(AServer, NoticesAClientThatLeavesBehindFurtherBytes) {
 }
 
 TEST_F(AServer, AnswersAllRequestsOfAClientThatSendsNoMore) {
-  start();
-  Client client(port());
-  client.send(request_bytes("GET", "/keep") + request_bytes("GET", "/keep") + request_bytes("GET", "/echo"));
-  client.end_sending();
+  client_.send(request_bytes("GET", "/keep") + request_bytes("GET", "/keep") + request_bytes("GET", "/echo"));
+  client_.end_sending();
   for (const char* answer : {"one", "two"}) {
     const auto exchange = next_kept();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     EXPECT_FALSE(exchange->is_abandoned());
     exchange->respond({200, "text/plain", answer});
-    EXPECT_EQ(client.receive().body, answer);
+    EXPECT_EQ(client_.receive().body, answer);
   }
-  EXPECT_EQ(client.receive().body, "GET  ");
-  EXPECT_TRUE(client.is_closed_within(5));
+  EXPECT_EQ(client_.receive().body, "GET  ");
+  EXPECT_TRUE(client_.is_closed_within(5));
 }
 
 TEST_F(AServer, StreamsToAClientThatSendsNoMore) {
-  start();
-  Client client(port());
-  client.send(request_bytes("GET", "/pieces"));
-  client.end_sending();
-  EXPECT_EQ(client.receive().body, "a" + std::string(500'000, 'x') + "bc");
+  client_.send(request_bytes("GET", "/pieces"));
+  client_.end_sending();
+  EXPECT_EQ(client_.receive().body, "a" + std::string(500'000, 'x') + "bc");
 }
 
 // HTTP/1.0 has no interim answers that would show whether it is still there.
 TEST_F(AServer, TakesAClientOfHttp10ThatSendsNoMoreForGone) {
-  start();
-  Client client(port());
-  client.send("GET /keep HTTP/1.0\r\n\r\n");
-  client.end_sending();
+  client_.send("GET /keep HTTP/1.0\r\n\r\n");
+  client_.end_sending();
   EXPECT_TRUE(is_abandoned_soon(*next_kept()));
 }
 
 TEST_F(AServer, AnswersWhatCameWhileARequestWasHandled) {
-  start();
-  Client client(port());
-  client.send(request_bytes("POST", "/keep", "x") + "\r\n");
+  client_.send(request_bytes("POST", "/keep", "x") + "\r\n");
   const auto exchange = next_kept();
   // The beginning of a request, then more than the buffer holds, and the rest after the answer.
   std::string all;
   for (int i = 0; i < 100; ++i) all += request_bytes("POST", "/echo", "number " + std::to_string(i));
-  client.send(all.substr(0, 50));
+  client_.send(all.substr(0, 50));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  client.send(all.substr(50, 6000));
+  client_.send(all.substr(50, 6000));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   exchange->respond({200, "text/plain", "kept"});
-  EXPECT_EQ(client.receive().body, "kept");
-  client.send(all.substr(6050));
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(client.receive().body, "POST  number " + std::to_string(i));
+  EXPECT_EQ(client_.receive().body, "kept");
+  client_.send(all.substr(6050));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(client_.receive().body, "POST  number " + std::to_string(i));
 }
 
 TEST_F(AServer, StreamsInChunksFromAnotherThread) {
-  start();
-  Client client(port());
-  client.send(request_bytes("GET", "/stream"));
+  client_.send(request_bytes("GET", "/stream"));
   const auto exchange = next_kept();
   exchange->begin_stream({200, "text/event-stream"});
   exchange->write("one ");
-  EXPECT_THAT(client.receive_until("one \r\n").value_or(""), HasSubstr("Transfer-Encoding: chunked"));
+  EXPECT_THAT(client_.receive_until("one \r\n").value_or(""), HasSubstr("Transfer-Encoding: chunked"));
   exchange->write("two");
   exchange->end();
-  EXPECT_EQ(client.receive_until("0\r\n\r\n").value_or(""), "3\r\ntwo\r\n0\r\n\r\n");
-  EXPECT_EQ(client.get("/echo").status, 200) << "the connection stays usable";
+  EXPECT_EQ(client_.receive_until("0\r\n\r\n").value_or(""), "3\r\ntwo\r\n0\r\n\r\n");
+  EXPECT_EQ(client_.get("/echo").status, 200) << "the connection stays usable";
 }
 
 TEST_F(AServer, WritesNoLineBreaksIntoHeaders) {
-  start();
-  Client client(port());
-  client.send(request_bytes("GET", "/keep"));
+  client_.send(request_bytes("GET", "/keep"));
   HttpResponse response;
   response.headers = {{"X-Name", "a\r\nSet-Cookie: b"}};
   next_kept()->respond(std::move(response));
-  const Answer answer = client.receive();
+  const Answer answer = client_.receive();
   EXPECT_EQ(answer.headers.at("x-name"), "aSet-Cookie: b");
   EXPECT_EQ(answer.headers.count("set-cookie"), 0U);
 }
 
 TEST_F(AServer, FinishesWhatItHasAcceptedWhileItDrains) {
-  start();
   Client busy(port()), idle(port()), late(port());
   busy.send(request_bytes("GET", "/keep"));
   const auto exchange = next_kept();
