@@ -33,11 +33,16 @@ std::string shouted(const Document& document) {
   return document.with(segments);
 }
 
+// The segments of a page, which becomes itself if they stay as they are.
+std::vector<std::string> segments_of(const std::string& html, bool split_sentences = true) {
+  const Document document(html, TextFormat::html, split_sentences);
+  EXPECT_EQ(document.with(document.segments()), html);
+  return document.segments();
+}
+
 TEST(Document, LeavesHtmlWithoutLettersAsItIs) {
   const std::string html = "<table><tr><td>12.50</td><td>&#49;&euro; &rarr; <b>3</b></td><td>\u0434</td></tr></table>";
-  const Document document(html, TextFormat::html, true);
-  ASSERT_THAT(document.segments(), ElementsAre("\u0434"));
-  EXPECT_EQ(document.with(document.segments()), html);
+  ASSERT_THAT(segments_of(html), ElementsAre("\u0434"));
   EXPECT_THAT(Document("12.50", TextFormat::text, true).segments(), ElementsAre("12.50"));
 }
 
@@ -61,12 +66,10 @@ TEST(Document, CommandsOfTemplatesStay) {
       "costs <%= price %> or <%# more %>.</p>\n<% if (a) { %>a dog<% } else { %>a <b>cat<% } %></b> Hi {{ name }}: {{ "
       "a > "
       "b }} or {{ c && d }} {% 50 %";
-  const Document document(html, TextFormat::html, true);
   const std::string kept = "<var-[a-z0-9]+/>";
-  EXPECT_THAT(document.segments(),
+  EXPECT_THAT(segments_of(html),
               ElementsAre("My dog", MatchesRegex("A " + kept + " dog costs " + kept + " or " + kept + "\\."), "a dog",
                           "a <b>cat", MatchesRegex("</b> Hi \\{\\{ name }}: " + kept + " or " + kept + " \\{% 50 %")));
-  EXPECT_EQ(document.with(document.segments()), html);
 }
 
 TEST(Document, CodeOfTemplatesStaysWithItsAngleBrackets) {
@@ -74,11 +77,9 @@ TEST(Document, CodeOfTemplatesStaysWithItsAngleBrackets) {
       "<p title=\"<?= $a[\"b\"] > 1 ?>\">Hi <?php echo $a > 1 ? \"<i>x</i>\" : ''; ?>, a <% if a > b %>dog <%= "
       "f(\"<b>\") %>.</p><? if ($a > 1) { ?><option <?php if ($a > 1) echo 'x'; ?>>one<option {% if a > 1 %}x{% endif "
       "%}>two<? } ?><p>A <? dog > cat. <?php if (1 > 2) { // a man";
-  const Document document(html, TextFormat::html, false);
   const std::string kept = "<var-[a-z0-9]+/>";
-  EXPECT_THAT(document.segments(), ElementsAre(MatchesRegex("Hi " + kept + ", a"), MatchesRegex("dog " + kept + "\\."),
-                                               "one", "two", "A", "cat."));
-  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_THAT(segments_of(html, false), ElementsAre(MatchesRegex("Hi " + kept + ", a"),
+                                                    MatchesRegex("dog " + kept + "\\."), "one", "two", "A", "cat."));
   EXPECT_THAT(Document("<p title=\"Write <?php first\">A dog.</p>", TextFormat::html, false).segments(),
               ElementsAre("A dog."));
 }
@@ -96,26 +97,18 @@ TEST(Document, LeavesScriptsStylesCodeAndCommentsAlone) {
        {"<script>if (a < b) say('<p>x</p>')</script>", "<style>p { color: red }</style>", "<pre>some <b>code</b></pre>",
         "<code>x</code>", "<!-- a <p>comment</p> -->", "<head><title translate=no>t</title></head>",
         "<head translate=no><title>t</title></head>", "<head><template><title>t</title></template></head>",
-        "<SCRIPT>x</SCRIPT>", "<script>never closed"}) {
-    const Document document(html, TextFormat::html, true);
-    EXPECT_THAT(document.segments(), IsEmpty()) << html;
-    EXPECT_EQ(document.with({}), html);
-  }
+        "<SCRIPT>x</SCRIPT>", "<script>never closed"})
+    EXPECT_THAT(segments_of(html), IsEmpty()) << html;
 }
 
 TEST(Document, ACommentWithinASentenceDoesNotCutIt) {
   const std::string page = "<p>A dog<!-- -->s run <!-- -->here.</p><!-- a --><p>B.</p>";
-  const Document document(page, TextFormat::html, true);
-  ASSERT_EQ(document.segments().size(), 2U);
-  EXPECT_EQ(document.with(document.segments()), page);
+  ASSERT_EQ(segments_of(page).size(), 2U);
 }
 
 TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
   const auto kept = [](const std::string& element) {
-    const std::string html = "<p>Press " + element + " now.</p>";
-    const Document document(html, TextFormat::html, true);
-    EXPECT_EQ(document.with(document.segments()), html);
-    return document.segments() == std::vector<std::string>{"Press <var-x000/> now."};
+    return segments_of("<p>Press " + element + " now.</p>") == std::vector<std::string>{"Press <var-x000/> now."};
   };
   for (const char* element :
        {"<code>a. B</code>", "<code>if (a\n  < b)</code>", "<span translate=\"no\">A. B</span>",
@@ -171,9 +164,8 @@ TEST(Document, AttributesThatPeopleReadAreTranslated) {
 }
 
 TEST(Document, VariablesAndFixedWidthTextAreInASentence) {
-  EXPECT_THAT(
-      Document("If <var>x</var> is set, <tt>sed</tt> reads <nobr>the line</nobr>.", TextFormat::html, true).segments(),
-      ElementsAre("If <var>x</var> is set, <tt>sed</tt> reads <nobr>the line</nobr>."));
+  const std::string text = "If <var>x</var> is set, <tt>sed</tt> reads <nobr>the line</nobr>.";
+  EXPECT_THAT(segments_of(text), ElementsAre(text));
 }
 
 TEST(Document, CodeInDocumentationStays) {
@@ -184,22 +176,17 @@ TEST(Document, CodeInDocumentationStays) {
         "<table><tr><td class='memItemLeft'>void <td class='memItemRight'>add(int count)</table>",
         "<div class=memproto><table><tr><td class=memname>void add</td><td>(int count)</td></table></div>",
         "<div class=\"fragment\"><div class=\"line\">int dog = 1;</div><div class=\"line\">dog++;</div></div>"})
-    EXPECT_THAT(Document(code + std::string("<p>A dog."), TextFormat::html, true).segments(), ElementsAre("A dog."))
-        << code;
+    EXPECT_THAT(segments_of(code + std::string("<p>A dog.")), ElementsAre("A dog.")) << code;
   for (const char* text : {"<div class=fragment><div>A dog.", "<div class=line-block><div class=line>A dog.",
                            "<div class=fragment>A dog."})
-    EXPECT_THAT(Document(text, TextFormat::html, true).segments(), ElementsAre("A dog.")) << text;
+    EXPECT_THAT(segments_of(text), ElementsAre("A dog.")) << text;
 }
 
 TEST(Document, FormulasStay) {
   const std::string html =
       "<p>The sum \\(\\sum a &lt; b\\) is.</p><p>\\[\n\\frac{a}{b}\n\\]</p>\\begin{a}x\\begin{b}y\\end{b}\\end{a}<p>A "
       "\\(b, c\\d</p>";
-  const Document document(html, TextFormat::html, true);
-  ASSERT_EQ(document.segments().size(), 2U);
-  EXPECT_THAT(document.segments().front(), StartsWith("The sum <var-"));
-  EXPECT_EQ(document.segments().back(), "A \\(b, c\\d");
-  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_THAT(segments_of(html), ElementsAre(StartsWith("The sum <var-"), "A \\(b, c\\d"));
 }
 
 TEST(Document, ReadingsOfWordsGoWhenTheWordsChange) {
@@ -218,11 +205,9 @@ TEST(Document, AttributesThatAreCodeStay) {
        {"a_b.png", "org.example.Main", "{\"a\": \"dog\"}", "{{ t(\"a dog\") }}", "{t}a dog{/t}",
         "[% IF a %]a dog[% END %]", "[[ a dog ]]", "{{#a}}a dog{{/a}}", "<%= dog %> a", "<? dog ?> a",
         "&lt;i>a&lt;/i> dog", "a<br>dog", "{{ a->b }} dog", "{!! a & b !!} dog", "{{- \"a dog", "DOG01.JPG"})
-    EXPECT_THAT(Document("<a title='" + std::string(value) + "'>", TextFormat::html, true).segments(), IsEmpty())
-        << value;
+    EXPECT_THAT(segments_of("<a title='" + std::string(value) + "'>"), IsEmpty()) << value;
   for (const char* value : {"a dog", "{a} dog {b}", "{{ a }} dog", "[a dog]", "a.b dog"})
-    EXPECT_THAT(Document("<a title='" + std::string(value) + "'>", TextFormat::html, true).segments(),
-                ElementsAre(value));
+    EXPECT_THAT(segments_of("<a title='" + std::string(value) + "'>"), ElementsAre(value));
 }
 
 TEST(Document, TooltipsKeepTheirLines) {
@@ -258,29 +243,20 @@ TEST(Document, PairsTagsAsABrowserDoes) {
       {"<p>Monday, <B>March 3</b>, 2025</p>", "Monday, <b x000>March 3</b>, 2025"},
       {"<p>Monday, <b>March 3</B>, 2025</p>", "Monday, <b>March 3</b x000>, 2025"},
       {"<p>Monday,<WBR>March <wbr/>3<wbr></p>", "Monday,<wbr x000/>March <wbr/>3<wbr>"}};
-  for (const auto& [html, segment] : pages) {
-    const Document document(html, TextFormat::html, false);
-    EXPECT_THAT(document.segments(), ElementsAre(segment));
-    EXPECT_EQ(document.with(document.segments()), html);
-  }
+  for (const auto& [html, segment] : pages) EXPECT_THAT(segments_of(html, false), ElementsAre(segment));
 }
 
 TEST(Document, KeepsTheLineBreaksOfAttributes) {
   const std::string html = "<p>a <b onclick=\"f() // x\ng()\">red</b> house</p>";
-  const Document document(html, TextFormat::html, true);
-  EXPECT_THAT(document.segments(), ElementsAre("a <b x000>red</b> house"));
-  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_THAT(segments_of(html), ElementsAre("a <b x000>red</b> house"));
 }
 
 TEST(Document, EndsAHeadWhereABrowserDoes) {
   for (const char* html :
        {"<html><head><meta charset=utf-8><title>1</title><body><p>Monday</p>",
         "<html><head/><title>a <b> c</title><body><p>Monday</p>", "<head><!-- <p> --></head><p>Monday</p>",
-        "<head><script>'<p>'</script><noscript><img src=x></noscript><p>Monday</p>", "<head><title>1</title>Monday"}) {
-    const Document document(html, TextFormat::html, true);
-    EXPECT_THAT(document.segments(), ElementsAre("Monday")) << html;
-    EXPECT_EQ(document.with(document.segments()), html);
-  }
+        "<head><script>'<p>'</script><noscript><img src=x></noscript><p>Monday</p>", "<head><title>1</title>Monday"})
+    EXPECT_THAT(segments_of(html), ElementsAre("Monday")) << html;
 }
 
 TEST(Document, TranslatesTheTitleInAHead) {
@@ -305,17 +281,13 @@ TEST(Document, AnAngleBracketBeforeASegmentBeginsNoTag) {
 
 TEST(Document, KnowsWhichElementsCloseThemselves) {
   const std::string html = "<p>Press <svg class=\"i\"/> to save.</p><math/><p>Next.</p><svg><svg/><path/></svg>";
-  const Document document(html, TextFormat::html, true);
-  EXPECT_THAT(document.segments(), ElementsAre("Press", "to save.", "Next."));
-  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_THAT(segments_of(html), ElementsAre("Press", "to save.", "Next."));
 }
 
 TEST(Document, LeavesBlocksAloneThatAreNotToBeTranslated) {
   const std::string html =
       "<div translate=no>a <div>b</div> c</div><p>d</p><div class=notranslate>never closed <p>e</p>";
-  const Document document(html, TextFormat::html, true);
-  EXPECT_THAT(document.segments(), ElementsAre("d"));
-  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_THAT(segments_of(html), ElementsAre("d"));
 }
 
 // Whose end tags may be left out.
@@ -340,25 +312,18 @@ TEST(Document, EndsUntranslatedElementsWithoutEndTagsWhereABrowserDoes) {
       {"<select><option translate=no>Ulm<option>Monday</select>", "Monday"},
       {"<select><option translate=no>Ulm</select>Monday", "Monday"},
       {"<select><optgroup translate=no><option>Ulm<option>Bonn<optgroup><option>Monday</select>", "Monday"}};
-  for (const auto& [html, segment] : pages) {
-    const Document document(html, TextFormat::html, true);
-    EXPECT_THAT(document.segments(), ElementsAre(segment)) << html;
-    EXPECT_EQ(document.with(document.segments()), html);
-  }
+  for (const auto& [html, segment] : pages) EXPECT_THAT(segments_of(html), ElementsAre(segment)) << html;
 }
 
 TEST(Document, TakesNoTextOfAScriptForAnEndTag) {
-  const std::string html = "<div translate=no><script>'</div>'</script>Ulm</div>Monday";
-  EXPECT_THAT(Document(html, TextFormat::html, true).segments(), ElementsAre("Monday"));
+  EXPECT_THAT(segments_of("<div translate=no><script>'</div>'</script>Ulm</div>Monday"), ElementsAre("Monday"));
 }
 
 TEST(Document, DecodesCharacterReferencesForTheModelAndWritesThemAgain) {
   const Document document("<p>Tom &amp; J&eacute;r&#244;me: 1 &lt; 2 &nosuch; &lt;b&gt;</p>", TextFormat::html, true);
   EXPECT_THAT(document.segments(), ElementsAre("Tom & Jérôme: 1 < 2 &nosuch; &lt;b>"));
   EXPECT_EQ(document.with(document.segments()), "<p>Tom &amp; Jérôme: 1 &lt; 2 &amp;nosuch; &lt;b&gt;</p>");
-  const std::string about_html = "<p>Use &amp;nbsp; or &amp;lt; here.</p>";  // two references as text
-  const Document twice(about_html, TextFormat::html, true);
-  EXPECT_EQ(twice.with(twice.segments()), about_html);
+  EXPECT_THAT(segments_of("<p>Use &amp;nbsp; or &amp;lt; here.</p>"), SizeIs(1)) << "two references as text";
 }
 
 TEST(Document, LetsNoTranslationBringMarkupThatABrowserWouldRun) {
@@ -382,10 +347,8 @@ TEST(Document, MakesNoMarkupOfReferences) {
   }
   for (const char* html :
        {"<a title=\"x &quot; onmouseover=&quot;alert(1)\">9 hours</a>", "<a href=\"?a=1&amp;b=2&lt;\">9 hours</a>",
-        "<a title=\"30 > 9\">9 hours</a>", "<a title='a <b>'>9 hours</a>"}) {
-    const Document document(html, TextFormat::html, true);
-    EXPECT_EQ(document.with(document.segments()), html);
-  }
+        "<a title=\"30 > 9\">9 hours</a>", "<a title='a <b>'>9 hours</a>"})
+    EXPECT_FALSE(segments_of(html).empty());
 }
 
 TEST(Document, KnowsTheReferencesOfHtml5) {
@@ -408,9 +371,7 @@ TEST(Document, ReadsReferencesWithoutSemicolonsAsABrowserDoes) {
     EXPECT_THAT(Document(text, TextFormat::html, false).segments(), ElementsAre(text));
   EXPECT_EQ(document.with({"Tom &copy 5 &lt 6 &amp &notit;"}), "Tom &amp;copy 5 &amp;lt 6 &amp;amp &amp;notit;")
       << "a model's own";
-  const std::string about_html = "<p>Use &amp;copy or &amp;lt here.</p>";
-  const Document twice(about_html, TextFormat::html, true);
-  EXPECT_EQ(twice.with(twice.segments()), about_html);
+  EXPECT_THAT(segments_of("<p>Use &amp;copy or &amp;lt here.</p>"), SizeIs(1));
 }
 
 TEST(Document, ReadsNumbersThatAreNoCharactersAsABrowserDoes) {
@@ -461,14 +422,11 @@ TEST(Document, BringsNoMarkupThatThePageDidNotHave) {
 TEST(Document, ReadsTagsAsABrowserDoes) {
   for (const char* html : {"<b title. X <img src=x onerror=alert(1)> y. Z</b>", "<a title= \"30 > 9\">9 hours</a>. W",
                            "<a x\"y>One</a>. Two.", "a <b never closed. <i>x",
-                           "<a x==\" y=\"><i>\">One</i></a> two<p title=\" onmouseover=alert(1) \">"}) {
-    const Document document(html, TextFormat::html, true);
-    EXPECT_EQ(document.with(document.segments()), html);
-  }
+                           "<a x==\" y=\"><i>\">One</i></a> two<p title=\" onmouseover=alert(1) \">"})
+    EXPECT_FALSE(segments_of(html).empty());
   // The first value is =", the second begins at the next quote.
-  EXPECT_THAT(Document("<a x==\" y=\"><i>\">One</a>", TextFormat::html, true).segments(),
-              ElementsAre("<a x==\" y=\"><i>\">One</a>"));
-  EXPECT_THAT(Document("One. A <b never closed. <i", TextFormat::html, true).segments(), ElementsAre("One.", "A"));
+  EXPECT_THAT(segments_of("<a x==\" y=\"><i>\">One</a>"), ElementsAre("<a x==\" y=\"><i>\">One</a>"));
+  EXPECT_THAT(segments_of("One. A <b never closed. <i"), ElementsAre("One.", "A"));
 }
 
 }  // namespace

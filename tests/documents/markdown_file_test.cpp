@@ -22,6 +22,24 @@ constexpr const char* kPage =
     "[here].\n\n"
     "[ref]: http://a.b\n[here]: http://c.d\n";
 
+using Pages = std::vector<std::pair<std::string, std::string>>;
+
+// A page with every text in capitals; with the texts that it has, it is as it was.
+std::string shouted_page(const std::string& page) {
+  const auto file = opened("a.md", page);
+  EXPECT_EQ(file->with(file->texts()), page);
+  return shouted(*file);
+}
+
+// Each page is one line, with one text. A mark at the end of the text's translation is one at the end of the page.
+void expect_texts(const Pages& pages) {
+  for (const auto& [page, text] : pages) {
+    const auto file = opened("a.md", page + '\n');
+    ASSERT_THAT(file->texts(), ElementsAre(text));
+    EXPECT_EQ(file->with({text + '!'}), page + "!\n");
+  }
+}
+
 TEST(MarkdownFile, WordsAreTranslatedAndMarkupStays) {
   const auto file = opened("a.md", kPage);
   ASSERT_THAT(file->texts(), ElementsAre("The <x0>first</x0> heading", "A <var-x0/> and a <x1>link</x1> here!",
@@ -113,11 +131,8 @@ TEST(MarkdownFile, AddressesHaveNoBackslash) {
 TEST(MarkdownFile, DollarSignsOfPricesBeginNoFormula) {
   for (const std::string text :
        {"It costs $20 for adults and $10 for children.", "Pay $5-$10 here.", "Pay US$ 5 or 6 $ there.",
-        "Echo $HOME and $PATH, or $$ alone.", "From 5$ to 10$.", "R$20 e R$30"}) {
-    const auto file = opened("a.md", text + '\n');
-    ASSERT_THAT(file->texts(), ElementsAre(text));
-    EXPECT_EQ(file->with({text + '!'}), text + "!\n");
-  }
+        "Echo $HOME and $PATH, or $$ alone.", "From 5$ to 10$.", "R$20 e R$30"})
+    expect_texts({{text, text}});
   EXPECT_THAT(
       opened("a.md", "It is $5, and $x_1 * y$ and $$z = 2$$ cost $6.\n\nA $\n\nb$ $*c*\n\n**$5** for $*d*\n")->texts(),
       ElementsAre("It is $5, and <var-x0/> and <var-x1/> cost $6.", "A $", "b$ $<x0>c</x0>",
@@ -159,7 +174,7 @@ TEST(MarkdownFile, LinksWithTagsOfSiteGeneratorsStay) {
 }
 
 TEST(MarkdownFile, LinksKeepLabelsThatOtherFilesDefine) {
-  const std::vector<std::pair<std::string, std::string>> pages{
+  const Pages pages{
       {"See the [important class][pkg.Foo] for `a` [more][].\n",
        "SEE THE [IMPORTANT CLASS][pkg.Foo] FOR `a` [MORE][more].\n"},
       {"See [`pkg.Class`][], [``a`b``][], [`a` or `b`][] and [the `c`][].\n",
@@ -170,7 +185,7 @@ TEST(MarkdownFile, LinksKeepLabelsThatOtherFilesDefine) {
        "[![an image][img]][link] AND ![one][img] [BOTH][Img]\n\n[img]: a.png\n"},
       {"| a[0][1] | \\[b][c\n", "| A[0][1] | [B][C\n"},
       {"A `b][c` [f][g `h`] is\n", "A `b][c` [F][G `h`] IS\n"}};
-  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted(*opened("a.md", page)), translated);
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
   const auto file = opened("a.md", "[`a`][] *is [`b[0]`][]*\n");
   ASSERT_THAT(file->texts(), ElementsAre("<var-x0/> <x1>is <var-x2/></x1>"));
   EXPECT_EQ(file->with({"O <var-x0/> <x1>é o <var-x2/></x1>"}), "O [`a`][] *é o [`b[0]`][]*\n");
@@ -209,20 +224,15 @@ TEST(MarkdownFile, BracketsHaveABackslashOnlyWhereTheyWouldBecomeALink) {
 }
 
 TEST(MarkdownFile, AttributesStayWithWhatIsBeforeThem) {
-  const std::vector<std::pair<std::string, std::string>> texts{
-      {"Change <small>it</small> { #a_b-*c* }", "Change <x0>it</x0> <x1/>"},
-      {"[Start](a.md \"b\"){.md-button target=_blank} now", "<x0>Start</x0> now"},
-      {"[Start][a]{ .b } **now**{: #c_d_ }", "<x0>Start</x0> <x1>now</x1>"},
-      {"Some [other *words*]{lang=en title=\"Good words &amp; [a](b)\"} here",
-       "Some <x0>other <x1>words</x1></x0> here"},
-      {"Exporting {/*exporting-components*/}", "Exporting <x0/>"},
-      {"A ![b](c.png){ width=300 } and `d`{.sh}", "A <x0/> and <var-x1/>"},
-      {":material-close:{ style=\"color: #EF5350\" } __Useless__", "<x0/> <x1>Useless</x1>"}};
-  for (const auto& [page, text] : texts) {
-    const auto file = opened("a.md", "# " + page + '\n');
-    ASSERT_THAT(file->texts(), ElementsAre(text));
-    EXPECT_EQ(file->with({text + '!'}), "# " + page + "!\n");
-  }
+  const Pages texts{{"Change <small>it</small> { #a_b-*c* }", "Change <x0>it</x0> <x1/>"},
+                    {"[Start](a.md \"b\"){.md-button target=_blank} now", "<x0>Start</x0> now"},
+                    {"[Start][a]{ .b } **now**{: #c_d_ }", "<x0>Start</x0> <x1>now</x1>"},
+                    {"Some [other *words*]{lang=en title=\"Good words &amp; [a](b)\"} here",
+                     "Some <x0>other <x1>words</x1></x0> here"},
+                    {"Exporting {/*exporting-components*/}", "Exporting <x0/>"},
+                    {"A ![b](c.png){ width=300 } and `d`{.sh}", "A <x0/> and <var-x1/>"},
+                    {":material-close:{ style=\"color: #EF5350\" } __Useless__", "<x0/> <x1>Useless</x1>"}};
+  for (const auto& [page, text] : texts) expect_texts({{"# " + page, text}});
   EXPECT_EQ(shouted(*opened("a.md", "A [dog]{ data-preview } and [Cat]{.b}\n\n[Dog]: c\n")),
             "A [DOG][dog]{ data-preview } AND [CAT]{.b}\n\n[Dog]: c\n");
   EXPECT_THAT(opened("a.md", "A {data-driven approach} is good.\n\nA {data-a=1 .b} dog\n")->texts(),
@@ -232,35 +242,25 @@ TEST(MarkdownFile, AttributesStayWithWhatIsBeforeThem) {
 }
 
 TEST(MarkdownFile, RolesAreOneWithTheirCode) {
-  for (const auto& [page, text] : std::vector<std::pair<std::string, std::string>>{
-           {"Methods :cite:`Mnih.2014`, :cite:`A`{.b} are good", "Methods <var-x0/>, <var-x1/> are good"},
-           {":numref:`fig_one` is {cite:p}`one`", "<var-x0/> is <var-x1/>"},
-           {"It is: `a`, 10:30:`b` {}`c` d :`e`", "It is: <var-x0/>, 10:30:<var-x1/> {}<var-x2/> d :<var-x3/>"}}) {
-    const auto file = opened("a.md", page + '\n');
-    ASSERT_THAT(file->texts(), ElementsAre(text));
-    EXPECT_EQ(file->with({text + '!'}), page + "!\n");
-  }
+  expect_texts({{"Methods :cite:`Mnih.2014`, :cite:`A`{.b} are good", "Methods <var-x0/>, <var-x1/> are good"},
+                {":numref:`fig_one` is {cite:p}`one`", "<var-x0/> is <var-x1/>"},
+                {"It is: `a`, 10:30:`b` {}`c` d :`e`", "It is: <var-x0/>, 10:30:<var-x1/> {}<var-x2/> d :<var-x3/>"}});
   EXPECT_THAT(opened("a.md", ":&nGt;:`a` b\n")->texts(), ElementsAre(":≫⃒:<var-x0/> b")) << "shorter than its role";
 }
 
 TEST(MarkdownFile, HighlightedWordsAreASpan) {
-  for (const auto& [page, text] : std::vector<std::pair<std::string, std::string>>{
-           {"Some ==very *important* words== are", "Some <x0>very <x1>important</x1> words</x0> are"},
-           {"==A== (==b==), ~~c ==d== e~~ `==` {==f==} ==g ~~h~~ i==",
-            "<x0>A</x0> (<x1>b</x1>), <x2>c ==d== e</x2> <var-x3/> {<x4>f</x4>} ==g <x5>h</x5> i=="},
-           {"这是==重点==内容", "这是<x0>重点</x0>内容"},
-           {"If a==b or c == d, ==e ==f, g==, ~~h== i~~ ===j===",
-            "If a==b or c == d, ==e <x0>f, g</x0>, <x1>h== i</x1> ===j==="}}) {
-    const auto file = opened("a.md", page + '\n');
-    ASSERT_THAT(file->texts(), ElementsAre(text));
-    EXPECT_EQ(file->with({text + '!'}), page + "!\n");
-  }
+  expect_texts({{"Some ==very *important* words== are", "Some <x0>very <x1>important</x1> words</x0> are"},
+                {"==A== (==b==), ~~c ==d== e~~ `==` {==f==} ==g ~~h~~ i==",
+                 "<x0>A</x0> (<x1>b</x1>), <x2>c ==d== e</x2> <var-x3/> {<x4>f</x4>} ==g <x5>h</x5> i=="},
+                {"这是==重点==内容", "这是<x0>重点</x0>内容"},
+                {"If a==b or c == d, ==e ==f, g==, ~~h== i~~ ===j===",
+                 "If a==b or c == d, ==e <x0>f, g</x0>, <x1>h== i</x1> ===j==="}});
   EXPECT_THAT(opened("a.md", "A ==title\n==\n\n==a\n\nb== c\n\n| ==d | e== |\n|---|---|\n")->texts(),
               ElementsAre("A ==title", "==a", "b== c", "==d", "e=="));
 }
 
 TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
-  const std::vector<std::pair<std::string, std::string>> pages{
+  const Pages pages{
       {"One line. \nand  \nTwo\\\nthree\n", "ONE LINE. AND  \nTWO\\\nTHREE\n"},
       {"- a<br> b <br/>\n  c\n- d\n", "- A<br> B <br/>\n  C\n- D\n"},
       {"**bold  \nline**  \nc\n", "**BOLD  \nLINE**  \nC\n"},
@@ -286,15 +286,14 @@ TEST(MarkdownFile, LinesThatOthersSeeAreTextsOfTheirOwn) {
       {"Words\n| a | *b* \\| c |\n|---|:-:|\n| `d` ||\n|e\n", "WORDS\n| A | *B* \\| C |\n|---|:-:|\n| `d` ||\n|E\n"},
       {"[![a](b.png)](c)\n[![d](e.png)](f) two\nlines\n", "[![a](b.png)](c) [![d](e.png)](f) TWO LINES\n"}};
   for (const auto& [page, translated] : pages) {
+    EXPECT_EQ(shouted_page(page), translated);
     const auto file = opened("a.md", page);
-    EXPECT_EQ(shouted(*file), translated);
-    EXPECT_EQ(file->with(file->texts()), page);
     for (const std::string& text : file->texts()) EXPECT_NE(text.find_first_of(":|["), 0U) << text;
   }
 }
 
 TEST(MarkdownFile, BlocksOfSiteGeneratorsKeepTheirLines) {
-  const std::vector<std::pair<std::string, std::string>> pages{
+  const Pages pages{
       {"{% hint style=\"info\" %}\nA word\nor two.\n{% endhint %}\n",
        "{% hint style=\"info\" %}\nA WORD OR TWO.\n{% endhint %}\n"},
       {"import A from '@a/b';\nimport {c} from \"d\"\nexport const x = 5;\nA word\nimport it from there\n",
@@ -315,15 +314,11 @@ TEST(MarkdownFile, BlocksOfSiteGeneratorsKeepTheirLines) {
       {"A word\n\\begin{align*}\nx = \\text{no word}\n\\end{align*}.\nor two\n",
        "A WORD\n\\begin{align*}\nx = \\text{no word}\n\\end{align*}.\nOR TWO\n"},
       {"$$\nx\n- y\n$$\nA word\n\n\\\\[\nz\n\\\\]\n", "$$\nx\n- y\n$$\nA WORD\n\n\\\\[\nz\n\\\\]\n"}};
-  for (const auto& [page, translated] : pages) {
-    const auto file = opened("a.md", page);
-    EXPECT_EQ(shouted(*file), translated);
-    EXPECT_EQ(file->with(file->texts()), page);
-  }
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
 }
 
 TEST(MarkdownFile, AdmonitionsAndTabsKeepTheirKindAndTheirLines) {
-  const std::vector<std::pair<std::string, std::string>> pages{
+  const Pages pages{
       {"??? warning \"Be careful\"\n    A word\n    or *two*.\n\n    More\n\nEnd\n",
        "??? warning \"BE CAREFUL\"\n    A WORD OR *TWO*.\n\n    MORE\n\nEND\n"},
       {"A word\n!!! note inline end\n\n    Text\n\n        code\n",
@@ -335,15 +330,11 @@ TEST(MarkdownFile, AdmonitionsAndTabsKeepTheirKindAndTheirLines) {
       {"> !!! note \"A\"\n>     b\n", "> !!! note \"A\"\n>     B\n"},
       {"!!! What a great day it is\nhere\n", "!!! WHAT A GREAT DAY IT IS HERE\n"},
       {"??? Really?\nYes\n\nTitle\n===\n", "??? REALLY? YES\n\nTITLE\n===\n"}};
-  for (const auto& [page, translated] : pages) {
-    const auto file = opened("a.md", page);
-    EXPECT_EQ(shouted(*file), translated);
-    EXPECT_EQ(file->with(file->texts()), page);
-  }
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
 }
 
 TEST(MarkdownFile, ContainersHaveTheirTitlesAndTextsTranslated) {
-  const std::vector<std::pair<std::string, std::string>> pages{
+  const Pages pages{
       {"A word\n:::note\nA word.\n:::\n", "A WORD\n:::note\nA WORD.\n:::\n"},
       {"::: details Click *me*\nA word.\n:::\n", "::: details CLICK *ME*\nA WORD.\n:::\n"},
       {"1. a\n\n   :::tip[The *dog* [one]]{#id}  \n   b\n   :::\n",
@@ -364,15 +355,11 @@ TEST(MarkdownFile, ContainersHaveTheirTitlesAndTextsTranslated) {
        "````{admonition} A TITLE\n:class: tip\nA WORD\n```{note}\nB\n```\n```py\nc\n```\nD\n````\n```\ne\n```\n"},
       {"```{r}\n```{note}\n```\n\n~~~{figure} a.png\n:alt: b\n\nA word\n~~~\nb\n",
        "```{r}\n```{note}\n```\n\n~~~{figure} a.png\n:alt: b\n\nA WORD\n~~~\nB\n"}};
-  for (const auto& [page, translated] : pages) {
-    const auto file = opened("a.md", page);
-    EXPECT_EQ(shouted(*file), translated);
-    EXPECT_EQ(file->with(file->texts()), page);
-  }
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
 }
 
 TEST(MarkdownFile, BlocksWithSlashesAndAbbreviationsKeepTheirLines) {
-  const std::vector<std::pair<std::string, std::string>> pages{
+  const Pages pages{
       {"/// note | Technical *Details*\nYou could\nalso.\n///\nMore\n",
        "/// note | TECHNICAL *DETAILS*\nYOU COULD ALSO.\n///\nMORE\n"},
       {"A word\n//// tab|Python `3.10`\r\n    new: true\n\nText\n/// tip\n    type: warning\n///\n////\n",
@@ -385,7 +372,7 @@ TEST(MarkdownFile, BlocksWithSlashesAndAbbreviationsKeepTheirLines) {
       {"The HTML by W3C\n*[HTML]: Hyper Text\n*[W3C]: World Wide\n",
        "THE HTML BY W3C\n*[HTML]: HYPER TEXT\n*[W3C]: WORLD WIDE\n"},
       {"*[one]: a* b\n*[a](b) c* d\n*[]: e\n", "*[one]: A\\* B\n*[A](b) C* D \\*[]: E\n"}};
-  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted(*opened("a.md", page)), translated);
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
 }
 
 TEST(MarkdownFile, LinesOfScriptsWithoutSpacesAreJoinedWithoutOne) {
