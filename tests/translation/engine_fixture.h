@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 #include <transmute/common/threads.h>
+#include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/tests/support/translation_engine.h>
 
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute::testing {
@@ -21,6 +25,20 @@ class Engine : public ::testing::Test {
     const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
     return engine_of(transformer, tokenizer, parallel_for).translate(texts, options, hooks);
   }
+  std::string translated(const std::string& text, const TranslationOptions& of_text) {
+    return translate({text}, of_text).at(0).hypotheses.at(0).text;
+  }
+  std::string translated(const std::string& text) { return translated(text, options); }
+
+  // Why the engine does not translate these texts.
+  std::string refusal(const std::vector<std::string>& texts, const TranslationOptions& of_texts,
+                      const TranslationHooks& hooks = {}) {
+    return message_of<std::invalid_argument>([&] { translate(texts, of_texts, 1, hooks); });
+  }
+  static std::string refusal(const TranslationEngine& engine, const std::vector<std::string>& texts,
+                             const TranslationOptions& of_texts, const TranslationHooks& hooks = {}) {
+    return message_of<std::invalid_argument>([&] { engine.translate(texts, of_texts, hooks); });
+  }
 
   static TranslationOptions few_tokens() {
     TranslationOptions options;
@@ -29,9 +47,33 @@ class Engine : public ::testing::Test {
     return options;
   }
 
-  const Tokenizer tokenizer = tiny_tokenizer();
+  explicit Engine(Tokenizer of_model = tiny_tokenizer()) : tokenizer(std::move(of_model)) {}
+
+  const Tokenizer tokenizer;
   Transformer transformer = tiny_transformer(tokenizer, 5);
+  TranslationOptions options = few_tokens();
 };
+
+/// Reads and writes every character, in its compatible form.
+inline Tokenizer tokenizer_of_bytes() {
+  TokenizerOptions bytes = tiny_tokenizer_options();
+  bytes.byte_fallback = true;
+  bytes.vocab_size = 330;
+  return tiny_tokenizer(bytes);
+}
+
+/// Another network than that of Engine, as the model of the opposite direction.
+inline std::unique_ptr<TranslationEngine> reverse_engine(
+    const Tokenizer& tokenizer, const TransformerOptions& options = tiny_transformer_options()) {
+  return std::make_unique<TranslationEngine>(engine_of(tiny_transformer(tokenizer, 6, options), tokenizer));
+}
+
+/// Keeps each text that it is told.
+inline TranslationHooks telling(std::vector<std::string>& told) {
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+  return hooks;
+}
 
 inline void expect_same(const std::vector<Translation>& found, const std::vector<Translation>& expected) {
   ASSERT_EQ(found.size(), expected.size());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/table_model.h>
 #include <transmute/tests/support/translation_engine.h>
 #include <transmute/tests/translation/engine_fixture.h>
@@ -9,7 +8,6 @@
 #include <transmute/tokenizer/truecase.h>
 #include <transmute/translation/join_parts.h>
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,21 +22,18 @@ using testing::Engine;
 using testing::expect_same;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::message_of;
 using ::testing::Not;
+using testing::telling;
+using testing::tokenizer_of_bytes;
 
 TEST_F(Engine, BeginsTranslationsWithTheirPrefix) {
-  TranslationOptions options = few_tokens();
   options.target_prefixes = {"das rote", "", "das"};
   const auto found = translate({"the red house is near.", "the old train is far.", ""}, options);
   EXPECT_EQ(found[0].hypotheses.at(0).text.rfind("das rote", 0), 0U) << found[0].hypotheses[0].text;
-  EXPECT_EQ(found[1].hypotheses.at(0).text, translate({"the old train is far."}, few_tokens())[0].hypotheses[0].text);
+  EXPECT_EQ(found[1].hypotheses.at(0).text, translated("the old train is far.", few_tokens()));
   EXPECT_EQ(found[2].hypotheses.at(0).text, "") << "nothing to translate";
   options.target_prefixes.pop_back();
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                translate({"a", "b", "c"}, options);
-              }),
-              HasSubstr("the numbers of target prefixes (2) and texts (3) differ"));
+  EXPECT_THAT(refusal({"a", "b", "c"}, options), HasSubstr("the numbers of target prefixes (2) and texts (3) differ"));
 }
 
 // The prefix of listed pieces counts as certain; with one hypothesis, this changes only the scores.
@@ -49,7 +44,6 @@ TEST_F(Engine, CountsThePrefixOfListedPiecesAsThatOfATextExceptInTheProbability)
     return list;
   };
   const TranslationEngine of_pieces = testing::engine_of(transformer, tokenizer.of_listed_pieces());
-  TranslationOptions options = few_tokens();
   options.search.beam_size = 1;
   int penalized = 0;
   for (const std::string& text : testing::tiny_english()) {
@@ -71,16 +65,15 @@ TEST_F(Engine, CountsThePrefixOfListedPiecesAsThatOfATextExceptInTheProbability)
 }
 
 TEST_F(Engine, ObeysAGlossary) {
-  TranslationOptions options = few_tokens();
   options.search.max_extra_length = 20;
   options.glossary = {{"house", "Brücke"}, {"red house", "alte"}};
   const auto found = translate({"the house is near.", "the red house is near.", "the houses"}, options);
   EXPECT_THAT(found[0].hypotheses.at(0).text, HasSubstr("Brücke"));
   EXPECT_THAT(found[1].hypotheses.at(0).text, HasSubstr("alte"));
-  EXPECT_THAT(translate({"House is near."}, options)[0].hypotheses.at(0).text, HasSubstr("Brücke"));
+  EXPECT_THAT(translated("House is near."), HasSubstr("Brücke"));
   TranslationOptions without = options;
   without.glossary.clear();
-  EXPECT_EQ(found[2].hypotheses.at(0).text, translate({"the houses"}, without).at(0).hypotheses.at(0).text);
+  EXPECT_EQ(found[2].hypotheses.at(0).text, translated("the houses", without));
 }
 
 TEST_F(Engine, BeginsWithATermInTheCaseOfTheSource) {
@@ -142,11 +135,10 @@ TEST_F(Engine, BeginsWithTheCapitalOfTheSource) {
 }
 
 TEST_F(Engine, GivesNoCapitalWhereTheCaseIsKept) {
-  TranslationOptions options = few_tokens();
   const std::string text = "Hear the old train.";
-  const std::string given = translate({text}, options)[0].hypotheses.at(0).text;
+  const std::string given = translated(text);
   options.letter_case = LetterCase::kept;
-  const std::string kept = translate({text}, options)[0].hypotheses.at(0).text;
+  const std::string kept = translated(text);
   EXPECT_TRUE(begins_in_upper_case(given)) << given;
   EXPECT_TRUE(begins_in_lower_case(kept)) << kept;
   EXPECT_EQ(without_capitals(given), without_capitals(kept));
@@ -154,22 +146,18 @@ TEST_F(Engine, GivesNoCapitalWhereTheCaseIsKept) {
 
 // A demand of many tokens widens the beam by a bounded number, and is met nevertheless.
 TEST_F(Engine, MeetsDemandsThatAreLongerThanTheSource) {
-  TranslationOptions options = few_tokens();
   std::string term;
   while (tokenizer.target().encode(term).size() < 150) term += "das alte Haus ";
   term.pop_back();
   options.glossary = {{"house", term}};
-  EXPECT_THAT(translate({"the house"}, options)[0].hypotheses.at(0).text, HasSubstr(term));
+  EXPECT_THAT(translated("the house"), HasSubstr(term));
   options.glossary[0].target += ' ' + term;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                translate({"a", "the house"}, options);
-              }),
+  EXPECT_THAT(refusal({"a", "the house"}, options),
               AllOf(HasSubstr("text 2: the glossary demands terms of"), HasSubstr("more than 256")));
 }
 
 TEST_F(Engine, AlignsTheWordsOfSentencesThatATermJoins) {
   const std::string text = "the old. Red house is near. The river is far.";
-  TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;
   options.word_alignments = true;
   options.glossary = {{"old. Red", "Haus"}};
@@ -181,7 +169,6 @@ TEST_F(Engine, AlignsTheWordsOfSentencesThatATermJoins) {
 }
 
 TEST_F(Engine, KeepsEveryTagOnceAndNested) {
-  TranslationOptions options = few_tokens();
   options.inline_tags = true;
   const auto found =
       translate({"the <b>red <i>house</i></b> is <br/> near.", "<x/>", "the {thing} train", "3 < 4", ""}, options);
@@ -196,13 +183,12 @@ TEST_F(Engine, KeepsEveryTagOnceAndNested) {
   EXPECT_LT(text.find("</i>"), text.find("</b>"));
   EXPECT_EQ(found[1].hypotheses.at(0).text, "<x/>");
   EXPECT_THAT(found[2].hypotheses.at(0).text, HasSubstr("{thing}"));
-  EXPECT_EQ(found[3].hypotheses.at(0).text, translate({"3 < 4"}, few_tokens()).at(0).hypotheses.at(0).text);
+  EXPECT_EQ(found[3].hypotheses.at(0).text, translated("3 < 4", few_tokens()));
   EXPECT_THAT(found[0].hypotheses[0].alignment, IsEmpty()) << "not asked for";
 }
 
 TEST_F(Engine, PlacesTagsInEachSentence) {
   const std::string first = "the <b>red</b> house is near.", second = "The old <i>train</i> is far.";
-  TranslationOptions options = few_tokens();
   options.inline_tags = true;
   const auto apart = translate({first, second}, options);
   const auto both = translate({first + "  " + second}, options).at(0);
@@ -213,7 +199,6 @@ TEST_F(Engine, PlacesTagsInEachSentence) {
 
 TEST_F(Engine, EndsSentencesAtLineBreaksOfMarkup) {
   const std::string first = "the red house", second = "the <i>train</i> is far.";
-  TranslationOptions options = few_tokens();
   options.inline_tags = true;
   const auto apart = translate({first, second}, options);
   const std::string expected_first = apart[0].hypotheses.at(0).text, expected_second = apart[1].hypotheses.at(0).text;
@@ -242,21 +227,18 @@ TEST_F(Engine, ReturnsWhatIsProtectedOnce) {
   TranslationOptions none = few_tokens();
   none.protect = Protection::none;
   expect_same({found[1]}, {translate({texts[1]}, none).at(0)});
-  EXPECT_THAT(translate({texts[0]}, none).at(0).hypotheses.at(0).text, Not(HasSubstr("{0}")));
+  EXPECT_THAT(translated(texts[0], none), Not(HasSubstr("{0}")));
 }
 
 TEST_F(Engine, KeepsTheMarkerBeforeALine) {
   for (const std::string marker : {"- ", "## ", "2) ", "(a) ", "• "}) {
-    const std::string plain = translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text;
-    EXPECT_EQ(translate({marker + "the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text, marker + plain);
+    const std::string plain = translated("the red house is near.", few_tokens());
+    EXPECT_EQ(translated(marker + "the red house is near.", few_tokens()), marker + plain);
   }
 }
 
 TEST_F(Engine, TranslatesEachItemOfALineByItself) {
-  TokenizerOptions bytes = testing::tiny_tokenizer_options();
-  bytes.byte_fallback = true;
-  bytes.vocab_size = 330;
-  const Tokenizer complete = testing::tiny_tokenizer(bytes);
+  const Tokenizer complete = tokenizer_of_bytes();
   const TranslationEngine engine = testing::engine_of(testing::tiny_transformer(complete, 6), complete);
   const auto parts_of = [&](const std::string& text) { return engine.translate({text}, few_tokens()).at(0).parts; };
   EXPECT_EQ(parts_of("1) the red house 2) the old train 3) the river"), 3);
@@ -269,8 +251,7 @@ TEST_F(Engine, TranslatesEachItemOfALineByItself) {
 }
 
 TEST_F(Engine, InventsNothingForTextWithoutWords) {
-  for (const char* text : {"...", "-----", "%s ..."})
-    EXPECT_EQ(translate({text}, few_tokens()).at(0).hypotheses.at(0).text, text);
+  for (const char* text : {"...", "-----", "%s ..."}) EXPECT_EQ(translated(text, few_tokens()), text);
   EXPECT_EQ(translate({"{name}. the red house is near."}, few_tokens()).at(0).parts, 1);
 }
 
@@ -278,18 +259,9 @@ TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
   const Translation found = translate({"the red Дом is near."}, few_tokens()).at(0);
   EXPECT_THAT(found.hypotheses.at(0).text, HasSubstr("Дом"));
   EXPECT_THAT(found.unknown, ElementsAre("Дом")) << "the model has not read it";
-  TranslationOptions options = few_tokens();
   options.glossary = {{"red %s", "haus"}};
-  const std::string text = translate({"the red %s is near."}, options).at(0).hypotheses.at(0).text;
+  const std::string text = translated("the red %s is near.");
   EXPECT_THAT(text, AllOf(HasSubstr("haus"), Not(HasSubstr("%s")))) << "a term is the glossary's";
-}
-
-// Reads and writes every character, in its compatible form.
-Tokenizer tokenizer_of_bytes() {
-  TokenizerOptions bytes = testing::tiny_tokenizer_options();
-  bytes.byte_fallback = true;
-  bytes.vocab_size = 330;
-  return testing::tiny_tokenizer(bytes);
 }
 
 TranslationEngine engine_that_copies(const Tokenizer& tokenizer = tokenizer_of_bytes()) {
@@ -304,8 +276,7 @@ TEST(EngineOfAModelThatCopies, WritesFormsAsTheSourceDoes) {
   const TranslationEngine engine = engine_that_copies();
   const std::string text = "10⁶ houses of 100 m². THE %s IS CO₂: H₂O.";
   std::vector<std::string> told;
-  TranslationHooks hooks;
-  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+  const TranslationHooks hooks = telling(told);
   const Translation found = engine.translate({text}, {}, hooks).at(0);
   EXPECT_EQ(found.hypotheses.at(0).text, text);
   EXPECT_THAT(found.warnings, ElementsAre());
@@ -381,7 +352,7 @@ TEST_F(Engine, ReadsTextWithoutTheInvisibleCharactersThatTheVocabularyLacks) {
         translate({"the red ho" + invisible + "use %s is " + invisible + "near."}, few_tokens()).at(0);
     EXPECT_EQ(found.hypotheses.at(0).text, expected.hypotheses.at(0).text);
     EXPECT_THAT(found.unknown, ElementsAre());
-    EXPECT_EQ(translate({invisible}, few_tokens()).at(0).hypotheses.at(0).text, invisible) << "has no words";
+    EXPECT_EQ(translated(invisible, few_tokens()), invisible) << "has no words";
   }
 }
 
@@ -389,7 +360,6 @@ TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
   const std::string text = "the %s red house {0} is near.";
   TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   engine.leave_to_models({"{0}"});
-  TranslationOptions options = few_tokens();
   EXPECT_THAT(engine.translate({text}, options).at(0).hypotheses.at(0).text,
               AllOf(HasSubstr("%s"), Not(HasSubstr("{0}"))));
   options.protect = Protection::all;
@@ -397,15 +367,13 @@ TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
 }
 
 TEST_F(Engine, BeginsATextOfProtectedSpansWithItsPrefix) {
-  TranslationOptions options = few_tokens();
   options.target_prefixes = {"das rote"};
-  EXPECT_THAT(translate({"%s"}, options).at(0).hypotheses.at(0).text, ::testing::StartsWith("das rote"));
+  EXPECT_THAT(translated("%s"), ::testing::StartsWith("das rote"));
   options.target_prefixes = {""};
-  EXPECT_EQ(translate({"%s"}, options).at(0).hypotheses.at(0).text, "%s");
+  EXPECT_EQ(translated("%s"), "%s");
 }
 
 TEST_F(Engine, PutsWhatIsProtectedAfterThePrefix) {
-  TranslationOptions options = few_tokens();
   const std::vector<std::string> texts{"😀 the red house is near.", "the %s red {0} house is near.", "%s THE RED HOUSE"};
   for (const std::string prefix : {"das rote", "das r"}) {
     options.target_prefixes.assign(texts.size(), prefix);
@@ -417,13 +385,11 @@ TEST_F(Engine, PutsWhatIsProtectedAfterThePrefix) {
     }
   }
   options.target_prefixes = {"das rote"};
-  EXPECT_THAT(translate({"- the red house"}, options).at(0).hypotheses.at(0).text,
-              AllOf(::testing::StartsWith("das rote"), Not(HasSubstr("-"))))
+  EXPECT_THAT(translated("- the red house"), AllOf(::testing::StartsWith("das rote"), Not(HasSubstr("-"))))
       << "a list marker has meaning only at the start";
 }
 
 TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
-  TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;
   options.word_alignments = true;
   const Translation found = translate({"THE RED %s HOUSE IS NEAR. THE OLD {name} TRAIN IS CLOSED."}, options).at(0);
@@ -438,7 +404,6 @@ TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
 
 TEST_F(Engine, WarnsOfPlacesInTheWholeTextAndOfNothingThatWasProtected) {
   const std::string text = "{name}: the red house {0} is near the old train %d and the river is far 😀";
-  TranslationOptions options = few_tokens();
   options.guard = Guard::warn;
   const Translation found = translate({text}, options).at(0);
   for (const TranslationWarning& warning : found.warnings) {
@@ -457,7 +422,6 @@ TEST_F(Engine, TranslatesATextAlikeBesideOneWithPlaceholders) {
 }
 
 TEST_F(Engine, TellsATextWithProtectedSpansAtItsEnd) {
-  TranslationOptions options = few_tokens();
   std::vector<std::vector<std::string>> told(2);
   TranslationHooks hooks;
   hooks.on_text = [&](size_t text, const std::string& so_far) { told.at(text).push_back(so_far); };
@@ -469,7 +433,7 @@ TEST_F(Engine, TellsATextWithProtectedSpansAtItsEnd) {
 TEST_F(Engine, NeedsNoAlignmentOfATextWithoutTags) {
   std::string text;
   while (tokenizer.source().encode(text).size() <= 8192) text += text.empty() ? "red house " : text;
-  TranslationOptions options;
+  options = {};
   options.search.beam_size = 1;
   options.search.max_extra_length = 0;
   options.inline_tags = true;

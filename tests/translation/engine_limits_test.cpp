@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,8 +24,8 @@ using testing::Engine;
 using ::testing::HasSubstr;
 using testing::message_of;
 using ::testing::Not;
-using testing::tiny_tokenizer;
 using testing::tiny_transformer;
+using testing::tokenizer_of_bytes;
 
 TransformerOptions with_learned_positions(int64_t max_positions) {
   TransformerOptions options = testing::tiny_transformer_options();
@@ -37,7 +36,6 @@ TransformerOptions with_learned_positions(int64_t max_positions) {
 
 TEST_F(Engine, PutsCandidatesLastThatAreTooLongForTheReverseModel) {
   const std::vector<std::string> texts{"the"};
-  TranslationOptions options = few_tokens();
   options.search.sampling = SamplingOptions();
   options.search.num_hypotheses = 30;
   const auto plain = translate(texts, options).at(0).hypotheses;
@@ -54,8 +52,7 @@ TEST_F(Engine, PutsCandidatesLastThatAreTooLongForTheReverseModel) {
   // The end takes a position too, so all but the longest fit.
   const TransformerOptions network = with_learned_positions(static_cast<int64_t>(most));
   TranslationEngine engine = testing::engine_of(transformer, tokenizer);
-  engine.rerank_with(
-      std::make_unique<TranslationEngine>(testing::engine_of(tiny_transformer(tokenizer, 6, network), tokenizer)));
+  engine.rerank_with(testing::reverse_engine(tokenizer, network));
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   for (const double weight : {2.0, 0.0}) {
     options.rerank = {30, weight};
@@ -74,16 +71,10 @@ TEST_F(Engine, PutsCandidatesLastThatAreTooLongForTheReverseModel) {
 
 TEST_F(Engine, SaysWhichTextIsTooLongForLearnedPositions) {
   TranslationEngine engine = testing::engine_of(transformer, tokenizer);
-  const auto short_one = [&] {
-    return std::make_unique<TranslationEngine>(
-        testing::engine_of(tiny_transformer(tokenizer, 6, with_learned_positions(4)), tokenizer));
-  };
+  const auto short_one = [&] { return testing::reverse_engine(tokenizer, with_learned_positions(4)); };
   engine.rerank_with(short_one());
-  TranslationOptions options = few_tokens();
   options.rerank.candidates = 4;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                engine.translate({"", "the red house is near."}, options);
-              }),
+  EXPECT_THAT(refusal(engine, {"", "the red house is near."}, options),
               AllOf(HasSubstr("text 2: it cannot be reranked"), HasSubstr("3 tokens that the reverse model takes"),
                     ::testing::Not(HasSubstr("max_source_tokens"))));
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
@@ -94,20 +85,14 @@ TEST_F(Engine, SaysWhichTextIsTooLongForLearnedPositions) {
 
 // A run of unknown characters is one token of a model, and three of each character of another that writes bytes.
 TEST_F(Engine, SaysWhichTextIsTooLongForTheReverseModelToScore) {
-  TokenizerOptions bytes = testing::tiny_tokenizer_options();
-  bytes.byte_fallback = true;
-  bytes.vocab_size = 330;
-  const Tokenizer other = tiny_tokenizer(bytes);
+  const Tokenizer other = tokenizer_of_bytes();
   TranslationEngine engine = testing::engine_of(transformer, tokenizer);
-  engine.rerank_with(std::make_unique<TranslationEngine>(testing::engine_of(tiny_transformer(other, 6), other)));
-  TranslationOptions options = few_tokens();
+  engine.rerank_with(testing::reverse_engine(other));
   options.rerank.candidates = 4;
   std::string text;
   for (int i = 0; i < 2800; ++i) text += "\u8a9e";
   ASSERT_LT(tokenizer.source().encode(text).size(), 10U);
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                engine.translate({"the", "the red house", text}, options);
-              }),
+  EXPECT_THAT(refusal(engine, {"the", "the red house", text}, options),
               AllOf(HasSubstr("text 3: it cannot be reranked"), HasSubstr("8192 tokens that the reverse model takes")));
 }
 
@@ -115,10 +100,7 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
   TransformerOptions options = testing::tiny_transformer_options();
   options.score_function = ScoreFunction::additive;
   transformer = tiny_transformer(tokenizer, 5, options);
-  const auto inline_for = [](size_t count, const auto& task) {
-    for (size_t i = 0; i < count; ++i) task(i);
-  };
-  const TranslationEngine engine = testing::engine_of(transformer, tokenizer, inline_for);
+  const TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   EXPECT_THAT(engine.slow_reason(), HasSubstr("score_function"));
   const Ids ids = tokenizer.source().encode("the red house is near.");
   const auto alone =
@@ -126,7 +108,7 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
   EXPECT_EQ(engine.translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text,
             tokenizer.target().decode(alone.ids));
   EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { testing::engine_of(transformer, tokenizer, inline_for, Precision::int8); }),
+                  [&] { testing::engine_of(transformer, tokenizer, one_by_one, Precision::int8); }),
               HasSubstr("only be run in float32"));
 }
 
@@ -137,37 +119,29 @@ TEST_F(Engine, RefusesThePrecisionOfGpusOnACpu) {
 }
 
 TEST_F(Engine, RefusesOverlongTextWhereAskedTo) {
-  TranslationOptions options = few_tokens();
   options.max_source_tokens = 3;
   options.long_texts = LongTexts::refused;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the red house is near."}, options); }),
-              HasSubstr("more than 3: \"the red"));
+  EXPECT_THAT(refusal({"the red house is near."}, options), HasSubstr("more than 3: \"the red"));
 }
 
 TEST_F(Engine, RefusesATextLanguageThatIsNone) {
-  TranslationOptions options = few_tokens();
   options.text_language = "xx";
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"a"}, options); }),
-              HasSubstr("text_language: \"xx\""));
+  EXPECT_THAT(refusal({"a"}, options), HasSubstr("text_language: \"xx\""));
 }
 
 TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"gr\xfcn"}, few_tokens()); }), HasSubstr("byte 3"));
+  EXPECT_THAT(refusal({"gr\xfcn"}, few_tokens()), HasSubstr("byte 3"));
   for (int64_t TranslationOptions::*option :
        {&TranslationOptions::batch_size, &TranslationOptions::batch_tokens, &TranslationOptions::max_source_tokens}) {
-    TranslationOptions options;
+    options = {};
     options.*option = 0;
-    EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options); }),
-                HasSubstr("must lie between 1 and 1000000000, not 0"));
+    EXPECT_THAT(refusal({"the"}, options), HasSubstr("must lie between 1 and 1000000000, not 0"));
   }
 }
 
 // A model that would say any byte: what it writes is still one line.
 TEST(EngineWithBytes, WritesNoLineEnds) {
-  TokenizerOptions bytes = testing::tiny_tokenizer_options();
-  bytes.byte_fallback = true;
-  bytes.vocab_size = 330;
-  const Tokenizer tokenizer = tiny_tokenizer(bytes);
+  const Tokenizer tokenizer = tokenizer_of_bytes();
   const Ids breaks = tokenizer.target().line_breaks();
   std::vector<std::string> names;
   for (const int64_t id : breaks) names.push_back(tokenizer.target().piece(id));
@@ -198,17 +172,12 @@ TEST(EngineWithBytes, WritesNoLineEnds) {
 TEST_F(Engine, RefusesToAlignOrScoreWhatTakesTheSquareOfItsLength) {
   std::string text;
   for (int i = 0; i < 8000; ++i) text += "red house ";
-  TranslationOptions options = few_tokens();
   options.search.alignments = true;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                translate({"the house", text}, options);
-              }),
+  EXPECT_THAT(refusal({"the house", text}, options),
               AllOf(HasSubstr("text 2: "), HasSubstr("an alignment takes at most 8192")));
   TranslationOptions tags;
   tags.inline_tags = true;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                translate({"the", text + "<b>house</b>"}, tags);
-              }),
+  EXPECT_THAT(refusal({"the", text + "<b>house</b>"}, tags),
               AllOf(HasSubstr("text 2: "), HasSubstr("an alignment takes at most 8192")));
   ThreadPool pool(1);
   const TranslationEngine engine = testing::engine_of(transformer, tokenizer, pool.parallel_for());
@@ -238,7 +207,6 @@ TEST_F(Engine, SaysWhichPrefixAndTermsAreTooLongForLearnedPositions) {
   const std::string prefix = "das alte", term = "Br\u00fccke";
   const auto tokens_of = [&](const std::string& text) { return tokenizer.target().encode(text).size(); };
   const auto demanded = static_cast<int64_t>(tokens_of(prefix) + tokens_of(term));
-  TranslationOptions options = few_tokens();
   options.target_prefixes = {"", prefix};
   options.glossary = {{"house", term}};
   const std::vector<std::string> texts{"the house", "the house"};
@@ -252,23 +220,20 @@ TEST_F(Engine, SaysWhichPrefixAndTermsAreTooLongForLearnedPositions) {
 }
 
 TEST_F(Engine, RefusesBeforeTheFirstTextWhatNoTextCouldHave) {
-  TranslationOptions options;
   options.glossary = {{"house", "Haus"}};
   options.search.sampling = SamplingOptions();
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({}, options); }), HasSubstr("glossary"));
+  EXPECT_THAT(refusal({}, options), HasSubstr("glossary"));
 }
 
 TEST_F(Engine, RefusesAPrefixOfAnyLength) {
-  TranslationOptions options;
   std::string prefix;
   for (int i = 0; i < 5000; ++i) prefix += "das Haus ";
   options.target_prefixes = {prefix};
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the house"}, options); }),
+  EXPECT_THAT(refusal({"the house"}, options),
               AllOf(HasSubstr("text 1: its target prefix has"), HasSubstr("more than 8192")));
 }
 
 TEST_F(Engine, NamesTheTextWhosePrefixTheVocabularyCannotWrite) {
-  TranslationOptions options;
   options.target_prefixes = {"das", "\u2603"};
   EXPECT_EQ(message_of<BadText>([&] {
               translate({"the house", "the house"}, options);

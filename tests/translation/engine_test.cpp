@@ -27,12 +27,12 @@ using ::testing::Not;
 using ::testing::ResultOf;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using testing::telling;
 using testing::tiny_english;
 
 TEST_F(Engine, GuardsEachPartByItself) {
   const std::vector<std::string> texts{"the red house is near.", "the old train is closed. the river is far.",
                                        "the house 1234 the train 1234 the bridge 1234"};
-  TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;
   const auto unguarded = translate(texts, options);
   options.guard = Guard::warn;
@@ -54,7 +54,6 @@ TEST_F(Engine, GuardsEachPartByItself) {
 
 TEST_F(Engine, DoesNotReplaceWhatAHookHasSeen) {
   const std::vector<std::string> texts{"the house 1234 the train 1234 the bridge 1234"};
-  TranslationOptions options = few_tokens();
   const auto unguarded = translate(texts, options);
   options.guard = Guard::retry;
   std::string last;
@@ -69,7 +68,6 @@ TEST_F(Engine, DoesNotReplaceWhatAHookHasSeen) {
 TEST_F(Engine, KeepsTheOrderOfItsInput) {
   const std::vector<std::string> texts{"the red house is near.", "the", "the old train is closed. the river is far.",
                                        "house"};
-  TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::never;
   const auto found = translate(texts, options);
   ASSERT_EQ(found.size(), texts.size());
@@ -83,7 +81,6 @@ TEST_F(Engine, KeepsTheOrderOfItsInput) {
 }
 
 TEST_F(Engine, LeavesATextThatNobodyWantsEmptyInAllItsParts) {
-  TranslationOptions options = few_tokens();
   options.max_source_tokens = 6;
   const std::vector<std::string> texts{"the red house is near. the old train is closed. the river is far.",
                                        "the house"};
@@ -145,7 +142,6 @@ TEST_F(Engine, TranslatesTextWithoutContentAsNothing) {
 TEST_F(Engine, SplitsOverlongTextAndJoinsItsTranslations) {
   const std::string first = "the red house is near.";
   const std::string second = "the old train is far.";
-  TranslationOptions options = few_tokens();
   options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(first).size());
   ASSERT_LE(static_cast<int64_t>(tokenizer.source().encode(second).size()), options.max_source_tokens);
   const auto apart = translate({first, second}, options);
@@ -161,7 +157,6 @@ TEST_F(Engine, SplitsOverlongTextAndJoinsItsTranslations) {
 }
 
 TEST_F(Engine, GivesTokensAndTheirScoresAndAlignmentsWhereAskedFor) {
-  TranslationOptions options = few_tokens();
   options.search.num_hypotheses = 2;
   EXPECT_THAT(translate({"the"}, options).at(0).hypotheses.at(0).alignment, IsEmpty());
   options.search.alignments = true;
@@ -182,7 +177,6 @@ TEST_F(Engine, GivesTokensAndTheirScoresAndAlignmentsWhereAskedFor) {
 
 TEST_F(Engine, AlignsThePartsOfOverlongTextEachWithItsOwn) {
   const std::string first = "the red house is near.";
-  TranslationOptions options = few_tokens();
   options.search.alignments = true;
   options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(first).size());
   const auto apart = translate({first, "the old train is far."}, options);
@@ -208,7 +202,7 @@ TEST_F(Engine, AlignsThePartsOfOverlongTextEachWithItsOwn) {
 TEST_F(Engine, KeepsOnlyTheAlignmentsThatAreAskedFor) {
   const std::vector<std::string> texts{"the red house is near. the old train is far.", "the <b>river</b> is far.", ""};
   for (const bool tags : {false, true}) {
-    TranslationOptions options = few_tokens();
+    options = few_tokens();
     options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode("the red house is near.").size());
     options.inline_tags = tags;
     options.word_alignments = true;
@@ -230,7 +224,7 @@ TEST_F(Engine, TellsTheCertainTextAsItGrowsAndTheProgress) {
   const std::vector<std::string> texts{"the red house is near.", "", "the old train is closed.",
                                        "the red house is near. the old train is far."};
   for (const int64_t beam_size : {1, 4}) {
-    TranslationOptions options = few_tokens();
+    options = few_tokens();
     options.search.beam_size = beam_size;
     options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(texts[2]).size());
     std::vector<std::vector<std::string>> told(texts.size());
@@ -259,9 +253,8 @@ TEST_F(Engine, TellsTheCertainTextAsItGrowsAndTheProgress) {
 TEST_F(Engine, TellsTheSentencesOfATextInTheirOrder) {
   const std::string first = "the red house is near.";
   const std::string text = first + " The blue house is here.\nTHE OLD TRAIN IS CLOSED. The bridge is far.";
-  TranslationOptions options = few_tokens();
   options.guard = Guard::warn;
-  const std::string translated = translate({first}, options).at(0).hypotheses.at(0).text;
+  const std::string of_first = translated(first);
   const Translation whole = translate({text}, options).at(0);
   ASSERT_EQ(whole.parts, 4);
   EXPECT_FALSE(whole.warnings.empty());
@@ -269,12 +262,11 @@ TEST_F(Engine, TellsTheSentencesOfATextInTheirOrder) {
   for (const int64_t batch_size : {1, 2, 64}) {
     options.batch_size = batch_size;
     std::vector<std::string> told;
-    TranslationHooks hooks;
-    hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+    const TranslationHooks hooks = telling(told);
     expect_same(translate({text}, options, 1, hooks), {whole});
     EXPECT_EQ(told.back(), whole.hypotheses.at(0).text);
     EXPECT_THAT(told, Each(ResultOf([&](auto& so_far) { return told.back().rfind(so_far, 0); }, 0U)));
-    EXPECT_THAT(told, Contains(AllOf(StartsWith(translated), Not(told.back()))));
+    EXPECT_THAT(told, Contains(AllOf(StartsWith(of_first), Not(told.back()))));
   }
 }
 
@@ -288,7 +280,6 @@ TEST_F(Engine, StopsWhereTheCallerAsksItTo) {
 
 TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {
   const std::string first = "the red house is near.", second = "the old train is far.";
-  TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;
   const auto apart = translate({first, second}, options);
   EXPECT_EQ(apart[0].parts, 1);
@@ -300,7 +291,6 @@ TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {
 TEST_F(Engine, SplitsSentencesUnlessTheTrainingLinesHadSeveral) {
   const std::string text = "the red house is near. The old train is far.";
   TranslationEngine engine = testing::engine_of(transformer, tokenizer);
-  TranslationOptions options = few_tokens();
   EXPECT_EQ(engine.translate({text}, options).at(0).sentences, 2) << "nothing is known";
   engine.use(SentenceProfile{"en", 1000, 0.1, {"near"}});
   EXPECT_EQ(engine.translate({text}, options).at(0).sentences, 2) << "The begins sentences";
@@ -313,7 +303,6 @@ TEST_F(Engine, SplitsSentencesUnlessTheTrainingLinesHadSeveral) {
 
 // The sums of the scores of all combinations say which are the best.
 TEST_F(Engine, CombinesTheResultsOfSentences) {
-  TranslationOptions options = few_tokens();
   options.search.beam_size = options.search.num_hypotheses = 4;
   const auto apart = translate({"the red house is near.", "The old train is far."}, options);
   const auto both = translate({"the red house is near. The old train is far."}, options).at(0);

@@ -6,11 +6,11 @@
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/tests/support/translation_engine.h>
+#include <transmute/tests/translation/engine_fixture.h>
 #include <transmute/text/source_case.h>
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -37,31 +37,12 @@ std::string capitals(const std::string& text) {
 
 // An untrained model whose vocabulary has no capitals on the source side: it translates a text in capitals as it
 // translates that text in lower case.
-class CaseOfTheSource : public ::testing::Test {
+class CaseOfTheSource : public testing::Engine {
  protected:
-  std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                     const TranslationHooks& hooks = {}) const {
-    return testing::engine_of(transformer_, tokenizer_).translate(texts, options, hooks);
-  }
-  std::string text(const std::string& source, const TranslationOptions& options) const {
-    return translate({source}, options).at(0).hypotheses.at(0).text;
-  }
-
-  static TranslationOptions few_tokens() {
-    TranslationOptions options;
-    options.guard = Guard::off;  // what an untrained model says looks wrong
-    options.search.max_extra_length = 5;
-    return options;
-  }
-
-  explicit CaseOfTheSource(Tokenizer tokenizer = testing::tiny_tokenizer()) : tokenizer_(std::move(tokenizer)) {}
-
-  const Tokenizer tokenizer_;
-  const Transformer transformer_ = testing::tiny_transformer(tokenizer_, 5);
+  using Engine::Engine;
 };
 
 TEST_F(CaseOfTheSource, IsThatOfTheTranslation) {
-  TranslationOptions options = few_tokens();
   options.search.num_hypotheses = 3;
   const Translation upper = translate({"THE RED HOUSE IS NEAR."}, options).at(0);
   const Translation lower = translate({"the red house is near."}, options).at(0);
@@ -76,31 +57,28 @@ TEST_F(CaseOfTheSource, IsThatOfTheTranslation) {
 }
 
 TEST_F(CaseOfTheSource, CanBeKept) {
-  TranslationOptions options = few_tokens();
   options.letter_case = LetterCase::kept;
-  EXPECT_EQ(text("the RED HOUSE", options), text("the red house", options)) << "read in letters that it has";
+  EXPECT_EQ(translated("the RED HOUSE"), translated("the red house")) << "read in letters that it has";
 }
 
 TEST_F(CaseOfTheSource, IsThatOfWordsInLettersThatTheVocabularyHas) {
-  const TranslationOptions options = few_tokens();
-  std::string translation = text("the red house", options);
+  std::string translation = translated("the red house");
   const Translation found = translate({"The red HOUSE"}, options).at(0);
   EXPECT_THAT(found.unknown, IsEmpty());
   ASSERT_TRUE(translation[0] >= 'a' && translation[0] <= 'z') << translation;
   translation[0] = static_cast<char>(translation[0] - 'a' + 'A');
   EXPECT_EQ(found.hypotheses[0].text, translation);
-  const SourceTexts sources = encode_texts(tokenizer_.source(), {"a tall River. The Train"}, {}, {}, one_by_one);
-  EXPECT_EQ(SourceCase(sources, tokenizer_, "").restore(0, {20}, "ein river. das train").text, "ein River. das Train");
+  const SourceTexts sources = encode_texts(tokenizer.source(), {"a tall River. The Train"}, {}, {}, one_by_one);
+  EXPECT_EQ(SourceCase(sources, tokenizer, "").restore(0, {20}, "ein river. das train").text, "ein River. das Train");
 }
 
 TEST_F(CaseOfTheSource, IsThatOfEachSentence) {
-  TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;
   options.word_alignments = true;
   const Translation mixed = translate({"the old train! THE RED HOUSE IS NEAR! the river."}, options).at(0);
   const Translation lower = translate({"the old train! the red house is near! the river."}, options).at(0);
   EXPECT_EQ(mixed.parts, 3);
-  const std::string first = text("the old train!", options), last = text("the river.", options);
+  const std::string first = translated("the old train!"), last = translated("the river.");
   const std::string& whole = lower.hypotheses[0].text;
   ASSERT_EQ(whole.substr(0, first.size() + 1), first + " ");
   ASSERT_EQ(whole.substr(whole.size() - last.size() - 1), " " + last);
@@ -111,11 +89,11 @@ TEST_F(CaseOfTheSource, IsThatOfEachSentence) {
 
 TEST_F(CaseOfTheSource, IsThatOfTheLabelAtTheBeginning) {
   const auto read = [&](const std::string& text, const TranslationOptions& options = {}) {
-    return encode_texts(tokenizer_.source(), {text}, options, {}, one_by_one);
+    return encode_texts(tokenizer.source(), {text}, options, {}, one_by_one);
   };
   const auto restored = [&](const std::string& text, const std::string& translation) {
     const SourceTexts sources = read(text);
-    return SourceCase(sources, tokenizer_, "").restore(0, {translation.size()}, translation).text;
+    return SourceCase(sources, tokenizer, "").restore(0, {translation.size()}, translation).text;
   };
   const SourceTexts sources = read("THE TRAIN: The red House is near");
   EXPECT_EQ(sources[0].parts[0].plain, "the train: the red House is near");
@@ -129,7 +107,6 @@ TEST_F(CaseOfTheSource, IsThatOfTheLabelAtTheBeginning) {
   EXPECT_EQ(restored("TRAIN: it is old", "der zug (alt)"), "der zug (alt)");
   EXPECT_EQ(restored("[TRAIN] it is old", "zug: alt"), "zug: alt");
 
-  TranslationOptions options = few_tokens();
   options.letter_case = LetterCase::kept;
   EXPECT_EQ(read("THE TRAIN: the house", options)[0].parts[0].written, TextCase::mixed);
   options.letter_case = LetterCase::adapted;
@@ -139,10 +116,9 @@ TEST_F(CaseOfTheSource, IsThatOfTheLabelAtTheBeginning) {
 }
 
 TEST_F(CaseOfTheSource, DoesNotReachTags) {
-  TranslationOptions options = few_tokens();
   options.inline_tags = true;
-  const std::string upper = text("THE <b class=\"x\">RED HOUSE</b> IS {name} NEAR.", options);
-  const std::string lower = text("the <b class=\"x\">red house</b> is {name} near.", options);
+  const std::string upper = translated("THE <b class=\"x\">RED HOUSE</b> IS {name} NEAR.");
+  const std::string lower = translated("the <b class=\"x\">red house</b> is {name} near.");
   std::string expected = capitals(lower);
   for (const std::string tag : {"<b class=\"x\">", "</b>", "{name}"})
     expected.replace(expected.find(capitals(tag)), tag.size(), tag);
@@ -150,32 +126,30 @@ TEST_F(CaseOfTheSource, DoesNotReachTags) {
 }
 
 TEST_F(CaseOfTheSource, LeavesPrefixesAndTermsAsTheCallerWroteThem) {
-  TranslationOptions options = few_tokens();
   options.target_prefixes = {"das rote"};
-  EXPECT_THAT(text("THE RED HOUSE", options), StartsWith("das rote"));
+  EXPECT_THAT(translated("THE RED HOUSE"), StartsWith("das rote"));
   options.target_prefixes = {"DAS ROTE"};  // the vocabulary can write it in lower case only
   const Translation continued = translate({"THE RED HOUSE"}, options).at(0);
   options.target_prefixes = {"das rote"};
-  EXPECT_EQ(continued.hypotheses[0].text, capitals(text("the red house", options)));
+  EXPECT_EQ(continued.hypotheses[0].text, capitals(translated("the red house")));
   options.target_prefixes = {};
   options.glossary = {{"house", "Haus"}};
-  EXPECT_THAT(text("THE RED HOUSE", options), HasSubstr("Haus"));
-  EXPECT_EQ(capitals(text("THE RED HOUSE", options)), capitals(text("the red house", options)));
+  EXPECT_THAT(translated("THE RED HOUSE"), HasSubstr("Haus"));
+  EXPECT_EQ(capitals(translated("THE RED HOUSE")), capitals(translated("the red house")));
 }
 
 TEST_F(CaseOfTheSource, DoesNotReachPlaceholdersThatTheModelWrites) {
   const SourceTexts sources =
-      encode_texts(tokenizer_.source(), {"THE OLD RED HOUSE %s IS NEAR {n}"}, {}, {}, one_by_one);
+      encode_texts(tokenizer.source(), {"THE OLD RED HOUSE %s IS NEAR {n}"}, {}, {}, one_by_one);
   const std::string translation = "das {n} rote Haus %d ist %s nah";
-  EXPECT_EQ(SourceCase(sources, tokenizer_, "").restore(0, {translation.size()}, translation).text,
+  EXPECT_EQ(SourceCase(sources, tokenizer, "").restore(0, {translation.size()}, translation).text,
             "DAS {n} ROTE HAUS %D IST %s NAH");
 }
 
 TEST_F(CaseOfTheSource, IsRestoredOnlyOnceTheTranslationIsWhole) {
-  TranslationHooks hooks;
   std::vector<std::string> told;
-  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
-  const Translation found = translate({"THE RED HOUSE IS NEAR."}, few_tokens(), hooks).at(0);
+  const TranslationHooks hooks = testing::telling(told);
+  const Translation found = translate({"THE RED HOUSE IS NEAR."}, options, 1, hooks).at(0);
   ASSERT_FALSE(told.empty());
   for (const std::string& so_far : told) EXPECT_EQ(so_far, found.hypotheses[0].text);
 }
@@ -194,7 +168,6 @@ class TruecasingModel : public CaseOfTheSource {
 };
 
 TEST_F(TruecasingModel, ReadsAndWritesCapitalsAtTheBeginning) {
-  TranslationOptions options = few_tokens();
   options.word_alignments = true;
   for (const LetterCase letter_case : {LetterCase::adapted, LetterCase::kept}) {
     options.letter_case = letter_case;
@@ -209,52 +182,48 @@ TEST_F(TruecasingModel, ReadsAndWritesCapitalsAtTheBeginning) {
 }
 
 TEST_F(TruecasingModel, WritesACapitalForEachSentence) {
-  TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;
   const Translation found = translate({"The old train! The red house is near!"}, options).at(0);
   EXPECT_EQ(found.parts, 2);
-  EXPECT_EQ(found.hypotheses[0].text, text("The old train!", options) + " " + text("The red house is near!", options));
+  EXPECT_EQ(found.hypotheses[0].text, translated("The old train!") + " " + translated("The red house is near!"));
   options.split_sentences = SentenceSplitting::never;
   options.max_source_tokens = 4;
-  const std::string first = text("The red", options), whole = text("The red house is near the old train.", options);
+  const std::string first = translated("The red"), whole = translated("The red house is near the old train.");
   EXPECT_TRUE(is_capital(whole));
-  EXPECT_EQ(whole.substr(1), text("the red house is near the old train.", options).substr(1));
+  EXPECT_EQ(whole.substr(1), translated("the red house is near the old train.").substr(1));
 }
 
 TEST_F(TruecasingModel, PutsTagsAndTermsInTheirPlaces) {
-  TranslationOptions options = few_tokens();
   options.inline_tags = true;
-  const std::string lower = text("the <b>red house</b> is near.", options);
+  const std::string lower = translated("the <b>red house</b> is near.");
   std::string expected = lower;
   const size_t letter = lower.compare(0, 3, "<b>") == 0 ? 3 : 0;
   expected[letter] = capitalized(expected.substr(letter, 1))[0];
-  EXPECT_EQ(text("The <b>red house</b> is near.", options), expected);
+  EXPECT_EQ(translated("The <b>red house</b> is near."), expected);
   options.glossary = {{"house", "Haus"}, {"The", "das"}};
-  EXPECT_THAT(text("The red house is near.", options), HasSubstr("Haus"));
+  EXPECT_THAT(translated("The red house is near."), HasSubstr("Haus"));
 }
 
 TEST_F(TruecasingModel, ContinuesPrefixesAsTheyAreWritten) {
-  TranslationOptions options = few_tokens();
   options.target_prefixes = {"Das rote"};
-  const std::string written = text("The red house", options);
+  const std::string written = translated("The red house");
   EXPECT_THAT(written, StartsWith("Das rote"));
   options.target_prefixes = {"das rote"};
-  EXPECT_THAT(text("The red house", options), StartsWith("das rote"));
-  EXPECT_EQ(capitalized(text("The red house", options)), written);
+  EXPECT_THAT(translated("The red house"), StartsWith("das rote"));
+  EXPECT_EQ(capitalized(translated("The red house")), written);
 }
 
 TEST_F(TruecasingModel, TellsTheTranslationSoFarInItsCase) {
-  TranslationHooks hooks;
   std::vector<std::string> told;
-  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
-  const Translation found = translate({"The red house is near."}, few_tokens(), hooks).at(0);
+  const TranslationHooks hooks = testing::telling(told);
+  const Translation found = translate({"The red house is near."}, options, 1, hooks).at(0);
   ASSERT_FALSE(told.empty());
   for (const std::string& so_far : told) EXPECT_THAT(found.hypotheses[0].text, StartsWith(so_far));
   EXPECT_EQ(told.back(), found.hypotheses[0].text);
 }
 
 TEST_F(TruecasingModel, ScoresBothCasesAlike) {
-  const auto engine = testing::engine_of(transformer_, tokenizer_);
+  const auto engine = testing::engine_of(transformer, tokenizer);
   const std::vector<Hypothesis> found = engine.score({"The red house", "the red house"}, {"Das Haus", "das Haus"}, {});
   EXPECT_EQ(found[0].score, found[1].score);
   EXPECT_EQ(found[0].text, "Das Haus");
@@ -273,7 +242,6 @@ TEST_F(CaseOfTheSource, IsKeptWithAConstraint) {
     }
     mutable std::string source;
   };
-  TranslationOptions options = few_tokens();
   const auto constraint = std::make_shared<EndsAtOnce>();
   options.search.constraint = constraint;
   translate({"THE RED HOUSE"}, options);
