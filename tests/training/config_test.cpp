@@ -35,12 +35,24 @@ TrainingConfig sound_config() {
   return config;
 }
 
+// Why a config is refused.
+std::string refusal(const TrainingConfig& config) {
+  return message_of<std::invalid_argument>([&] { config.check(); });
+}
+
+// The keys of a config, by which a test reads and changes it.
+ConfigSchema schema_of(TrainingConfig& config) {
+  ConfigSchema schema;
+  config.declare(schema);
+  return schema;
+}
+
 TEST(TrainingConfig, IsSoundWithTextToLearnFrom) {
   EXPECT_NO_THROW(sound_config().check());
 }
 
 TEST(TrainingConfig, NeedsTextToLearnFrom) {
-  EXPECT_THAT(message_of<std::invalid_argument>([] { TrainingConfig().check(); }),
+  EXPECT_THAT(refusal(TrainingConfig()),
               AllOf(HasSubstr("data.train_source is empty"), HasSubstr("--set data.train_source=FILE")));
 }
 
@@ -48,14 +60,13 @@ TEST(TrainingConfig, NeedsTextToLearnFrom) {
 TEST(TrainingConfig, RefusesANetworkThatCannotBe) {
   TrainingConfig config = sound_config();
   config.model.model.d_model = 15;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("model.d_model 15"));
+  EXPECT_THAT(refusal(config), HasSubstr("model.d_model 15"));
   config = sound_config();
   config.model.model.num_encoder_layers = 1'000'000'000;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
-              HasSubstr("num_encoder_layers must be at most"));
+  EXPECT_THAT(refusal(config), HasSubstr("num_encoder_layers must be at most"));
   config = sound_config();
   config.model.format_version = 7;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("format_version is 7"));
+  EXPECT_THAT(refusal(config), HasSubstr("format_version is 7"));
 }
 
 bool is_real(ConfigSchema& schema, const std::string& key) {
@@ -70,8 +81,7 @@ bool is_real(ConfigSchema& schema, const std::string& key) {
 // Each key that is a number, with numbers that no sum or product could take.
 TEST(TrainingConfig, HasBoundsForEveryNumber) {
   TrainingConfig config;
-  ConfigSchema schema;
-  config.declare(schema);
+  ConfigSchema schema = schema_of(config);
   for (const auto& [key, value] : schema.values()) {
     const bool is_number = value.find_first_not_of("-.0123456789e") == std::string::npos && key != "format_version";
     if (!is_number) continue;
@@ -85,8 +95,7 @@ TEST(TrainingConfig, HasBoundsForEveryNumber) {
 // Adam divides by it where a gradient is 0, in float32.
 TEST(TrainingConfig, NeedsAnEpsilonThatFloat32Holds) {
   TrainingConfig config;
-  ConfigSchema schema;
-  config.declare(schema);
+  ConfigSchema schema = schema_of(config);
   for (const char* value : {"0", "1e-60"})
     EXPECT_THROW(schema.set(std::string("training.adam_epsilon=") + value), std::invalid_argument) << value;
   EXPECT_NO_THROW(schema.set("training.adam_epsilon=1e-9"));
@@ -95,8 +104,7 @@ TEST(TrainingConfig, NeedsAnEpsilonThatFloat32Holds) {
 TEST(TrainingConfig, TiesNoPiecesOfDifferentVocabularies) {
   TrainingConfig config = sound_config();
   config.model.tokenizer.vocabulary = VocabularySharing::separate;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
-              HasSubstr("separate needs model.embedding_tying: target_output or none"));
+  EXPECT_THAT(refusal(config), HasSubstr("separate needs model.embedding_tying: target_output or none"));
   config.training.initialize_from = "a model that has such tables";
   EXPECT_NO_THROW(config.check());
   config.training.initialize_from.clear();
@@ -109,22 +117,19 @@ TEST(TrainingConfig, TiesNoPiecesOfDifferentVocabularies) {
 TEST(TrainingConfig, NeedsATargetForEachSource) {
   TrainingConfig config = sound_config();
   config.data.train_target.pop_back();
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
-              AllOf(HasSubstr("data.train_source names 2 files"), HasSubstr("data.train_target 1")));
+  EXPECT_THAT(refusal(config), AllOf(HasSubstr("data.train_source names 2 files"), HasSubstr("data.train_target 1")));
   config = sound_config();
   config.data.train_source.pop_back();
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
-              HasSubstr("data.train_source names 1 file and data.train_target 2;"));
+  EXPECT_THAT(refusal(config), HasSubstr("data.train_source names 1 file and data.train_target 2;"));
   config = sound_config();
   config.data.valid_target = {"v.de"};
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
-              AllOf(HasSubstr("data.valid_source names 0 files"), HasSubstr("data.valid_target 1")));
+  EXPECT_THAT(refusal(config), AllOf(HasSubstr("data.valid_source names 0 files"), HasSubstr("data.valid_target 1")));
 }
 
 TEST(TrainingConfig, LeavesOutNoPairForLengthsThatAreEqual) {
   TrainingConfig config = sound_config();
   config.data.max_length_ratio = 0.2;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("data.max_length_ratio: 0.2"));
+  EXPECT_THAT(refusal(config), HasSubstr("data.max_length_ratio: 0.2"));
   config.data.max_length_ratio = 1;
   EXPECT_NO_THROW(config.check());
 }
@@ -134,26 +139,25 @@ TEST(TrainingConfig, OfALanguageModelNeedsPlainTextAndNothingOfASource) {
   sound.model.model.architecture = Architecture::decoder_only;
   sound.data.train_text = {"a.txt", "b.txt"};
   EXPECT_NO_THROW(sound.check());
-  const auto refusal = [&](const std::function<void(TrainingConfig&)>& spoil) {
+  const auto refusal_with = [&](const std::function<void(TrainingConfig&)>& spoil) {
     TrainingConfig config = sound;
     spoil(config);
-    return message_of<std::invalid_argument>([&] { config.check(); });
+    return refusal(config);
   };
-  EXPECT_THAT(refusal([](auto& c) { c.data.train_text.clear(); }), HasSubstr("--set data.train_text=FILE"));
+  EXPECT_THAT(refusal_with([](auto& c) { c.data.train_text.clear(); }), HasSubstr("--set data.train_text=FILE"));
   for (const char* key : {"train_source", "train_target", "valid_source", "valid_target", "train_alignments"})
-    EXPECT_THAT(refusal([&](TrainingConfig& c) {
-                  ConfigSchema schema;
-                  c.declare(schema);
+    EXPECT_THAT(refusal_with([&](TrainingConfig& c) {
+                  ConfigSchema schema = schema_of(c);
                   schema.set("data." + std::string(key) + "=[x]");
                 }),
                 AllOf(HasSubstr("data." + std::string(key) + " has no meaning"), HasSubstr("data.train_text")));
-  EXPECT_THAT(refusal([](auto& c) { c.data.source_sampling = 0.1; }), HasSubstr("data.target_sampling"));
-  EXPECT_THAT(refusal([](auto& c) { c.training.guided_alignment = 1; }), HasSubstr("training.guided_alignment"));
-  EXPECT_THAT(refusal([](auto& c) { c.data.train_weights = {1}; }),
+  EXPECT_THAT(refusal_with([](auto& c) { c.data.source_sampling = 0.1; }), HasSubstr("data.target_sampling"));
+  EXPECT_THAT(refusal_with([](auto& c) { c.training.guided_alignment = 1; }), HasSubstr("training.guided_alignment"));
+  EXPECT_THAT(refusal_with([](auto& c) { c.data.train_weights = {1}; }),
               HasSubstr("one number for each file of data.train_text, of which there are 2; it has 1"));
-  EXPECT_THAT(refusal([](auto& c) { c.validation.metric = ValidationMetric::chrf; }), HasSubstr("metric: chrf"));
-  EXPECT_THAT(refusal([](auto& c) { c.training.keep_best = 1; }), HasSubstr("data.valid_text"));
-  EXPECT_THAT(refusal([](auto& c) { c.model.model.architecture = Architecture::encoder_decoder; }),
+  EXPECT_THAT(refusal_with([](auto& c) { c.validation.metric = ValidationMetric::chrf; }), HasSubstr("metric: chrf"));
+  EXPECT_THAT(refusal_with([](auto& c) { c.training.keep_best = 1; }), HasSubstr("data.valid_text"));
+  EXPECT_THAT(refusal_with([](auto& c) { c.model.model.architecture = Architecture::encoder_decoder; }),
               AllOf(HasSubstr("data.train_text is for a language model"), HasSubstr("data.train_source")));
 
   TrainingConfig validated = sound;
@@ -172,7 +176,7 @@ TEST(TrainingConfig, NeedsAWeightForEachCorpus) {
   for (const std::vector<double>& weights :
        std::vector<std::vector<double>>{{1}, {1, 1, 1}, {1, -1}, {0, 0}, {1, NAN}}) {
     config.data.train_weights = weights;
-    EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("data.train_weights"));
+    EXPECT_THAT(refusal(config), HasSubstr("data.train_weights"));
   }
 }
 
@@ -188,14 +192,14 @@ TEST(TrainingConfig, NeedsLanguagesForEachCorpus) {
                                                                                          {"en-de", "pt-BR-en"},
                                                                                          {"en-de", ""}}) {
     config.data.train_languages = languages;
-    EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("data.train_languages"));
+    EXPECT_THAT(refusal(config), HasSubstr("data.train_languages"));
   }
   config.data.train_languages = {"en-de", "en-de"};
   config.data.valid_source = {"v.en"};
   config.data.valid_target = {"v.de"};
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("need each other"));
+  EXPECT_THAT(refusal(config), HasSubstr("need each other"));
   config.data.valid_languages = {"de-en"};
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("no pair of data.train_languages"));
+  EXPECT_THAT(refusal(config), HasSubstr("no pair of data.train_languages"));
   config.data.valid_languages = {"fr-de"};
   EXPECT_NO_THROW(config.check()) << "a pair that nothing was trained on may be measured";
 }
@@ -206,7 +210,7 @@ TEST(TrainingConfig, TakesConsistencyWithDropoutAndWithoutGuidance) {
   EXPECT_NO_THROW(config.check());
   EXPECT_EQ(consistency_of(config.training).weight, 5);
   config.model.model.dropout = 0;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("model.dropout is 0"));
+  EXPECT_THAT(refusal(config), HasSubstr("model.dropout is 0"));
   config.training.consistency = Consistency::simcut;
   EXPECT_NO_THROW(config.check());
   EXPECT_EQ(consistency_of(config.training).weight, 3);
@@ -214,7 +218,7 @@ TEST(TrainingConfig, TakesConsistencyWithDropoutAndWithoutGuidance) {
   EXPECT_EQ(consistency_of(config.training).weight, 0.5);
   config.training.guided_alignment = 1;
   config.data.train_alignments = {"a", "b"};
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("training.consistency"));
+  EXPECT_THAT(refusal(config), HasSubstr("training.consistency"));
 }
 
 TEST(TrainingConfig, GuidesNoUniformAttention) {
@@ -223,8 +227,7 @@ TEST(TrainingConfig, GuidesNoUniformAttention) {
   config.data.train_alignments = {"a", "b"};
   EXPECT_NO_THROW(config.check());
   config.model.model.score_function = ScoreFunction::uniform;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
-              HasSubstr("cannot be combined with model.score_function: uniform"));
+  EXPECT_THAT(refusal(config), HasSubstr("cannot be combined with model.score_function: uniform"));
 }
 
 TEST(TrainingConfig, NeedsAFloorBelowThePeakWhereTheScheduleHasOne) {
@@ -233,7 +236,7 @@ TEST(TrainingConfig, NeedsAFloorBelowThePeakWhereTheScheduleHasOne) {
   EXPECT_NO_THROW(config.check());
   for (const Schedule schedule : {Schedule::cosine, Schedule::linear}) {
     config.training.schedule = schedule;
-    EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+    EXPECT_THAT(refusal(config),
                 HasSubstr("training.min_learning_rate (0.001) is more than training.learning_rate (0.0005)"));
   }
 }
@@ -241,8 +244,7 @@ TEST(TrainingConfig, NeedsAFloorBelowThePeakWhereTheScheduleHasOne) {
 TEST(TrainingConfig, KnowsTheTokenizersOptions) {
   TrainingConfig config = sound_config();
   config.model.tokenizer.normalization = "nfkc_fc";
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
-              AllOf(HasSubstr("tokenizer.normalization must be one of"), HasSubstr("not 'nfkc_fc'")));
+  EXPECT_THAT(refusal(config), AllOf(HasSubstr("tokenizer.normalization must be one of"), HasSubstr("not 'nfkc_fc'")));
 }
 
 TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {
@@ -251,7 +253,7 @@ TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {
   config.training.average_checkpoints = 3;
   EXPECT_NO_THROW(config.check());
   config.training.average_checkpoints = 4;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+  EXPECT_THAT(refusal(config),
               AllOf(HasSubstr("training.average_checkpoints (4)"), HasSubstr("training.keep_checkpoints (3)")));
   config.training.ema_decay = 0.999;  // which is the model, whatever the checkpoints are
   EXPECT_NO_THROW(config.check());
@@ -259,8 +261,7 @@ TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {
 
 TEST(TrainingConfig, DocumentsEveryKey) {
   TrainingConfig config;
-  ConfigSchema schema;
-  config.declare(schema);
+  ConfigSchema schema = schema_of(config);
   const std::string markdown = schema.to_markdown();
   const auto values = schema.values();
   EXPECT_GT(values.size(), 50u);
@@ -303,8 +304,7 @@ std::string another_value(ConfigSchema& schema, const std::string& name, const s
 // A field that is bound to two keys, or a key that is bound to another's field, would show.
 TEST(TrainingConfig, KnowsTheFilesOfEveryKeyThatNamesSome) {
   TrainingConfig config;
-  ConfigSchema schema;
-  config.declare(schema);
+  ConfigSchema schema = schema_of(config);
   const DataOptions& data = config.data;
   for (const auto& [key, value] : schema.values()) {
     if (key.rfind("data.", 0) != 0 || value != "[]" || key == "data.train_weights") continue;
@@ -321,13 +321,11 @@ TEST(TrainingConfig, KnowsTheFilesOfEveryKeyThatNamesSome) {
 
 TEST(TrainingConfig, EveryKeyHasAFieldOfItsOwn) {
   TrainingConfig config;
-  ConfigSchema schema;
-  config.declare(schema);
+  ConfigSchema schema = schema_of(config);
   const auto defaults = schema.values();
   for (const auto& [name, value] : defaults) {
     TrainingConfig changed;
-    ConfigSchema other;
-    changed.declare(other);
+    ConfigSchema other = schema_of(changed);
     const std::string different = another_value(other, name, value);
     ASSERT_NO_THROW(other.set(name + "=" + different)) << name;
     const auto values = other.values();
@@ -345,13 +343,11 @@ TEST(TrainingConfig, ComesBackFromItsYaml) {
   config.training.learning_rate_scale = 1.0 / 3;
   config.validation.length_alpha = 0;
   config.data.train_weights = {0.1, 2};
-  ConfigSchema schema;
-  config.declare(schema);
+  ConfigSchema schema = schema_of(config);
   const TemporaryFolder folder;
   write_text(folder / "config.yaml", schema.to_yaml());
   TrainingConfig again;
-  ConfigSchema other;
-  again.declare(other);
+  ConfigSchema other = schema_of(again);
   other.read_file(folder / "config.yaml");
   EXPECT_EQ(other.to_yaml(), schema.to_yaml());
   EXPECT_EQ(again.training.learning_rate_scale, 1.0 / 3);
@@ -362,8 +358,7 @@ TEST(TrainingConfig, ComesBackFromItsYaml) {
 // The change by one assignment in a run that was begun with `begun_with`.
 ConfigChange change_by(const std::string& assignment, const std::vector<std::string>& begun_with = {}) {
   TrainingConfig config = sound_config();
-  ConfigSchema schema;
-  config.declare(schema);
+  ConfigSchema schema = schema_of(config);
   for (const auto& earlier : begun_with) schema.set(earlier);
   const TemporaryFolder folder;
   write_text(folder / "config.yaml", schema.to_yaml());
