@@ -17,6 +17,7 @@
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -389,32 +390,43 @@ class KeptExchange : public HttpExchange {
   const HttpRequest request_;
 };
 
-// The parts that an Api needs, with a model of one language pair.
-struct ApiParts {
+// An Api with a model of one language pair.
+class AnApi : public ::testing::Test {
+ protected:
+  void start(const ApiOptions& options = {}) { api_.emplace(models_, keys_, batcher_, metrics_, options); }
+  std::shared_ptr<KeptExchange> send(const HttpRequest& request) {
+    const auto exchange = std::make_shared<KeptExchange>(request);
+    api_->handle(exchange);
+    return exchange;
+  }
   static TranslatorOptions one_thread() {
     TranslatorOptions options;
     options.threads = 1;
     return options;
   }
-  const TinyModelFolder folder;
-  Models models{{ModelSource{"en", "de", folder.path()}}, one_thread(), ""};
-  const CurrentApiKeys keys{""};
-  Metrics metrics;
-  Batcher batcher{BatcherOptions{}};
+
+  const TinyModelFolder folder_;
+  Models models_{{ModelSource{"en", "de", folder_.path()}}, one_thread(), ""};
+  const CurrentApiKeys keys_{""};
+  Metrics metrics_;
+  Batcher batcher_{BatcherOptions{}};
+  std::optional<Api> api_;
 };
 
-TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
-  ApiParts parts;
+HttpRequest get_request(const std::string& path) {
+  HttpRequest request;
+  request.method = "GET";
+  request.path = path;
+  return request;
+}
+
+TEST_F(AnApi, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
   Json logged;
   ApiOptions options;
   options.log = [&](const Json& entry) { logged = entry; };
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
-  api.set_statistics([]() -> HttpStatistics { throw std::bad_alloc(); });
-  HttpRequest request;
-  request.method = "GET";
-  request.path = "/metrics";
-  const auto exchange = std::make_shared<KeptExchange>(request);
-  api.handle(exchange);
+  start(options);
+  api_->set_statistics([]() -> HttpStatistics { throw std::bad_alloc(); });
+  const auto exchange = send(get_request("/metrics"));
   EXPECT_EQ(exchange->answer.status, 503);
   EXPECT_THAT(exchange->answer.body, HasSubstr("not enough memory"));
   EXPECT_EQ(logged["failure"], "there is not enough memory");
@@ -429,11 +441,9 @@ HttpRequest file_request() {
   return request;
 }
 
-TEST(Api, OpensFilesOnTheThreadsOfTheBatcher) {
-  ApiParts parts;
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
-  const auto exchange = std::make_shared<KeptExchange>(file_request());
-  api.handle(exchange);
+TEST_F(AnApi, OpensFilesOnTheThreadsOfTheBatcher) {
+  start();
+  const auto exchange = send(file_request());
   EXPECT_NE(exchange->thread.get_future().get(), std::this_thread::get_id()) << "the network's thread must not wait";
   EXPECT_EQ(exchange->answer.status, 400);
   EXPECT_THAT(exchange->answer.body, HasSubstr("Invalid request: the file"));
@@ -445,78 +455,66 @@ HttpRequest large_request(const std::string& path) {
   return request;
 }
 
-TEST(Api, ReadsLargeBodiesOnTheThreadsOfTheBatcher) {
-  ApiParts parts;
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
+TEST_F(AnApi, ReadsLargeBodiesOnTheThreadsOfTheBatcher) {
+  start();
   for (const char* path : {"/translate", "/v1/translate", "/detect"}) {
-    const auto exchange = std::make_shared<KeptExchange>(large_request(path));
-    api.handle(exchange);
+    const auto exchange = send(large_request(path));
     EXPECT_NE(exchange->thread.get_future().get(), std::this_thread::get_id()) << path;
     EXPECT_EQ(exchange->answer.status, 400);
     EXPECT_THAT(exchange->answer.body, HasSubstr("the body must be a JSON object"));
   }
 }
 
-TEST(Api, PreparesManyTextsAndTokensOnTheThreadsOfTheBatcher) {
-  ApiParts parts;
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, {});
+TEST_F(AnApi, PreparesManyTextsAndTokensOnTheThreadsOfTheBatcher) {
+  start();
   std::string ligatures;
   for (int i = 0; i < 1000; ++i) ligatures += "\uFDFA";  // 33 bytes once they are normalized
   for (const auto& [texts, is_small] : std::vector<std::pair<Json, bool>>{
            {std::vector<std::string>(50, "a"), true}, {std::vector<std::string>(51, "a"), false}, {ligatures, false}}) {
     HttpRequest request = json_request(Json{{"q", texts}, {"source", "en"}, {"target", "xx"}}.dump());
     request.path = "/translate";
-    const auto exchange = std::make_shared<KeptExchange>(request);
-    api.handle(exchange);
+    const auto exchange = send(request);
     EXPECT_EQ(exchange->thread.get_future().get() == std::this_thread::get_id(), is_small);
     EXPECT_EQ(exchange->answer.body, R"({"error":"xx is not supported"})");
   }
 }
 
-TEST(Api, CountsTheRequestsOfAnAddressBeforeItReadsThem) {
-  ApiParts parts;
+TEST_F(AnApi, CountsTheRequestsOfAnAddressBeforeItReadsThem) {
   ApiOptions options;
   options.requests_per_client = 1;
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
+  start(options);
   std::promise<void> release;
-  ASSERT_TRUE(parts.batcher.run([released = release.get_future().share()] { released.wait(); }, 1));
-  const auto first = std::make_shared<KeptExchange>(large_request("/translate"));
-  const auto second = std::make_shared<KeptExchange>(large_request("/translate"));
-  api.handle(first);
-  api.handle(second);
+  ASSERT_TRUE(batcher_.run([released = release.get_future().share()] { released.wait(); }, 1));
+  const auto first = send(large_request("/translate")), second = send(large_request("/translate"));
   EXPECT_EQ(second->answer.status, 429) << "while the first waits";
   release.set_value();
   first->thread.get_future().wait();
   EXPECT_EQ(first->answer.status, 400) << "counted once, and read";
-  const auto third = std::make_shared<KeptExchange>(large_request("/translate"));
-  api.handle(third);
+  const auto third = send(large_request("/translate"));
   third->thread.get_future().wait();
   EXPECT_EQ(third->answer.status, 400) << "none is under way";
 }
 
-TEST(Api, CountsTheRequestsOfAKeyBeforeItReadsThemAndOthersByTheirAddress) {
-  ApiParts parts;
+TEST_F(AnApi, CountsTheRequestsOfAKeyBeforeItReadsThemAndOthersByTheirAddress) {
   const TemporaryFolder folder;
   const std::string secret = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";  // SHA-256
   write_text(folder / "keys", secret + " alice\n");
   const CurrentApiKeys keys(folder / "keys");
   ApiOptions options;
   options.requests_per_client = 1;
-  Api api(parts.models, keys, parts.batcher, parts.metrics, options);
+  api_.emplace(models_, keys, batcher_, metrics_, options);
   std::promise<void> release;
-  ASSERT_TRUE(parts.batcher.run([released = release.get_future().share()] { released.wait(); }, 1));
-  const auto send = [&](const std::string& key, const Json& body) {
+  ASSERT_TRUE(batcher_.run([released = release.get_future().share()] { released.wait(); }, 1));
+  const auto send_with = [&](const std::string& key, const Json& body) {
     HttpRequest request = json_request(std::string(8 * 1024, ' ') + body.dump());
     request.path = "/translate";
     if (!key.empty()) request.headers["authorization"] = "Bearer " + key;
-    const auto exchange = std::make_shared<KeptExchange>(request);
-    api.handle(exchange);
-    return exchange;
+    return send(request);
   };
   const Json valid{{"q", "a"}, {"source", "en"}, {"target", "xx"}, {"api_key", "secret"}};
-  const auto of_key = send("secret", "no object"), of_address = send("", valid);
-  EXPECT_EQ(send("secret", valid)->answer.status, 429) << "while the first one of its key waits";
-  EXPECT_EQ(send("wrong", valid)->answer.status, 429) << "while the first one of its address waits";
+  const auto of_key = send_with("secret", "no object"), of_address = send_with("", valid);
+  EXPECT_EQ(send_with("secret", valid)->answer.status, 429) << "while the first one of its key waits";
+  EXPECT_EQ(send_with("wrong", valid)->answer.status, 429) << "while the first one of its address waits";
   release.set_value();
   of_key->thread.get_future().wait();
   of_address->thread.get_future().wait();
@@ -524,32 +522,24 @@ TEST(Api, CountsTheRequestsOfAKeyBeforeItReadsThemAndOthersByTheirAddress) {
   EXPECT_EQ(of_address->answer.body, R"({"error":"xx is not supported"})") << "its key is in its body";
 }
 
-TEST(Api, AsksTheClientToTryAgainWhereAFileWaitedTooLongToBeOpened) {
-  ApiParts parts;
+TEST_F(AnApi, AsksTheClientToTryAgainWhereAFileWaitedTooLongToBeOpened) {
   ApiOptions options;
   options.request_seconds = 0;
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
-  const auto exchange = std::make_shared<KeptExchange>(file_request());
-  api.handle(exchange);
+  start(options);
+  const auto exchange = send(file_request());
   exchange->thread.get_future().wait();
   EXPECT_EQ(exchange->answer.status, 503);
   EXPECT_THAT(exchange->answer.body, HasSubstr("too many texts wait to be translated; try again later"));
 }
 
-TEST(Api, LogsItsOwnFailuresEvenWhereItLogsNoRequests) {
-  ApiParts parts;
+TEST_F(AnApi, LogsItsOwnFailuresEvenWhereItLogsNoRequests) {
   std::vector<std::string> logged;
   ApiOptions options;
   options.log = [&](const Json& entry) { logged.push_back(entry["path"]); };
   options.log_failures_only = true;
-  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
-  api.set_statistics([]() -> HttpStatistics { throw std::runtime_error("no figures"); });
-  for (const char* path : {"/health", "/nowhere", "/metrics"}) {
-    HttpRequest request;
-    request.method = "GET";
-    request.path = path;
-    api.handle(std::make_shared<KeptExchange>(request));
-  }
+  start(options);
+  api_->set_statistics([]() -> HttpStatistics { throw std::runtime_error("no figures"); });
+  for (const char* path : {"/health", "/nowhere", "/metrics"}) send(get_request(path));
   EXPECT_THAT(logged, ElementsAre("/metrics"));
 }
 

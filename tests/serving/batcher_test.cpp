@@ -77,6 +77,12 @@ class ABatcher : public ::testing::Test {
     };
     return first;
   }
+  // Submits segments of these texts together.
+  bool submit(Batcher& batcher, const std::vector<std::string>& texts) {
+    std::vector<Segment> segments;
+    for (const std::string& text : texts) segments.push_back(segment(text));
+    return batcher.submit(std::move(segments));
+  }
   void wait_until_running() { running_.get_future().wait(); }
   void occupy(Batcher& batcher) {
     std::vector<Segment> segments;
@@ -133,18 +139,9 @@ TEST_F(ABatcher, TranslatesWhatWaitsTogetherAsIfEachWereAlone) {
     const std::lock_guard<std::mutex> lock(mutex);
     sizes.push_back(size);
   });
-  ASSERT_TRUE(batcher.submit([&] {
-    std::vector<Segment> one;
-    one.push_back(blocking_segment());
-    return one;
-  }()));
-  wait_until_running();
+  occupy(batcher);
   const std::vector<std::string> texts{"the old train is here.", "the red house", "a green bridge is far.", "river"};
-  for (const std::string& text : texts) {
-    std::vector<Segment> one;
-    one.push_back(segment(text));
-    ASSERT_TRUE(batcher.submit(std::move(one)));
-  }
+  for (const std::string& text : texts) ASSERT_TRUE(submit(batcher, {text}));
   std::vector<Segment> other;
   other.push_back(segment("the blue river", options_with(3)));
   ASSERT_TRUE(batcher.submit(std::move(other)));
@@ -164,9 +161,7 @@ TEST_F(ABatcher, LetsAShortSentenceThatIsTheOldestWaitForNoLongOnes) {
   std::vector<std::string> texts(16, long_text);
   texts.insert(texts.begin(), "the red house");
   texts.emplace_back("river");
-  std::vector<Segment> segments;
-  for (const std::string& text : texts) segments.push_back(segment(text));
-  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  ASSERT_TRUE(submit(batcher, texts));
   release();
   for (size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(result(i + 1), alone(texts[i]));
   EXPECT_THAT(sizes, ElementsAre(1, 2, 8, 8)) << "the short ones, and the long ones in batches of about one search";
@@ -176,9 +171,7 @@ TEST_F(ABatcher, LetsAShortSentenceThatIsTheOldestWaitForNoLongOnes) {
 TEST_F(ABatcher, SearchesOnItsOwnThreads) {
   Batcher batcher({2});
   occupy(batcher);
-  std::vector<Segment> second;
-  second.push_back(segment("river"));
-  ASSERT_TRUE(batcher.submit(std::move(second)));
+  ASSERT_TRUE(submit(batcher, {"river"}));
   EXPECT_EQ(result(1), alone("river"));
   release();
 }
@@ -187,7 +180,7 @@ TEST_F(ABatcher, LetsSmallRequestsOvertakeALargeOneThreeTimes) {
   std::string order;
   Batcher batcher({1, 1});
   occupy(batcher);
-  const auto submit = [&](char name, size_t texts, size_t bytes) {
+  const auto submit_of = [&](char name, size_t texts, size_t bytes) {
     std::vector<Segment> segments;
     for (size_t i = 0; i < texts; ++i) {
       segments.push_back(segment("river"));
@@ -199,8 +192,8 @@ TEST_F(ABatcher, LetsSmallRequestsOvertakeALargeOneThreeTimes) {
     }
     ASSERT_TRUE(batcher.submit(std::move(segments)));
   };
-  submit('A', 3, 1024);
-  for (const char name : {'b', 'c', 'd', 'e', 'f', 'g', 'h'}) submit(name, 1, 5);
+  submit_of('A', 3, 1024);
+  for (const char name : {'b', 'c', 'd', 'e', 'f', 'g', 'h'}) submit_of(name, 1, 5);
   release();
   for (size_t i = 1; i < futures_.size(); ++i) result(i);
   EXPECT_EQ(order, "bcdAefgAhA");
@@ -211,9 +204,7 @@ TEST_F(ABatcher, TranslatesWhileJobsWaitForEachOther) {
   Batcher batcher({1});
   EXPECT_TRUE(batcher.run([released = release.get_future().share()] { released.wait(); }, 1));
   EXPECT_TRUE(batcher.run([&] { second_ran.set_value(); }, 1));
-  std::vector<Segment> one;
-  one.push_back(segment("river"));
-  ASSERT_TRUE(batcher.submit(std::move(one)));
+  ASSERT_TRUE(submit(batcher, {"river"}));
   EXPECT_EQ(result(0), alone("river"));
   std::future<void> second = second_ran.get_future();
   EXPECT_EQ(second.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout) << "one job at a time";
@@ -251,17 +242,12 @@ TEST_F(ABatcher, LetsInNoMoreJobsThanItHasRoomForAndSmallOnesFirst) {
 TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {
   Batcher batcher({1, 64, 3, 40});
   occupy(batcher);
-  const auto submit = [&](const std::vector<std::string>& texts) {
-    std::vector<Segment> segments;
-    for (const std::string& text : texts) segments.push_back(segment(text));
-    return batcher.submit(std::move(segments));
-  };
-  EXPECT_FALSE(submit({"a", "b", "c", "d"})) << "four are more than three";
+  EXPECT_FALSE(submit(batcher, {"a", "b", "c", "d"})) << "four are more than three";
   EXPECT_EQ(batcher.state().waiting_segments, 0U) << "all or nothing";
-  EXPECT_FALSE(submit({std::string(41, 'x')})) << "41 bytes are more than 40";
-  EXPECT_TRUE(submit({"a", "b"}));
-  EXPECT_FALSE(submit({"c", "d"}));
-  EXPECT_TRUE(submit({"e"}));
+  EXPECT_FALSE(submit(batcher, {std::string(41, 'x')})) << "41 bytes are more than 40";
+  EXPECT_TRUE(submit(batcher, {"a", "b"}));
+  EXPECT_FALSE(submit(batcher, {"c", "d"}));
+  EXPECT_TRUE(submit(batcher, {"e"}));
   EXPECT_EQ(batcher.state().waiting_bytes, 3U);
   release();
 }
@@ -276,9 +262,7 @@ TEST_F(ABatcher, TakesNothingWhereMemoryEndsHalfway) {
   }
   EXPECT_EQ(batcher.state().waiting_segments, 0U);
   EXPECT_EQ(batcher.state().waiting_bytes, 0U);
-  std::vector<Segment> one;
-  one.push_back(segment("river"));
-  ASSERT_TRUE(batcher.submit(std::move(one)));
+  ASSERT_TRUE(submit(batcher, {"river"}));
   EXPECT_EQ(result(20), alone("river"));
   EXPECT_EQ(futures_[0]->future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
 }
@@ -361,11 +345,7 @@ TEST_F(ABatcher, LeavesWhatWasGivenUpInTheQueueBeforeTheNextBatch) {
 TEST_F(ABatcher, OneTextThatFailsDoesNotFailItsNeighbors) {
   Batcher batcher({1, 64, 100, 10'000});
   occupy(batcher);
-  std::vector<Segment> three;
-  three.push_back(segment("the red house"));
-  three.push_back(segment("no UTF-8: \xff"));
-  three.push_back(segment("river"));
-  ASSERT_TRUE(batcher.submit(std::move(three)));
+  ASSERT_TRUE(submit(batcher, {"the red house", "no UTF-8: \xff", "river"}));
   release();
   EXPECT_EQ(result(1), alone("the red house"));
   EXPECT_THROW(futures_[2]->future.get(), std::invalid_argument);
@@ -377,9 +357,7 @@ TEST_F(ABatcher, CancelsItsWorkWhenItGoes) {
   {
     Batcher batcher({1, 1, 100, 10'000});
     occupy(batcher);
-    std::vector<Segment> waiting;
-    waiting.push_back(segment("river"));
-    ASSERT_TRUE(batcher.submit(std::move(waiting)));
+    ASSERT_TRUE(submit(batcher, {"river"}));
     helper = std::thread([this] {
       futures_[1]->future.wait();
       release();

@@ -75,6 +75,15 @@ class ServePage : public ::testing::Test {
     page_->type(text);
     ASSERT_TRUE(page_->becomes_true(kIsReady)) << page_->evaluate("document.body.innerText");
   }
+  void open_alternatives() {
+    page_->evaluate("document.querySelector('#target .word').focus()");
+    page_->press("Enter", "Enter", 13);
+    ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  }
+  void empty_the_source() {
+    page_->evaluate("document.querySelector('#source').select()");
+    page_->press("Delete", "Delete", 46);
+  }
   // The page streams, and a stream is searched once.
   static std::string translated(const std::string& text) {
     TranslationOptions options;
@@ -98,8 +107,7 @@ TEST_F(ServePage, TranslatesWhileOneTypesAndAsksNoOtherHost) {
   page_->evaluate("document.querySelector('#source').select()");
   page_->type("the red house");
   EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === " + Json(translated("the red house")).dump()));
-  page_->evaluate("document.querySelector('#source').select()");
-  page_->press("Delete", "Delete", 46);
+  empty_the_source();
   EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === ''"));
 }
 
@@ -125,9 +133,7 @@ TEST_F(ServePage, OffersAlternativesByKeyboardAlone) {
 
 TEST_F(ServePage, ClosesTheListOnEscape) {
   type_and_wait();
-  page_->evaluate("document.querySelector('#target .word').focus()");
-  page_->press("Enter", "Enter", 13);
-  ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  open_alternatives();
   page_->press("Escape", "Escape", 27);
   EXPECT_EQ(page_->evaluate(kIsClosed), true);
   EXPECT_EQ(page_->evaluate("document.activeElement.className"), "word");
@@ -256,8 +262,7 @@ TEST_F(ServePage, ShowsAllOfALongText) {
   const Json after = page_->evaluate(heights);
   EXPECT_EQ(after[0], after[1]) << "nothing to scroll within the box";
   EXPECT_GT(after[1].get<int>(), 2 * before);
-  page_->evaluate("document.querySelector('#source').select()");
-  page_->press("Delete", "Delete", 46);
+  empty_the_source();
   EXPECT_TRUE(page_->becomes_true("document.querySelector('#source').clientHeight === " + std::to_string(before)));
 }
 
@@ -334,9 +339,7 @@ TEST_F(ServePage, AsksAboutASentenceInTheLanguageThatWasDetected) {
       "window.asked = [], window.send = window.fetch, "
       "window.fetch = (path, how) => { asked.push(JSON.parse(how.body)); return send(path, how); }, 0");
   const std::string languages = "[asked.at(-1).source, asked.at(-1).target].join()";
-  page_->evaluate("document.querySelector('#target .word').focus()");
-  page_->press("Enter", "Enter", 13);
-  ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  open_alternatives();
   EXPECT_EQ(page_->evaluate(languages), "en,de");
   page_->press("Enter", "Enter", 13);
   ASSERT_TRUE(page_->becomes_true("asked.length === 2")) << "the words of the alternative";
@@ -400,9 +403,7 @@ TEST_F(ServePage, TellsScreenReadersWhatEverythingIs) {
                            "button Swap the languages", "group Translation"})
     EXPECT_THAT(nodes, Contains(StartsWith(node)));
   EXPECT_THAT(nodes, Contains(StartsWith("status")));
-  page_->evaluate("document.querySelector('#target .word').focus()");
-  page_->press("Enter", "Enter", 13);
-  ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  open_alternatives();
   const auto with_list = page_->accessible_nodes();
   EXPECT_THAT(with_list, Contains(StartsWith("listbox 6 alternatives")));
   EXPECT_THAT(with_list, Contains(StartsWith("option ")));
