@@ -7,6 +7,7 @@
 #include <transmute/common/files.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <unistd.h>
 
@@ -33,64 +34,63 @@ using testing::read_text;
 using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_text;
+using WriteFileAtomically = testing::InFolder;
+using WriteFolderAtomically = testing::InFolder;
+using AFolderWrittenAtomically = testing::InFolder;
+using ReadFile = testing::InFolder;
+using WrittenAtomically = testing::InFolder;
 
-TEST(AFolderWrittenAtomically, ReplacesNoFile) {
-  const TemporaryFolder folder;
-  write_text(folder / "mine", "precious");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { write_folder_atomically(folder / "mine", [](const auto&) {}); }),
+TEST_F(AFolderWrittenAtomically, ReplacesNoFile) {
+  write_text(folder_ / "mine", "precious");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_folder_atomically(folder_ / "mine", [](const auto&) {}); }),
               HasSubstr("exists and is not a folder"));
-  EXPECT_EQ(read_file(folder / "mine"), "precious");
+  EXPECT_EQ(read_file(folder_ / "mine"), "precious");
 }
 
-TEST(AFolderWrittenAtomically, LeavesFoldersOfTheUsersBesideItAlone) {
-  const TemporaryFolder folder;
+TEST_F(AFolderWrittenAtomically, LeavesFoldersOfTheUsersBesideItAlone) {
   for (const char* mine : {"model.replaced", "model.partial"}) {
-    ensure_writable_folder(folder / mine);
-    write_text(path_in(folder / mine, "file"), "precious");
+    ensure_writable_folder(folder_ / mine);
+    write_text(path_in(folder_ / mine, "file"), "precious");
   }
   for (int i = 0; i < 2; ++i)
-    write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("model", "model.partial", "model.replaced"));
-  EXPECT_EQ(read_file(folder / "model.replaced/file"), "precious");
-  EXPECT_EQ(read_file(folder / "model.partial/file"), "precious");
+    write_folder_atomically(folder_ / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("model", "model.partial", "model.replaced"));
+  EXPECT_EQ(read_file(folder_ / "model.replaced/file"), "precious");
+  EXPECT_EQ(read_file(folder_ / "model.partial/file"), "precious");
 }
 
-TEST(AFolderWrittenAtomically, IsWhereItsLinkLeads) {
-  const TemporaryFolder folder;
-  ensure_writable_folder(folder / "elsewhere");
-  fs::create_symlink("elsewhere", folder / "model");
-  write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
-  EXPECT_TRUE(fs::is_symlink(folder / "model"));
-  EXPECT_THAT(names_in(folder / "elsewhere"), ElementsAre("new"));
+TEST_F(AFolderWrittenAtomically, IsWhereItsLinkLeads) {
+  ensure_writable_folder(folder_ / "elsewhere");
+  fs::create_symlink("elsewhere", folder_ / "model");
+  write_folder_atomically(folder_ / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
+  EXPECT_TRUE(fs::is_symlink(folder_ / "model"));
+  EXPECT_THAT(names_in(folder_ / "elsewhere"), ElementsAre("new"));
 }
 
-TEST(ReadFile, ReturnsEveryByte) {
-  const TemporaryFolder folder;
+TEST_F(ReadFile, ReturnsEveryByte) {
   std::string content;
   for (int i = 0; i < 256 * 1024; ++i) content.push_back(static_cast<char>(i % 256));
-  write_text(folder / "bytes", content);
-  EXPECT_TRUE(read_file(folder / "bytes") == content);
-  write_text(folder / "empty", "");
-  EXPECT_EQ(read_file(folder / "empty"), "");
+  write_text(folder_ / "bytes", content);
+  EXPECT_TRUE(read_file(folder_ / "bytes") == content);
+  write_text(folder_ / "empty", "");
+  EXPECT_EQ(read_file(folder_ / "empty"), "");
 }
 
-TEST(ReadFile, NamesWhatCannotBeRead) {
-  const TemporaryFolder folder;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(folder / "absent"); }),
-              AllOf(StartsWith(folder / "absent"), HasSubstr("No such file")));
-  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(folder.path()); }),
-              AllOf(StartsWith(folder.path()), HasSubstr("is a folder")));
+TEST_F(ReadFile, NamesWhatCannotBeRead) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(folder_ / "absent"); }),
+              AllOf(StartsWith(folder_ / "absent"), HasSubstr("No such file")));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(folder_.path()); }),
+              AllOf(StartsWith(folder_.path()), HasSubstr("is a folder")));
 }
 
-TEST(ReadFile, DoesNotTakeAReadErrorForAnEnd) {
+TEST_F(ReadFile, DoesNotTakeAReadErrorForAnEnd) {
   const char* unreadable = "/proc/self/mem";  // opens, but address 0 cannot be read
   if (!fs::exists(unreadable)) GTEST_SKIP() << "needs Linux's /proc";
   EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(unreadable); }), HasSubstr("cannot be read"));
 }
 
-TEST(ReadFile, WaitsForTheEndOfAPipe) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "pipe";
+TEST_F(ReadFile, WaitsForTheEndOfAPipe) {
+  const std::string path = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] { write_text(path, "through a pipe"); });
   EXPECT_EQ(read_file(path), "through a pipe");
@@ -121,70 +121,64 @@ TEST(ReadRegularFile, RefusesAtOnceWhatIsNoFile) {
                 AllOf(StartsWith((folder / name) + ": "), HasSubstr(what)));
 }
 
-TEST(WriteFileAtomically, ReplacesTheContentAndLeavesNothingElse) {
-  const TemporaryFolder folder;
-  write_file_atomically(folder / "file", "first, and longer than what follows");
-  write_file_atomically(folder / "file", std::string_view("sec\0nd", 6));
-  EXPECT_EQ(read_text(folder / "file"), std::string("sec\0nd", 6));
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
+TEST_F(WriteFileAtomically, ReplacesTheContentAndLeavesNothingElse) {
+  write_file_atomically(folder_ / "file", "first, and longer than what follows");
+  write_file_atomically(folder_ / "file", std::string_view("sec\0nd", 6));
+  EXPECT_EQ(read_text(folder_ / "file"), std::string("sec\0nd", 6));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("file"));
 }
 
-TEST(WriteFileAtomically, NamesAFileWhoseFolderIsMissing) {
-  const TemporaryFolder folder;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "absent/file", "x"); }),
-              AllOf(StartsWith(folder / "absent/file"), HasSubstr("No such file")));
+TEST_F(WriteFileAtomically, NamesAFileWhoseFolderIsMissing) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder_ / "absent/file", "x"); }),
+              AllOf(StartsWith(folder_ / "absent/file"), HasSubstr("No such file")));
 }
 
-TEST(WriteFileAtomically, LeavesAFolderOfThatNameAlone) {
-  const TemporaryFolder folder;
-  fs::create_directory(folder / "taken");
-  write_text(folder / "taken/inside", "kept");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "taken", "x"); }),
-              StartsWith(folder / "taken"));
-  EXPECT_EQ(read_text(folder / "taken/inside"), "kept");
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("taken"));
+TEST_F(WriteFileAtomically, LeavesAFolderOfThatNameAlone) {
+  fs::create_directory(folder_ / "taken");
+  write_text(folder_ / "taken/inside", "kept");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder_ / "taken", "x"); }),
+              StartsWith(folder_ / "taken"));
+  EXPECT_EQ(read_text(folder_ / "taken/inside"), "kept");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("taken"));
 }
 
-TEST(WriteFileAtomically, LeavesTheOldContentWhenThereIsNoSpace) {
-  const TemporaryFolder folder;
-  write_text(folder / "file", "old");
+TEST_F(WriteFileAtomically, LeavesTheOldContentWhenThereIsNoSpace) {
+  write_text(folder_ / "file", "old");
   struct rlimit unlimited = {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
   const auto signal_before = std::signal(SIGXFSZ, SIG_IGN);
   const struct rlimit limited = {4096, unlimited.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limited), 0);
   const std::string message =
-      message_of<std::runtime_error>([&] { write_file_atomically(folder / "file", std::string(10000, 'x')); });
+      message_of<std::runtime_error>([&] { write_file_atomically(folder_ / "file", std::string(10000, 'x')); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
   std::signal(SIGXFSZ, signal_before);
-  EXPECT_THAT(message, AllOf(StartsWith(folder / "file"), HasSubstr("File too large")));
-  EXPECT_EQ(read_text(folder / "file"), "old");
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
+  EXPECT_THAT(message, AllOf(StartsWith(folder_ / "file"), HasSubstr("File too large")));
+  EXPECT_EQ(read_text(folder_ / "file"), "old");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("file"));
 }
 
-TEST(WriteFileAtomically, SaysThatTheDiskIsFull) {
+TEST_F(WriteFileAtomically, SaysThatTheDiskIsFull) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
-  const TemporaryFolder folder;
-  fs::create_symlink("/dev/full", folder / "file");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "file", "new"); }),
-              AllOf(StartsWith(folder / "file"), HasSubstr("No space left"), HasSubstr("free some space")));
-  EXPECT_TRUE(fs::is_symlink(folder / "file"));
+  fs::create_symlink("/dev/full", folder_ / "file");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder_ / "file", "new"); }),
+              AllOf(StartsWith(folder_ / "file"), HasSubstr("No space left"), HasSubstr("free some space")));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "file"));
 }
 
-TEST(WriteFileAtomically, WritesToAPipe) {
-  const TemporaryFolder folder;
-  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const int reader = ::open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
-  write_file_atomically(folder / "pipe", "through");
+TEST_F(WriteFileAtomically, WritesToAPipe) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const int reader = ::open((folder_ / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  write_file_atomically(folder_ / "pipe", "through");
   char text[16] = {};
   EXPECT_EQ(::read(reader, text, sizeof(text)), 7);
   ::close(reader);
   EXPECT_STREQ(text, "through");
-  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+  EXPECT_TRUE(fs::is_fifo(folder_ / "pipe"));
 }
 
 // The shell names the other end of >(command) so.
-TEST(WriteFileAtomically, WritesToAPipeThatHasNoName) {
+TEST_F(WriteFileAtomically, WritesToAPipeThatHasNoName) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const std::string name = "/dev/fd/" + std::to_string(ends[1]);
@@ -197,51 +191,47 @@ TEST(WriteFileAtomically, WritesToAPipeThatHasNoName) {
 }
 
 // It happens with `program -o /dev/stderr 2>>log`: the log lost what it had.
-TEST(WriteFileAtomically, AddsToAFileThatIsOpenAlready) {
+TEST_F(WriteFileAtomically, AddsToAFileThatIsOpenAlready) {
   if (!fs::exists("/dev/fd")) GTEST_SKIP() << "needs /dev/fd";
-  const TemporaryFolder folder;
-  write_text(folder / "log", "old, ");
-  const int log = ::open((folder / "log").c_str(), O_WRONLY | O_APPEND);
+  write_text(folder_ / "log", "old, ");
+  const int log = ::open((folder_ / "log").c_str(), O_WRONLY | O_APPEND);
   const std::string name = "/dev/fd/" + std::to_string(log);
-  fs::create_symlink(name, folder / "link");
+  fs::create_symlink(name, folder_ / "link");
   write_file_atomically(name, "new, ");
-  write_file_atomically(folder / "link", "newer");
+  write_file_atomically(folder_ / "link", "newer");
   ASSERT_EQ(::write(log, ".", 1), 1);
   ::close(log);
-  EXPECT_EQ(read_text(folder / "log"), "old, new, newer.");
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("link", "log"));
+  EXPECT_EQ(read_text(folder_ / "log"), "old, new, newer.");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("link", "log"));
   EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(name, "x"); }), StartsWith(name));
 }
 
-TEST(WriteFileAtomically, FollowsLinks) {
-  const TemporaryFolder folder;
-  ensure_writable_folder(folder / "there");
-  fs::create_symlink("there/file", folder / "link");
+TEST_F(WriteFileAtomically, FollowsLinks) {
+  ensure_writable_folder(folder_ / "there");
+  fs::create_symlink("there/file", folder_ / "link");
   for (const char* content : {"made", "replaced"}) {
-    write_file_atomically(folder / "link", content);
-    EXPECT_TRUE(fs::is_symlink(folder / "link"));
-    EXPECT_EQ(read_text(folder / "there/file"), content);
+    write_file_atomically(folder_ / "link", content);
+    EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+    EXPECT_EQ(read_text(folder_ / "there/file"), content);
   }
-  fs::create_symlink("loop", folder / "loop");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "loop", "x"); }),
-              StartsWith(folder / "loop"));
+  fs::create_symlink("loop", folder_ / "loop");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder_ / "loop", "x"); }),
+              StartsWith(folder_ / "loop"));
 }
 
-TEST(WriteFileAtomically, KeepsTheMode) {
-  const TemporaryFolder folder;
-  write_text(folder / "secret", "old");
-  fs::permissions(folder / "secret", fs::perms{0600});
-  write_file_atomically(folder / "secret", "new");
-  EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms{0600});
+TEST_F(WriteFileAtomically, KeepsTheMode) {
+  write_text(folder_ / "secret", "old");
+  fs::permissions(folder_ / "secret", fs::perms{0600});
+  write_file_atomically(folder_ / "secret", "new");
+  EXPECT_EQ(fs::status(folder_ / "secret").permissions(), fs::perms{0600});
 }
 
-TEST(WriteFileAtomically, NeitherFollowsNorDeletesWhatStandsBeside) {
-  const TemporaryFolder folder;
-  write_text(folder / "precious", "kept");
-  fs::create_symlink("precious", folder / "file.partial");
-  write_file_atomically(folder / "file", "new");
-  EXPECT_EQ(read_text(folder / "precious"), "kept");
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("file", "file.partial", "precious"));
+TEST_F(WriteFileAtomically, NeitherFollowsNorDeletesWhatStandsBeside) {
+  write_text(folder_ / "precious", "kept");
+  fs::create_symlink("precious", folder_ / "file.partial");
+  write_file_atomically(folder_ / "file", "new");
+  EXPECT_EQ(read_text(folder_ / "precious"), "kept");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("file", "file.partial", "precious"));
 }
 
 TEST(AtomicFile, AppearsOnlyWithItsCommit) {
@@ -269,97 +259,90 @@ TEST(AtomicFile, LeavesNothingWithoutACommit) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
 }
 
-TEST(WriteFolderAtomically, ReplacesTheOldFolderAsAWhole) {
-  const TemporaryFolder folder;
-  fs::create_directories(folder / "model/old_part");
-  write_text(folder / "model/old_part/file", "old");
-  write_folder_atomically(folder / "model", [&](const std::string& partial) {
+TEST_F(WriteFolderAtomically, ReplacesTheOldFolderAsAWhole) {
+  fs::create_directories(folder_ / "model/old_part");
+  write_text(folder_ / "model/old_part/file", "old");
+  write_folder_atomically(folder_ / "model", [&](const std::string& partial) {
     EXPECT_TRUE(fs::is_empty(partial));
-    EXPECT_EQ(read_text(folder / "model/old_part/file"), "old") << "still there while the new one is made";
+    EXPECT_EQ(read_text(folder_ / "model/old_part/file"), "old") << "still there while the new one is made";
     fs::create_directories(partial + "/part/inner");
     write_text(partial + "/part/inner/file", "new");
   });
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
-  EXPECT_THAT(names_in(folder / "model"), ElementsAre("part"));
-  EXPECT_EQ(read_text(folder / "model/part/inner/file"), "new");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("model"));
+  EXPECT_THAT(names_in(folder_ / "model"), ElementsAre("part"));
+  EXPECT_EQ(read_text(folder_ / "model/part/inner/file"), "new");
 }
 
-TEST(WriteFolderAtomically, LeavesTheOldFolderWhenFillingFails) {
-  const TemporaryFolder folder;
-  fs::create_directory(folder / "model");
-  write_text(folder / "model/file", "old");
+TEST_F(WriteFolderAtomically, LeavesTheOldFolderWhenFillingFails) {
+  fs::create_directory(folder_ / "model");
+  write_text(folder_ / "model/file", "old");
   const std::string message = message_of<std::logic_error>([&] {
-    write_folder_atomically(folder / "model", [](const std::string& partial) {
+    write_folder_atomically(folder_ / "model", [](const std::string& partial) {
       write_text(partial + "/file", "half");
       throw std::logic_error("stop");
     });
   });
   EXPECT_EQ(message, "stop");
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
-  EXPECT_EQ(read_text(folder / "model/file"), "old");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("model"));
+  EXPECT_EQ(read_text(folder_ / "model/file"), "old");
 }
 
-TEST(WriteFolderAtomically, TakesANameThatEndsInASlash) {
-  const TemporaryFolder folder;
+TEST_F(WriteFolderAtomically, TakesANameThatEndsInASlash) {
   for (const char* content : {"first", "second"}) {
-    write_folder_atomically((folder / "model") + "/",
+    write_folder_atomically((folder_ / "model") + "/",
                             [&](const std::string& partial) { write_text(partial + "/file", content); });
-    EXPECT_EQ(read_text(folder / "model/file"), content);
-    EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
-    EXPECT_THAT(names_in(folder / "model"), ElementsAre("file"));
+    EXPECT_EQ(read_text(folder_ / "model/file"), content);
+    EXPECT_THAT(names_in(folder_.path()), ElementsAre("model"));
+    EXPECT_THAT(names_in(folder_ / "model"), ElementsAre("file"));
   }
 }
 
-TEST(WriteFolderAtomically, NamesAFolderThatCannotBeMade) {
-  const TemporaryFolder folder;
-  write_text(folder / "file", "kept");
+TEST_F(WriteFolderAtomically, NamesAFolderThatCannotBeMade) {
+  write_text(folder_ / "file", "kept");
   EXPECT_THAT(message_of<std::runtime_error>(
-                  [&] { write_folder_atomically(folder / "file/model", [](const std::string&) { FAIL(); }); }),
-              StartsWith(folder / "file/model"));
-  EXPECT_EQ(read_text(folder / "file"), "kept");
+                  [&] { write_folder_atomically(folder_ / "file/model", [](const std::string&) { FAIL(); }); }),
+              StartsWith(folder_ / "file/model"));
+  EXPECT_EQ(read_text(folder_ / "file"), "kept");
 }
 
 // A process that ended at once leaves such files: nobody holds their lock.
-TEST(WrittenAtomically, RemovesWhatACrashLeftOfItAndNothingElse) {
-  const TemporaryFolder folder;
-  write_text(folder / "file.partial-0123abcd", "half");
-  fs::create_directories(folder / "model.partial-0123abcd/part");
-  write_text(folder / "model.partial-0123abcd/part/file", "half");
-  fs::create_symlink("mine", folder / "file.partial-89abcdef");
+TEST_F(WrittenAtomically, RemovesWhatACrashLeftOfItAndNothingElse) {
+  write_text(folder_ / "file.partial-0123abcd", "half");
+  fs::create_directories(folder_ / "model.partial-0123abcd/part");
+  write_text(folder_ / "model.partial-0123abcd/part/file", "half");
+  fs::create_symlink("mine", folder_ / "file.partial-89abcdef");
   const std::vector<std::string> kept{"file.partial-0123ABCD", "file.partial-0123abcd0", "mine",
                                       "other.partial-0123abcd"};
-  for (const std::string& name : kept) write_text(folder / name, "");
-  write_file_atomically(folder / "file", "new");
-  write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
-  EXPECT_THAT(names_in(folder.path()),
+  for (const std::string& name : kept) write_text(folder_ / name, "");
+  write_file_atomically(folder_ / "file", "new");
+  write_folder_atomically(folder_ / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
+  EXPECT_THAT(names_in(folder_.path()),
               ElementsAre("file", kept[0], kept[1], "file.partial-89abcdef", kept[2], "model", kept[3]));
 }
 
-TEST(WrittenAtomically, LeavesWhatOthersAreAtWorkOn) {
-  const TemporaryFolder folder;
-  AtomicFile slow(folder / "file");
+TEST_F(WrittenAtomically, LeavesWhatOthersAreAtWorkOn) {
+  AtomicFile slow(folder_ / "file");
   slow.write("slow", 4);
-  write_file_atomically(folder / "file", "fast");
+  write_file_atomically(folder_ / "file", "fast");
   slow.commit();
-  EXPECT_EQ(read_text(folder / "file"), "slow");
-  write_folder_atomically(folder / "model", [&](const std::string& partial) {
+  EXPECT_EQ(read_text(folder_ / "file"), "slow");
+  write_folder_atomically(folder_ / "model", [&](const std::string& partial) {
     write_text(partial + "/slow", "");
-    write_folder_atomically(folder / "model", [](const std::string& fast) { write_text(fast + "/fast", ""); });
-    EXPECT_THAT(names_in(folder / "model"), ElementsAre("fast"));
+    write_folder_atomically(folder_ / "model", [](const std::string& fast) { write_text(fast + "/fast", ""); });
+    EXPECT_THAT(names_in(folder_ / "model"), ElementsAre("fast"));
   });
-  EXPECT_THAT(names_in(folder / "model"), ElementsAre("slow"));
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("file", "model"));
+  EXPECT_THAT(names_in(folder_ / "model"), ElementsAre("slow"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("file", "model"));
 }
 
-TEST(WrittenAtomically, HasAnyNameThatTheFileSystemTakes) {
-  const TemporaryFolder folder;
+TEST_F(WrittenAtomically, HasAnyNameThatTheFileSystemTakes) {
   std::string umlauts = "x";
   while (umlauts.size() < NAME_MAX) umlauts += "\u00FC";
   for (const std::string& name : {std::string(NAME_MAX - 16, 'n'), std::string(NAME_MAX, 'n'), umlauts}) {
-    write_file_atomically(folder / name, "new");
-    EXPECT_EQ(read_text(folder / name), "new");
+    write_file_atomically(folder_ / name, "new");
+    EXPECT_EQ(read_text(folder_ / name), "new");
     for (int i = 0; i < 2; ++i)
-      write_folder_atomically(folder / ("folders/" + name), [](const std::string& partial) {
+      write_folder_atomically(folder_ / ("folders/" + name), [](const std::string& partial) {
         EXPECT_EQ(fs::path(partial).filename().string().find("\xC3."), std::string::npos) << "half a character";
         write_text(partial + "/new", "");
       });

@@ -4,6 +4,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <zlib.h>
 
@@ -27,6 +28,7 @@ using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_text;
 using Lines = std::vector<std::string>;
+using ALineReader = testing::InFolder;
 
 constexpr size_t kReaderBuffer = 1 << 18;  // of LineReader; lengths around it are where mistakes would be
 
@@ -72,34 +74,33 @@ TEST(TextFileEnding, IsTheOneBeforeThatOfAPacker) {
   EXPECT_EQ(without_packer_ending("data.xz/a.en"), "data.xz/a.en");
 }
 
-TEST(LineReader, TakesLineEndsOfUnixAndOfWindows) {
+TEST_F(ALineReader, TakesLineEndsOfUnixAndOfWindows) {
   EXPECT_THAT(lines_of("one\ntwo\r\nthree\n"), ElementsAre("one", "two", "three"));
 }
 
-TEST(LineReader, CountsALastLineWithoutEnd) {
+TEST_F(ALineReader, CountsALastLineWithoutEnd) {
   EXPECT_THAT(lines_of("one\ntwo"), ElementsAre("one", "two"));
   EXPECT_THAT(lines_of("one\ntwo\n"), ElementsAre("one", "two"));
   EXPECT_THAT(lines_of("one\r"), ElementsAre("one"));
 }
 
-TEST(LineReader, KeepsEmptyLines) {
+TEST_F(ALineReader, KeepsEmptyLines) {
   EXPECT_THAT(lines_of("\n\nmiddle\n\r\n\n"), ElementsAre("", "", "middle", "", ""));
 }
 
-TEST(LineReader, FindsNoLineInAnEmptyFile) {
+TEST_F(ALineReader, FindsNoLineInAnEmptyFile) {
   EXPECT_THAT(lines_of(""), IsEmpty());
 }
 
-TEST(LineReader, EndsLinesOnlyAtLineFeeds) {
+TEST_F(ALineReader, EndsLinesOnlyAtLineFeeds) {
   // Carriage return, form feed, line separator, NUL.
   const std::string line = "a\rb\fc\u2028d" + std::string(1, '\0') + "e";
   EXPECT_THAT(lines_of(line + "\n" + line), ElementsAre(line, line));
 }
 
-TEST(LineReader, NumbersLinesFromOne) {
-  const TemporaryFolder folder;
-  write_text(folder / "text", "a\n\nb");
-  LineReader reader(folder / "text");
+TEST_F(ALineReader, NumbersLinesFromOne) {
+  write_text(folder_ / "text", "a\n\nb");
+  LineReader reader(folder_ / "text");
   std::vector<int64_t> numbers{reader.line_number()};
   for (std::string line; reader.next(line);) numbers.push_back(reader.line_number());
   EXPECT_THAT(numbers, ElementsAre(0, 1, 2, 3));
@@ -108,7 +109,7 @@ TEST(LineReader, NumbersLinesFromOne) {
   EXPECT_EQ(reader.line_number(), 3);
 }
 
-TEST(LineReader, ReadsLinesLongerThanItsBuffer) {
+TEST_F(ALineReader, ReadsLinesLongerThanItsBuffer) {
   for (const int64_t offset : {-2, -1, 0, 1, 2}) {
     const size_t length = kReaderBuffer + static_cast<size_t>(offset);
     const Lines lines{std::string(length, 'x'), "short", std::string(3 * length + 17, 'y'), "", "end"};
@@ -120,7 +121,7 @@ TEST(LineReader, ReadsLinesLongerThanItsBuffer) {
   }
 }
 
-TEST(LineReader, ReadsCharactersThatStraddleItsBuffer) {
+TEST_F(ALineReader, ReadsCharactersThatStraddleItsBuffer) {
   for (size_t shift = 0; shift < 4; ++shift) {
     std::string line(shift, 'x');
     while (line.size() < kReaderBuffer + 8) line += "\U0001F682";
@@ -128,18 +129,16 @@ TEST(LineReader, ReadsCharactersThatStraddleItsBuffer) {
   }
 }
 
-TEST(LineReader, ReadsGzipMembersOneAfterTheOther) {
-  const TemporaryFolder folder;
-  write_text(folder / "text.gz", gzipped("one\ntw") + gzipped("o\nthree\n"));
-  EXPECT_THAT(read_lines(folder / "text.gz"), ElementsAre("one", "two", "three"));
+TEST_F(ALineReader, ReadsGzipMembersOneAfterTheOther) {
+  write_text(folder_ / "text.gz", gzipped("one\ntw") + gzipped("o\nthree\n"));
+  EXPECT_THAT(read_lines(folder_ / "text.gz"), ElementsAre("one", "two", "three"));
 }
 
-TEST(LineReader, RefusesTruncatedGzip) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, RefusesTruncatedGzip) {
   std::string content;
   for (int i = 0; i < 200; ++i) content += "line " + std::to_string(i * i) + "\n";
   const std::string packed = gzipped(content);
-  const std::string path = folder / "text.gz";
+  const std::string path = folder_ / "text.gz";
   for (size_t size = 2; size < packed.size(); ++size) {
     write_text(path, packed.substr(0, size));
     EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(path); }),
@@ -148,13 +147,12 @@ TEST(LineReader, RefusesTruncatedGzip) {
   }
 }
 
-TEST(LineReader, ReadsTheLinesBeforeAGzippedFileEndsEarly) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, ReadsTheLinesBeforeAGzippedFileEndsEarly) {
   std::string content;
   for (int i = 0; i < 9000; ++i) content += "line " + std::to_string(i) + "\n";
   const std::string packed = gzipped(content);
-  write_text(folder / "text.gz", packed.substr(0, packed.size() - 20));
-  LineReader reader(folder / "text.gz");
+  write_text(folder_ / "text.gz", packed.substr(0, packed.size() - 20));
+  LineReader reader(folder_ / "text.gz");
   std::string line;
   const auto read_all = [&] {
     while (reader.next(line)) EXPECT_EQ(line, "line " + std::to_string(reader.line_number() - 1));
@@ -163,45 +161,40 @@ TEST(LineReader, ReadsTheLinesBeforeAGzippedFileEndsEarly) {
   EXPECT_GT(reader.line_number(), 8000);
 }
 
-TEST(LineReader, RefusesDamagedGzip) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, RefusesDamagedGzip) {
   std::string packed = gzipped("some text that is long enough\nto be packed\n");
   packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 0x10);  // in its CRC-32
-  write_text(folder / "text.gz", packed);
-  EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(folder / "text.gz"); }),
+  write_text(folder_ / "text.gz", packed);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(folder_ / "text.gz"); }),
               EndsWith("text.gz: cannot be read: the gzipped text is damaged"));
 }
 
-TEST(LineReader, NamesAFileThatIsMissing) {
-  const TemporaryFolder folder;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { LineReader(folder / "absent.txt"); }),
-              AllOf(StartsWith(folder / "absent.txt"), HasSubstr("No such file")));
+TEST_F(ALineReader, NamesAFileThatIsMissing) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { LineReader(folder_ / "absent.txt"); }),
+              AllOf(StartsWith(folder_ / "absent.txt"), HasSubstr("No such file")));
 }
 
-TEST(LineReader, RefusesAFolder) {
-  const TemporaryFolder folder;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { LineReader reader(folder.path()); }),
-              AllOf(StartsWith(folder.path()), HasSubstr("is a folder")));
+TEST_F(ALineReader, RefusesAFolder) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { LineReader reader(folder_.path()); }),
+              AllOf(StartsWith(folder_.path()), HasSubstr("is a folder")));
 }
 
-TEST(LineReader, NamesFileAndLineOfInvalidUtf8) {
-  const TemporaryFolder folder;
-  write_text(folder / "latin1.txt", "fine\n\ngr\xfcn\nfine\n");
-  LineReader reader(folder / "latin1.txt");
+TEST_F(ALineReader, NamesFileAndLineOfInvalidUtf8) {
+  write_text(folder_ / "latin1.txt", "fine\n\ngr\xfcn\nfine\n");
+  LineReader reader(folder_ / "latin1.txt");
   std::string line;
   EXPECT_TRUE(reader.next(line));
   EXPECT_TRUE(reader.next(line));
   EXPECT_THAT(
       message_of<std::runtime_error>([&] { reader.next(line); }),
-      AllOf(StartsWith((folder / "latin1.txt") + ":3:"), HasSubstr("byte 3"), HasSubstr("0xfc"), HasSubstr("iconv")));
+      AllOf(StartsWith((folder_ / "latin1.txt") + ":3:"), HasSubstr("byte 3"), HasSubstr("0xfc"), HasSubstr("iconv")));
 }
 
-TEST(LineReader, KnowsUtf16ByItsMark) {
-  const TemporaryFolder folder;
-  write_text(folder / "utf16.txt", std::string("\xff\xfe"
-                                               "a\0\n\0",
-                                               6));
-  LineReader reader(folder / "utf16.txt");
+TEST_F(ALineReader, KnowsUtf16ByItsMark) {
+  write_text(folder_ / "utf16.txt", std::string("\xff\xfe"
+                                                "a\0\n\0",
+                                                6));
+  LineReader reader(folder_ / "utf16.txt");
   std::string line;
   EXPECT_THAT(message_of<std::runtime_error>([&] { reader.next(line); }), HasSubstr("iconv -f utf-16 -t utf-8"));
 }
@@ -212,37 +205,34 @@ bool is_packed_by(const std::string& packer, const std::string& content, const s
   return std::system((packer + " -c < '" + path + ".plain' > '" + path + "' 2> /dev/null").c_str()) == 0;
 }
 
-TEST(LineReader, UnpacksXzZstdAndBzip2ByContent) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, UnpacksXzZstdAndBzip2ByContent) {
   std::string content;
   for (int i = 0; i < 100000; ++i) content += "line " + std::to_string(i) + "\n";
   for (const char* packer : {"xz", "zstd", "bzip2"}) {
-    if (!is_packed_by(packer, content, folder / "text")) continue;
-    const Lines lines = read_lines(folder / "text");
+    if (!is_packed_by(packer, content, folder_ / "text")) continue;
+    const Lines lines = read_lines(folder_ / "text");
     ASSERT_EQ(lines.size(), 100000) << packer;
     EXPECT_EQ(lines.back(), "line 99999") << packer;
-    LineReader first_line_only(folder / "text");  // the program is not left waiting
+    LineReader first_line_only(folder_ / "text");  // the program is not left waiting
     std::string line;
     EXPECT_TRUE(first_line_only.next(line));
   }
 }
 
-TEST(LineReader, SaysThatAPackedFileIsDamaged) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, SaysThatAPackedFileIsDamaged) {
   for (const char* packer : {"xz", "zstd", "bzip2"}) {
-    if (!is_packed_by(packer, std::string(1000, 'a') + "\n", folder / "text")) continue;
-    const std::string whole = testing::read_text(folder / "text");
-    write_text(folder / "text", whole.substr(0, whole.size() - 6));
-    EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(folder / "text"); }),
-                AllOf(StartsWith((folder / "text") + ": cannot be read"), HasSubstr(packer), HasSubstr("damaged")));
+    if (!is_packed_by(packer, std::string(1000, 'a') + "\n", folder_ / "text")) continue;
+    const std::string whole = testing::read_text(folder_ / "text");
+    write_text(folder_ / "text", whole.substr(0, whole.size() - 6));
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(folder_ / "text"); }),
+                AllOf(StartsWith((folder_ / "text") + ": cannot be read"), HasSubstr(packer), HasSubstr("damaged")));
   }
 }
 
-TEST(LineReader, NamesThePackerOfAFileThatIsNotText) {
-  const TemporaryFolder folder;
-  write_text(folder / "packed", "7z\xbc\xaf\x27\x1c\n");
-  EXPECT_EQ(message_of<std::runtime_error>([&] { read_lines(folder / "packed"); }),
-            (folder / "packed") + ": is not plain or gzipped text: 7-Zip has packed it; unpack the file first");
+TEST_F(ALineReader, NamesThePackerOfAFileThatIsNotText) {
+  write_text(folder_ / "packed", "7z\xbc\xaf\x27\x1c\n");
+  EXPECT_EQ(message_of<std::runtime_error>([&] { read_lines(folder_ / "packed"); }),
+            (folder_ / "packed") + ": is not plain or gzipped text: 7-Zip has packed it; unpack the file first");
   EXPECT_THAT(lines_of("BZh9\nPK\n7z\n"), ElementsAre("BZh9", "PK", "7z"));
 }
 
@@ -252,55 +242,53 @@ bool is_zipped(const TemporaryFolder& folder, const std::string& files, const st
   return std::system((command + " 2> /dev/null").c_str()) == 0;
 }
 
-TEST(LineReader, ReadsTheFilesOfAZipArchive) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, ReadsTheFilesOfAZipArchive) {
   std::string content;
   for (int i = 0; i < 100000; ++i) content += "line " + std::to_string(i) + "\n";
-  write_text(folder / "a.en", content);
-  write_text(folder / "a.de", "eins\nzwei\n");
-  if (!is_zipped(folder, "a.en", "one.zip") || !is_zipped(folder, "a.en a.de", "two.zip")) GTEST_SKIP() << "no Python";
+  write_text(folder_ / "a.en", content);
+  write_text(folder_ / "a.de", "eins\nzwei\n");
+  if (!is_zipped(folder_, "a.en", "one.zip") || !is_zipped(folder_, "a.en a.de", "two.zip"))
+    GTEST_SKIP() << "no Python";
   for (const char* path : {"one.zip", "one.zip/a.en", "two.zip/a.en"}) {
-    const Lines lines = read_lines(folder / path);
+    const Lines lines = read_lines(folder_ / path);
     ASSERT_EQ(lines.size(), 100000) << path;
     EXPECT_EQ(lines.back(), "line 99999") << path;
   }
-  EXPECT_THAT(read_lines(folder / "two.zip/a.de"), ElementsAre("eins", "zwei"));
+  EXPECT_THAT(read_lines(folder_ / "two.zip/a.de"), ElementsAre("eins", "zwei"));
   const auto failure_of = [&](const std::string& path) {
-    return message_of<std::runtime_error>([&] { read_lines(folder / path); });
+    return message_of<std::runtime_error>([&] { read_lines(folder_ / path); });
   };
   EXPECT_EQ(failure_of("two.zip"),
-            (folder / "two.zip") + " contains a.en, a.de; name one of them, as in " + (folder / "two.zip") + "/a.en");
-  EXPECT_EQ(failure_of("two.zip/b.en"), (folder / "two.zip") + " contains a.en, a.de, not b.en");
+            (folder_ / "two.zip") + " contains a.en, a.de; name one of them, as in " + (folder_ / "two.zip") + "/a.en");
+  EXPECT_EQ(failure_of("two.zip/b.en"), (folder_ / "two.zip") + " contains a.en, a.de, not b.en");
   EXPECT_THAT(failure_of("a.en/b"), HasSubstr("a.en: no zip archive"));
 }
 
-TEST(LineReader, RefusesDamagedZipArchives) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, RefusesDamagedZipArchives) {
   std::string content;
   for (int i = 0; i < 1000; ++i) content += "line " + std::to_string(i * i) + "\n";
-  write_text(folder / "a.en", content);
-  if (!is_zipped(folder, "a.en", "a.zip")) GTEST_SKIP() << "no Python";
-  const std::string whole = testing::read_text(folder / "a.zip");
+  write_text(folder_ / "a.en", content);
+  if (!is_zipped(folder_, "a.en", "a.zip")) GTEST_SKIP() << "no Python";
+  const std::string whole = testing::read_text(folder_ / "a.zip");
   for (size_t at = 0; at < whole.size(); at += 7) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x11);
-    write_text(folder / "a.zip", damaged);
+    write_text(folder_ / "a.zip", damaged);
     try {  // some bytes, such as those of the time, do not matter
-      EXPECT_EQ(read_lines(folder / "a.zip").size(), 1000) << at;
+      EXPECT_EQ(read_lines(folder_ / "a.zip").size(), 1000) << at;
     } catch (const std::runtime_error& error) {
       EXPECT_THAT(error.what(), HasSubstr("a.zip")) << at;
     }
-    write_text(folder / "a.zip", whole.substr(0, at));
+    write_text(folder_ / "a.zip", whole.substr(0, at));
     if (at < 4) continue;  // what is left may be text
-    EXPECT_THROW(read_lines(folder / "a.zip"), std::runtime_error) << at;
+    EXPECT_THROW(read_lines(folder_ / "a.zip"), std::runtime_error) << at;
   }
 }
 
-TEST(LineReader, TellsUtf16WithoutAMarkFromOtherFilesWithZeroBytes) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, TellsUtf16WithoutAMarkFromOtherFilesWithZeroBytes) {
   const auto advice_for = [&](const std::string& content) {
-    write_text(folder / "text", content);
-    return message_of<std::runtime_error>([&] { read_lines(folder / "text"); });
+    write_text(folder_ / "text", content);
+    return message_of<std::runtime_error>([&] { read_lines(folder_ / "text"); });
   };
   using namespace std::string_literals;
   EXPECT_THAT(advice_for("g\0r\0\xfc\0n\0\n\0"s), HasSubstr("iconv -f utf-16le -t utf-8"));
@@ -346,9 +334,8 @@ TEST(Utf8, RefusesOverlongSurrogateAndBrokenEncodings) {
   }
 }
 
-TEST(LineReader, RefusesALineWithoutEndAndSaysWhich) {
-  const TemporaryFolder folder;
-  const std::string plain = folder / "plain.txt", packed = folder / "bomb.gz";
+TEST_F(ALineReader, RefusesALineWithoutEndAndSaysWhich) {
+  const std::string plain = folder_ / "plain.txt", packed = folder_ / "bomb.gz";
   const std::string fits(100'000, 'a');
   write_text(plain, "first\n" + fits + "\n" + fits + "b\n");
   LineReader reader(plain, {InvalidUtf8::fail, fits.size()});
@@ -363,13 +350,12 @@ TEST(LineReader, RefusesALineWithoutEndAndSaysWhich) {
   EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(packed); }), StartsWith(packed + ":1: "));
 }
 
-TEST(LineReader, PassesOverAByteOrderMarkAtTheBeginningOnly) {
-  const TemporaryFolder folder;
+TEST_F(ALineReader, PassesOverAByteOrderMarkAtTheBeginningOnly) {
   const std::string mark = "\xef\xbb\xbf";
-  write_text(folder / "marked.txt", mark + "one\n" + mark + "two\n");
-  EXPECT_THAT(read_lines(folder / "marked.txt"), ElementsAre("one", mark + "two"));
-  write_text(folder / "alone.txt", mark);
-  EXPECT_THAT(read_lines(folder / "alone.txt"), ElementsAre(""));
+  write_text(folder_ / "marked.txt", mark + "one\n" + mark + "two\n");
+  EXPECT_THAT(read_lines(folder_ / "marked.txt"), ElementsAre("one", mark + "two"));
+  write_text(folder_ / "alone.txt", mark);
+  EXPECT_THAT(read_lines(folder_ / "alone.txt"), ElementsAre(""));
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ void write_tiny_model(const std::string& folder, const TransformerOptions& optio
 class CommandLine : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = std::make_unique<TemporaryFolder>();
+    model_folder_ = std::make_unique<TemporaryFolder>();
     write_tiny_model(model());
   }
-  static void TearDownTestSuite() { folder_.reset(); }
+  static void TearDownTestSuite() { model_folder_.reset(); }
 
-  static std::string model() { return *folder_ / "model"; }
+  static std::string model() { return *model_folder_ / "model"; }
   static Outcome run(const std::string& name, std::vector<std::string> words, const std::string& input = "") {
     words.insert(words.begin(), program(name));
     return run_program_with(words, input);
@@ -49,7 +49,8 @@ class CommandLine : public ::testing::Test {
     return outcome.errors;
   }
 
-  static inline std::unique_ptr<TemporaryFolder> folder_;
+  static inline std::unique_ptr<TemporaryFolder> model_folder_;
+  const TemporaryFolder folder_;
 };
 
 }  // namespace transmute::testing

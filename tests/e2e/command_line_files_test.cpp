@@ -20,12 +20,11 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoFileForAText) {
-  const TemporaryFolder folder;
-  const std::string text = folder / "text.en", content = "the red house is near.\n";
+  const std::string text = folder_ / "text.en", content = "the red house is near.\n";
   write_text(text, content);
-  EXPECT_THAT(refusal("translate", {"-m", model(), "-i", text, "-o", folder.path() + "/./text.en"}),
+  EXPECT_THAT(refusal("translate", {"-m", model(), "-i", text, "-o", folder_.path() + "/./text.en"}),
               HasSubstr("--output is the file of --input"));
-  const std::string other = folder / "text.de";
+  const std::string other = folder_ / "text.de";
   write_text(other, content);
   for (const std::string flag : {"--target-prefix", "--glossary", "--shortlist", "--rerank"})
     EXPECT_THAT(refusal("translate", {"-m", model(), "-i", text, flag, other, "-o", other}),
@@ -61,8 +60,7 @@ TEST_F(CommandLine, NoNameOfAFileIsEmpty) {
 }
 
 TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
-  const TemporaryFolder folder;
-  const std::string input = folder / "in", output = folder / "out";
+  const std::string input = folder_ / "in", output = folder_ / "out";
   const std::vector<std::string> flags{"-m", model(), "--max-extra-length", "2", "-i", input, "-o", output};
   for (const auto& [begin, message] : std::vector<std::pair<std::string, std::string>>{
            {"%PDF-1.7\n", "in: PDF is not read"},
@@ -86,8 +84,7 @@ TEST_F(CommandLine, AFileOfAnOfficeProgramIsNotReadAsLines) {
 }
 
 TEST_F(CommandLine, WarningsGetAFile) {
-  const TemporaryFolder folder;
-  const std::string warnings = folder / "warnings.tsv", input = folder / "in.txt", output = folder / "out";
+  const std::string warnings = folder_ / "warnings.tsv", input = folder_ / "in.txt", output = folder_ / "out";
   const auto rows_of = [&](const std::string& text, std::vector<std::string> flags) {
     write_text(input, text);
     flags.insert(flags.end(), {"-m", model(), "-i", input, "-o", output, "--guard", "warn", "--protect", "none",
@@ -110,8 +107,7 @@ TEST_F(CommandLine, WarningsGetAFile) {
 }
 
 TEST_F(CommandLine, LinesThatEndWithinSentencesAreNoted) {
-  const TemporaryFolder folder;
-  const std::string input = folder / "in.txt";
+  const std::string input = folder_ / "in.txt";
   const std::string note =
       "in.txt: many lines end within a sentence, and each is translated by itself; "
       "--document-format txt translates paragraphs as a whole";
@@ -131,28 +127,26 @@ TEST_F(CommandLine, LinesThatEndWithinSentencesAreNoted) {
 }
 
 TEST_F(CommandLine, AnOfficeFileKeepsItsEnding) {
-  const TemporaryFolder folder;
   const auto refused = [&](const std::string& input, const std::string& output) {
-    return refusal("translate", {"-m", model(), "-i", folder / input, "-o", folder / output}, 2);
+    return refusal("translate", {"-m", model(), "-i", folder_ / input, "-o", folder_ / output}, 2);
   };
   for (const auto& [input, output] : std::vector<std::pair<std::string, std::string>>{
            {"a.DOCM", "b.docx"}, {"a.dotx", "b.docx"}, {"a.xlsx", "b.xlsm"}, {"a.pptm", "b.pptx"}})
     EXPECT_THAT(refused(input, output), HasSubstr("which Office opens under no other ending; rename it"));
   for (const auto& [input, output] : std::vector<std::pair<std::string, std::string>>{
            {"a.docm", "b.DOCM"}, {"a.ppsx", "b.pptx"}, {"a.ott", "b.odt"}, {"a.docx", "b"}}) {
-    const Outcome outcome = run("translate", {"-m", model(), "-i", folder / input, "-o", folder / output});
+    const Outcome outcome = run("translate", {"-m", model(), "-i", folder_ / input, "-o", folder_ / output});
     EXPECT_THAT(outcome.errors, Not(HasSubstr("rename it")));  // there is no such input
   }
 }
 
 TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
-  const TemporaryFolder folder;
-  const std::string own = folder / "own", weights = own + "/weights.safetensors";
+  const std::string own = folder_ / "own", weights = own + "/weights.safetensors";
   std::filesystem::copy(model(), own);
   const std::string before = read_text(weights);
   EXPECT_THAT(refusal("convert", {"-m", own, "--to", "folder", "--precision", "int8", "-o", own + "/"}),
               HasSubstr("--output is the folder of --model, which would be lost"));
-  EXPECT_THAT(refusal("average_checkpoints", {"-o", own, model(), folder.path() + "/./own"}),
+  EXPECT_THAT(refusal("average_checkpoints", {"-o", own, model(), folder_.path() + "/./own"}),
               HasSubstr("--output is the folder of a model to average"));
   EXPECT_THAT(refusal("export_torchscript", {"-m", weights, "-o", weights}),
               HasSubstr("--output is the file of --model"));
@@ -172,12 +166,11 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
 }
 
 TEST_F(CommandLine, NoModelIsWrittenOverAModelThatTheStoreNames) {
-  const TemporaryFolder folder;
-  const std::string store = folder / "transmute/models", stored = store + "/stored";
+  const std::string store = folder_ / "transmute/models", stored = store + "/stored";
   std::filesystem::create_directories(store);
   std::filesystem::copy(model(), stored);
   const auto refusal_of = [&](const std::string& name, const std::vector<std::string>& flags) {
-    std::vector<std::string> words{"env", "XDG_DATA_HOME=" + folder.path(), program(name)};
+    std::vector<std::string> words{"env", "XDG_DATA_HOME=" + folder_.path(), program(name)};
     words.insert(words.end(), flags.begin(), flags.end());
     const Outcome outcome = run_program_with(words);
     EXPECT_EQ(outcome.exit_code, 2) << outcome.errors;
@@ -199,7 +192,7 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatTheStoreNames) {
   EXPECT_THAT(refusal_of("prepare", {"--pairs", "a.tsv", "--model", model(), "--reverse-model", "stored", "--counts",
                                      stored + "/config.yaml"}),
               HasSubstr("--counts is a file in the folder of --reverse-model"));
-  const std::string config = folder / "config.yaml";
+  const std::string config = folder_ / "config.yaml";
   write_text(config, "training: {initialize_from: stored}\ndata: {train_source: [a], train_target: [b]}\n");
   EXPECT_THAT(refusal_of("train", {"-c", config, "--profile", weights}),
               HasSubstr("--profile is a file in the folder of training.initialize_from"));
@@ -208,8 +201,7 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatTheStoreNames) {
 }
 
 TEST_F(CommandLine, NoFolderIsWrittenIntoTheModelThatIsRead) {
-  const TemporaryFolder folder;
-  const std::string own = folder / "own", link = folder / "link";
+  const std::string own = folder_ / "own", link = folder_ / "link";
   std::filesystem::copy(model(), own);
   std::filesystem::create_symlink(own, link);
   EXPECT_THAT(refusal("convert", {"-m", own, "--to", "folder", "-o", own + "/small"}),
@@ -225,16 +217,15 @@ TEST_F(CommandLine, NoFolderIsWrittenIntoTheModelThatIsRead) {
 }
 
 TEST_F(CommandLine, OnlyModelFoldersAreAveraged) {
-  const TemporaryFolder folder;
-  const std::string exported = folder / "model.pt", formats = TRANSMUTE_TEST_DATA "/formats/";
+  const std::string exported = folder_ / "model.pt", formats = TRANSMUTE_TEST_DATA "/formats/";
   write_text(exported, "");
   for (const std::string& path : {exported, formats + "nllb", formats + "marian_ctranslate2", formats + "marian"})
-    EXPECT_THAT(refusal("average_checkpoints", {"-o", folder / "mean", model(), path}, 1),
+    EXPECT_THAT(refusal("average_checkpoints", {"-o", folder_ / "mean", model(), path}, 1),
                 AllOf(HasSubstr(path + ": is no model folder"), HasSubstr("convert --to folder")));
-  std::filesystem::create_directories(folder / "run/checkpoints/step-1");
-  for (const std::string& path : {folder / "run", folder / "run/checkpoints", folder / "run/checkpoints/"})
-    EXPECT_THAT(refusal("average_checkpoints", {"-o", folder / "mean", path}, 1),
-                HasSubstr("name those to average, such as " + folder.path() + "/run/checkpoints/step-*"));
+  std::filesystem::create_directories(folder_ / "run/checkpoints/step-1");
+  for (const std::string& path : {folder_ / "run", folder_ / "run/checkpoints", folder_ / "run/checkpoints/"})
+    EXPECT_THAT(refusal("average_checkpoints", {"-o", folder_ / "mean", path}, 1),
+                HasSubstr("name those to average, such as " + folder_.path() + "/run/checkpoints/step-*"));
 }
 
 TEST_F(CommandLine, WhatCannotGoToStandardOutputIsRefused) {
@@ -250,7 +241,7 @@ TEST_F(CommandLine, WhatCannotGoToStandardOutputIsRefused) {
 }
 
 TEST_F(CommandLine, ATorchScriptFileMayGoThroughAPipe) {
-  const std::string file = *folder_ / "piped.pt";
+  const std::string file = folder_ / "piped.pt";
   const Outcome outcome =
       shell("set -o pipefail; " + program("export_torchscript") + " -m " + model() + " -o /dev/stdout | cat >" + file);
   EXPECT_EQ(outcome.exit_code, 0);
@@ -259,11 +250,10 @@ TEST_F(CommandLine, ATorchScriptFileMayGoThroughAPipe) {
 }
 
 TEST_F(CommandLine, AnExportForTritonThatFailsLeavesNothing) {
-  const TemporaryFolder folder;
-  refusal("export_torchscript", {"-m", folder / "none", "--triton", folder / "repository/en-de"}, 1);
-  EXPECT_FALSE(std::filesystem::exists(folder / "repository"));
-  write_text(folder / "file", "");
-  EXPECT_THAT(refusal("export_torchscript", {"-m", model(), "--triton", folder / "file"}, 1),
+  refusal("export_torchscript", {"-m", folder_ / "none", "--triton", folder_ / "repository/en-de"}, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "repository"));
+  write_text(folder_ / "file", "");
+  EXPECT_THAT(refusal("export_torchscript", {"-m", model(), "--triton", folder_ / "file"}, 1),
               HasSubstr("file/1: the folder cannot be made"));
 }
 
@@ -282,13 +272,13 @@ TEST_F(CommandLine, AFolderAsStandardInputIsNamed) {
 }
 
 TEST_F(CommandLine, ASignalRemovesTheIncompleteOutput) {
-  const TemporaryFolder folder;
-  const Outcome outcome = shell(
-      "mkfifo " + (folder / "in") + "; (sleep 30 > " + (folder / "in") + " & echo $! > " + (folder / "sleeper") +
-      "); " + program("translate") + " -m " + model() + " -i " + (folder / "in") + " -o " + (folder / "out.de") +
-      " & child=$!; for i in $(seq 200); do ls " + folder.path() + " | grep -q partial && break; sleep 0.1; done; ls " +
-      folder.path() + "; kill -TERM $child; wait $child; code=$?; kill $(cat " + (folder / "sleeper") + "); ls " +
-      folder.path() + "; exit $code");
+  const Outcome outcome =
+      shell("mkfifo " + (folder_ / "in") + "; (sleep 30 > " + (folder_ / "in") + " & echo $! > " +
+            (folder_ / "sleeper") + "); " + program("translate") + " -m " + model() + " -i " + (folder_ / "in") +
+            " -o " + (folder_ / "out.de") + " & child=$!; for i in $(seq 200); do ls " + folder_.path() +
+            " | grep -q partial && break; sleep 0.1; done; ls " + folder_.path() +
+            "; kill -TERM $child; wait $child; code=$?; kill $(cat " + (folder_ / "sleeper") + "); ls " +
+            folder_.path() + "; exit $code");
   EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
   const size_t partial = outcome.output.find("out.de.partial");
   ASSERT_NE(partial, std::string::npos) << outcome.output;
@@ -342,45 +332,42 @@ TEST_F(CommandLine, AStoppedTranslationResumesWhereItWasStopped) {
 }
 
 TEST_F(CommandLine, APartialFileOfSomebodyElseStays) {
-  const TemporaryFolder folder;
-  write_text(folder / "out.de.partial", "mine\n");
-  const Outcome outcome = translate("the red house\n", {"-o", folder / "out.de"});
+  write_text(folder_ / "out.de.partial", "mine\n");
+  const Outcome outcome = translate("the red house\n", {"-o", folder_ / "out.de"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("is not the unfinished output of an earlier run"));
-  EXPECT_EQ(read_text(folder / "out.de.partial"), "mine\n");
+  EXPECT_EQ(read_text(folder_ / "out.de.partial"), "mine\n");
 }
 
 TEST_F(CommandLine, AnInputThatEndsBeforeTheFinishedLinesLeavesThemToBeContinued) {
-  const TemporaryFolder folder;
-  const std::string partial = folder / "out.de.partial", begin = "the house\nthe train\n", all = begin + "the river\n";
+  const std::string partial = folder_ / "out.de.partial", begin = "the house\nthe train\n", all = begin + "the river\n";
   const std::string command =
       command_line({program("translate"), "-m", model(), "--max-extra-length", "2", "-o", "out.de"});
-  stop_after_lines(folder.path(), command, begin, 2);
+  stop_after_lines(folder_.path(), command, begin, 2);
   const std::string finished = read_text(partial);
   EXPECT_EQ(finished, translate(begin).output);
   const auto resume = [&](const std::string& input) {
-    return shell("cd " + shell_quoted(folder.path()) + "; " + command + "--continue < " + input);
+    return shell("cd " + shell_quoted(folder_.path()) + "; " + command + "--continue < " + input);
   };
   for (const std::string input : {"/dev/null", "/", "<(printf 'the house\\n' | gzip | head -c 12)"}) {
     const Outcome outcome = resume(input);
     EXPECT_EQ(outcome.exit_code, 1) << input;
     EXPECT_THAT(outcome.errors, AllOf(HasSubstr("--continue resumes from there"), Not(HasSubstr("are written"))));
     EXPECT_EQ(read_text(partial), finished) << input;
-    EXPECT_FALSE(std::filesystem::exists(folder / "out.de")) << input;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out.de")) << input;
   }
-  write_text(folder / "all.en", all);
+  write_text(folder_ / "all.en", all);
   EXPECT_EQ(resume("all.en").exit_code, 0);
-  EXPECT_EQ(read_text(folder / "out.de"), translate(all).output);
+  EXPECT_EQ(read_text(folder_ / "out.de"), translate(all).output);
 }
 
 TEST_F(CommandLine, ARunLeavesThePartialFileToTheRunThatIsAtWorkOnIt) {
-  const TemporaryFolder folder;
   const std::string run =
       command_line({program("translate"), "-m", model(), "--max-extra-length", "2", "-o", "out.de"});
   const std::string wait = "; for i in $(seq 300); do ";
   // The second run starts before the first has a partial file, the third after.
   const Outcome outcome = shell(
-      "cd " + shell_quoted(folder.path()) + "; mkfifo a b; " + run + "< a & first=$!; " + run +
+      "cd " + shell_quoted(folder_.path()) + "; mkfifo a b; " + run + "< a & first=$!; " + run +
       "< b & second=$!; exec 3> a 4> b" + wait + "[ $(ls -d out.de.partial-* 2> /dev/null | wc -l) = 2 ] && break" +
       "; sleep 0.1; done; echo the house >&3" + wait + "grep -qs 'lines 0*1 ' *.state && break" +
       "; sleep 0.1; done; echo the train >&4; exec 4>&-; wait $second; echo $?; echo the | " + run +
@@ -388,15 +375,14 @@ TEST_F(CommandLine, ARunLeavesThePartialFileToTheRunThatIsAtWorkOnIt) {
   EXPECT_EQ(outcome.output, "1\n1\n0\n") << outcome.errors;
   const std::string refused = "another process is writing it", &said = outcome.errors;
   EXPECT_NE(said.find(refused), said.rfind(refused)) << said;
-  EXPECT_EQ(read_text(folder / "out.de"), translate("the house\n").output);
+  EXPECT_EQ(read_text(folder_ / "out.de"), translate("the house\n").output);
 }
 
 TEST_F(CommandLine, ResumingNeedsTheModelThatItsNameMeantAndNothingElseInItsFolder) {
-  const TemporaryFolder folder;
-  const std::string store = folder / "transmute/models", stored = store + "/stored", begin = "the house\n";
+  const std::string store = folder_ / "transmute/models", stored = store + "/stored", begin = "the house\n";
   std::filesystem::create_directories(store);
   std::filesystem::copy(model(), stored);
-  const std::string command = command_line({"env", "XDG_DATA_HOME=" + folder.path(), program("translate"), "-m",
+  const std::string command = command_line({"env", "XDG_DATA_HOME=" + folder_.path(), program("translate"), "-m",
                                             "stored", "--max-extra-length", "2", "-o", "out.de"});
   stop_after_lines(stored, command, begin, 1);
   const auto resume = [&] {
@@ -414,8 +400,7 @@ TEST_F(CommandLine, ResumingNeedsTheModelThatItsNameMeantAndNothingElseInItsFold
 }
 
 TEST_F(CommandLine, AnInputOfWhichNoLineIsDoneLeavesTheOldOutput) {
-  const TemporaryFolder folder;
-  const std::string out = folder / "out", good = folder / "good", bad = folder / "bad";
+  const std::string out = folder_ / "out", good = folder_ / "good", bad = folder_ / "bad";
   write_text(good, "the\n");
   write_text(bad, "\xff\n");
   for (const std::vector<std::string>& words : {std::vector<std::string>{"translate", "-m", model(), "-i", bad},
@@ -432,9 +417,8 @@ TEST_F(CommandLine, AnInputOfWhichNoLineIsDoneLeavesTheOldOutput) {
 }
 
 TEST_F(CommandLine, AnOutputMayHaveALongName) {
-  const TemporaryFolder folder;
   for (const size_t length : {242, 255}) {
-    const std::string out = folder / std::string(length, 'n');
+    const std::string out = folder_ / std::string(length, 'n');
     const Outcome outcome = translate("the\n", {"-o", out});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     EXPECT_EQ(read_text(out), translate("the\n").output) << length;
@@ -443,7 +427,7 @@ TEST_F(CommandLine, AnOutputMayHaveALongName) {
 
 TEST_F(CommandLine, Utf16WithoutAMarkIsNamedByEveryProgramThatReadsText) {
   using namespace std::string_literals;
-  const std::string utf16 = "t\0h\0e\0 \0h\0o\0u\0s\0e\0\n\0"s, path = *folder_ / "utf16.txt";
+  const std::string utf16 = "t\0h\0e\0 \0h\0o\0u\0s\0e\0\n\0"s, path = folder_ / "utf16.txt";
   write_text(path, utf16);
   for (const std::vector<std::string>& words : {std::vector<std::string>{"translate", "-m", model()},
                                                 {"translate", "-m", model(), "--invalid-utf8", "replace"},
@@ -462,7 +446,7 @@ TEST_F(CommandLine, Utf16WithoutAMarkIsNamedByEveryProgramThatReadsText) {
 }
 
 TEST_F(CommandLine, AnArrayOfVectorsIsWholeOrNotAtAll) {
-  const std::string array = *folder_ / "vectors.npy";
+  const std::string array = folder_ / "vectors.npy";
   EXPECT_THAT(refusal("embed", {"-m", model(), "--format", "npy", "-o", array}, 1, "the\n\xff\n"),
               AllOf(HasSubstr("standard input:2: not valid UTF-8"), Not(HasSubstr("the lines before it are written"))));
   EXPECT_FALSE(std::filesystem::exists(array));
@@ -472,7 +456,7 @@ TEST_F(CommandLine, AHyphenIsAStandardStreamAndGzMeansCompressed) {
   const std::string text = "the red house is near.\nthe old train is gone.\n";
   const std::string expected = translate(text).output;
   EXPECT_EQ(translate(text, {"-i", "-", "-o", "-"}).output, expected);
-  const std::string packed = *folder_ / "out.txt.gz";
+  const std::string packed = folder_ / "out.txt.gz";
   ASSERT_EQ(translate(text, {"--output", packed}).exit_code, 0);
   EXPECT_EQ(read_text(packed).substr(0, 2), "\x1f\x8b");
   std::string unpacked;
@@ -481,26 +465,26 @@ TEST_F(CommandLine, AHyphenIsAStandardStreamAndGzMeansCompressed) {
   EXPECT_EQ(unpacked, expected);
   EXPECT_EQ(run_program_with({"gzip", "-dc", packed}).output, expected);
   EXPECT_FALSE(std::filesystem::exists("-"));
-  const Outcome other = translate(text, {"--output", *folder_ / "out.txt.zst"});
+  const Outcome other = translate(text, {"--output", folder_ / "out.txt.zst"});
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.errors,
               HasSubstr("out.txt.zst: only .gz is written; write a plain file and compress it afterwards"));
-  EXPECT_FALSE(std::filesystem::exists(*folder_ / "out.txt.zst"));
-  EXPECT_THAT(translate(text, {"--output", *folder_ / "none/out.txt"}).errors,
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.txt.zst"));
+  EXPECT_THAT(translate(text, {"--output", folder_ / "none/out.txt"}).errors,
               HasSubstr("none/out.txt: cannot be written into a folder that does not exist"));
 }
 
 TEST_F(CommandLine, EvaluateReadsAPipe) {
-  write_text(*folder_ / "reference", "a b c d e\nf g h i j\n");
+  write_text(folder_ / "reference", "a b c d e\nf g h i j\n");
   const std::string translated = "a b c d e\nf g h i k\n";
-  write_text(*folder_ / "translated", translated);
-  const Outcome of_file = run("evaluate", {"-i", *folder_ / "translated", "-r", *folder_ / "reference"});
+  write_text(folder_ / "translated", translated);
+  const Outcome of_file = run("evaluate", {"-i", folder_ / "translated", "-r", folder_ / "reference"});
   ASSERT_EQ(of_file.exit_code, 0) << of_file.errors;
   EXPECT_THAT(of_file.output, HasSubstr("BLEU|"));
-  EXPECT_EQ(run("evaluate", {"-r", *folder_ / "reference"}, translated).output, of_file.output);
-  EXPECT_EQ(run("evaluate", {"-i", "-", "-r", *folder_ / "reference"}, translated).output, of_file.output);
-  EXPECT_THAT(refusal("evaluate", {"-r", *folder_ / "reference"}, 1, "one\n"), HasSubstr("standard input has 1;"));
-  EXPECT_THAT(run("evaluate", {"-r", *folder_ / "reference", "--metric", "ter"}, translated).output,
+  EXPECT_EQ(run("evaluate", {"-r", folder_ / "reference"}, translated).output, of_file.output);
+  EXPECT_EQ(run("evaluate", {"-i", "-", "-r", folder_ / "reference"}, translated).output, of_file.output);
+  EXPECT_THAT(refusal("evaluate", {"-r", folder_ / "reference"}, 1, "one\n"), HasSubstr("standard input has 1;"));
+  EXPECT_THAT(run("evaluate", {"-r", folder_ / "reference", "--metric", "ter"}, translated).output,
               MatchesRegex("TER\\|nrefs:1.* = 10\\.00\n"));
 }
 
@@ -512,9 +496,9 @@ TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired
   EXPECT_EQ(failed.output, translate(good).output);
   EXPECT_THAT(failed.errors,
               AllOf(HasSubstr("standard input:3: not valid UTF-8"), HasSubstr("lines before it are written")));
-  write_text(*folder_ / "bad.txt", bad);
-  const std::string out = *folder_ / "bad.out";
-  EXPECT_EQ(translate("", {"-i", *folder_ / "bad.txt", "-o", out}).exit_code, 1);
+  write_text(folder_ / "bad.txt", bad);
+  const std::string out = folder_ / "bad.out";
+  EXPECT_EQ(translate("", {"-i", folder_ / "bad.txt", "-o", out}).exit_code, 1);
   EXPECT_EQ(read_text(out), failed.output) << "a file keeps them too";
   for (const char* buffer : {"1", "2", "100"})
     EXPECT_EQ(translate(bad, {"--buffer-lines", buffer}).output, failed.output) << buffer;
@@ -523,12 +507,12 @@ TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired
   EXPECT_EQ(repaired.exit_code, 0) << repaired.errors;
   EXPECT_EQ(split_lines(repaired.output).size(), 4U);
   EXPECT_EQ(repaired.output, translate(good + "the \xEF\xBF\xBD river\nthe bridge is far.\n").output);
-  EXPECT_EQ(translate("", {"-i", *folder_ / "bad.txt", "--invalid-utf8", "replace"}).output, repaired.output);
+  EXPECT_EQ(translate("", {"-i", folder_ / "bad.txt", "--invalid-utf8", "replace"}).output, repaired.output);
 
-  write_text(*folder_ / "target.txt", good + "x\ny\n");
-  write_text(*folder_ / "good.txt", good);
+  write_text(folder_ / "target.txt", good + "x\ny\n");
+  write_text(folder_ / "good.txt", good);
   const auto score = [&](const std::string& source, const std::string& target, const std::string& output = "-") {
-    return run("score", {"-m", model(), "--source", *folder_ / source, "--target", *folder_ / target, "-o", output});
+    return run("score", {"-m", model(), "--source", folder_ / source, "--target", folder_ / target, "-o", output});
   };
   const std::string scores = score("good.txt", "good.txt").output;
   EXPECT_EQ(split_lines(scores).size(), 2U);
@@ -539,12 +523,12 @@ TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired
   }
   EXPECT_EQ(score("bad.txt", "target.txt", out).exit_code, 1);
   EXPECT_EQ(read_text(out), scores);
-  write_text(*folder_ / "one.txt", "the\n");
+  write_text(folder_ / "one.txt", "the\n");
   const Outcome unequal = score("one.txt", "bad.txt");
   EXPECT_EQ(unequal.exit_code, 1);
   EXPECT_THAT(unequal.errors, AllOf(HasSubstr("one.txt has 1 line but "), HasSubstr("bad.txt has at least 2 lines")));
-  EXPECT_EQ(run("score", {"-m", model(), "--invalid-utf8", "replace", "--source", *folder_ / "bad.txt", "--target",
-                          *folder_ / "target.txt"})
+  EXPECT_EQ(run("score", {"-m", model(), "--invalid-utf8", "replace", "--source", folder_ / "bad.txt", "--target",
+                          folder_ / "target.txt"})
                 .exit_code,
             0);
 }
@@ -565,9 +549,9 @@ TEST_F(CommandLine, AnOverLongLineNamesItsPlaceAndIsNoUsageError) {
 TEST_F(CommandLine, ALineThatCannotBeDoneIsNamedAndThoseBeforeItAreWritten) {
   std::string term;
   for (int i = 0; i < 100; ++i) term += (i > 0 ? " " : "") + std::string("das alte Haus");
-  write_text(*folder_ / "long_term", "house\t" + term + "\n");
+  write_text(folder_ / "long_term", "house\t" + term + "\n");
   const Outcome translated =
-      translate("the\nthe\nthe\nthe house\nthe\n", {"--glossary", *folder_ / "long_term", "--buffer-lines", "2"});
+      translate("the\nthe\nthe\nthe house\nthe\n", {"--glossary", folder_ / "long_term", "--buffer-lines", "2"});
   EXPECT_EQ(translated.exit_code, 1);
   EXPECT_THAT(split_lines(translated.output), SizeIs(3));
   EXPECT_THAT(translated.errors, AllOf(HasSubstr("standard input:4: the glossary demands terms of"),
@@ -580,10 +564,10 @@ TEST_F(CommandLine, ALineThatCannotBeDoneIsNamedAndThoseBeforeItAreWritten) {
     targets += "das\n";
   }
   for (int i = 0; i < 8200; ++i) targets += "Haus ";
-  write_text(*folder_ / "sources", sources + "the\n");
-  write_text(*folder_ / "targets", targets + "\n");
+  write_text(folder_ / "sources", sources + "the\n");
+  write_text(folder_ / "targets", targets + "\n");
   const Outcome scored =
-      run("score", {"-m", model(), "--source", *folder_ / "sources", "--target", *folder_ / "targets"});
+      run("score", {"-m", model(), "--source", folder_ / "sources", "--target", folder_ / "targets"});
   EXPECT_EQ(scored.exit_code, 1);
   EXPECT_THAT(split_lines(scored.output), SizeIs(kBefore));
   EXPECT_THAT(scored.errors, AllOf(HasSubstr("line 4099 of "), HasSubstr("targets: the target has "),
@@ -591,13 +575,13 @@ TEST_F(CommandLine, ALineThatCannotBeDoneIsNamedAndThoseBeforeItAreWritten) {
 }
 
 TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
-  const std::string prefixes = *folder_ / "prefixes", out = *folder_ / "prefixed";
-  write_text(*folder_ / "three", "the\nthe house\nthe\n");
+  const std::string prefixes = folder_ / "prefixes", out = folder_ / "prefixed";
+  write_text(folder_ / "three", "the\nthe house\nthe\n");
   const auto translate_three = [&](const std::string& text, const std::string& buffer_lines) {
     write_text(prefixes, text);
     std::filesystem::remove(out);
-    return translate(
-        "", {"--target-prefix", prefixes, "-i", *folder_ / "three", "-o", out, "--buffer-lines", buffer_lines});
+    return translate("",
+                     {"--target-prefix", prefixes, "-i", folder_ / "three", "-o", out, "--buffer-lines", buffer_lines});
   };
   ASSERT_EQ(translate_three("das\nder\ndie\n", "100").exit_code, 0);
   const std::vector<std::string> whole = split_lines(read_text(out));
@@ -624,7 +608,7 @@ TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
 }
 
 TEST_F(CommandLine, TheDemoCorpusReplacesNoOtherText) {
-  const std::string data = *folder_ / "data";
+  const std::string data = folder_ / "data";
   const std::vector<std::string> small{"-o",      data, "--max-number", "99", "--train", "50",
                                        "--valid", "5",  "--test",       "5"};
   ASSERT_EQ(run("make_demo_corpus", small).exit_code, 0);

@@ -185,7 +185,7 @@ TEST_F(CommandLine, FlagsOfOtherToolkitsAreAnsweredWithOurs) {
       {"transmute", {"version"}, "did you mean --version?"},
       {"transmute", {"sacrebleu"}, "did you mean evaluate?"}};
   for (const auto& [name, words, hint] : cases) EXPECT_THAT(refusal(name, words), HasSubstr(hint)) << words.front();
-  const std::string runs = *folder_ / "runs";
+  const std::string runs = folder_ / "runs";
   std::filesystem::create_directories(runs + "/one");
   std::filesystem::copy(model(), runs + "/one/model");
   EXPECT_THAT(refusal("translate", {"-m", runs}, 1), HasSubstr("did you mean " + runs + "/one/model?"));
@@ -218,16 +218,16 @@ TEST_F(CommandLine, EvaluateRefusesFlagsThatNoMetricUses) {
               HasSubstr("--lowercase excludes --case-sensitive where ter is the only metric"));
   EXPECT_THAT(evaluate({"--metric", "bleu,ter,bleu"}), HasSubstr("--metric has bleu more than once"));
 
-  write_text(*folder_ / "cased", "A b c d\n");
-  const std::string cased = *folder_ / "cased";
+  write_text(folder_ / "cased", "A b c d\n");
+  const std::string cased = folder_ / "cased";
   const Outcome both = run("evaluate", {"-i", cased, "-r", cased, "--metric", "bleu,ter", "--lowercase",
                                         "--case-sensitive", "--tokenize", "none"});
   EXPECT_EQ(both.exit_code, 0) << both.errors;
   EXPECT_THAT(both.output, AllOf(HasSubstr("case:lc"), HasSubstr("case:mixed")));
   EXPECT_EQ(both.errors, "");
 
-  write_text(*folder_ / "chinese", "我们在家。\n");
-  const std::string chinese = *folder_ / "chinese";
+  write_text(folder_ / "chinese", "我们在家。\n");
+  const std::string chinese = folder_ / "chinese";
   EXPECT_THAT(run("evaluate", {"-i", chinese, "-r", chinese}).errors, HasSubstr("--tokenize zh"));
   EXPECT_EQ(run("evaluate", {"-i", chinese, "-r", chinese, "--tokenize", "zh"}).errors, "");
 }
@@ -250,7 +250,7 @@ TEST_F(CommandLine, BadValuesAreRefusedBeforeTheFirstLineIsRead) {
 }
 
 TEST_F(CommandLine, EvaluateComparesSystemsByNameOrByTheirScoresAlone) {
-  const std::string reference = *folder_ / "reference.txt", translated = "a b c d e\nf g h i k\n";
+  const std::string reference = folder_ / "reference.txt", translated = "a b c d e\nf g h i k\n";
   write_text(reference, "a b c d e\nf g h i j\n");
   const std::vector<std::string> flags{"-r", reference, "--compare", reference, "--metric", "ter"};
   const Outcome table = run("evaluate", flags, translated);
@@ -274,8 +274,8 @@ TEST_F(CommandLine, CountsAgreeWithTheirNouns) {
   const Outcome sentences = translate("the house. The river.\nthe red house is near\nthe\n",
                                       {"--max-source-tokens", "7", "--split-sentences"});
   EXPECT_THAT(sentences.errors, HasSubstr("1 of 3 lines had over 7 tokens; translated in parts"));
-  write_text(*folder_ / "one", "the\n");
-  EXPECT_THAT(run("score", {"-m", model(), "--source", *folder_ / "one", "--target", *folder_ / "one"}).errors,
+  write_text(folder_ / "one", "the\n");
+  EXPECT_THAT(run("score", {"-m", model(), "--source", folder_ / "one", "--target", folder_ / "one"}).errors,
               HasSubstr("score: 1 line, 2 tokens with the ends"));
 }
 

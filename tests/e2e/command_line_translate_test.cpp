@@ -37,8 +37,7 @@ std::string n_best_by_library(const Translator& translator, const std::vector<st
 }
 
 TEST_F(CommandLine, AnEmptyFileOfTreeWordsIsNotAsIfThereWereNone) {
-  const TemporaryFolder folder;
-  const std::string trees = folder / "trees", words = folder / "words";
+  const std::string trees = folder_ / "trees", words = folder_ / "words";
   write_text(trees, "(S (NP NNP )NP (VP VBZ )VP . )S\n");
   write_text(words, "");
   EXPECT_THAT(refusal("translate", {"-m", model(), "--trees", trees, "--no-repeat-ngram", "4"}),
@@ -68,11 +67,11 @@ TEST_F(CommandLine, TextsAmongTheWordsAreTranslatedALineEach) {
 }
 
 TEST_F(CommandLine, WhatTheVocabularyCannotWriteIsNamedWithItsLine) {
-  write_text(*folder_ / "terms", "house\tHaus\ntrain\t電車\n");
-  EXPECT_THAT(refusal("translate", {"-m", model(), "--glossary", *folder_ / "terms"}, 1),
+  write_text(folder_ / "terms", "house\tHaus\ntrain\t電車\n");
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--glossary", folder_ / "terms"}, 1),
               AllOf(HasSubstr("terms:2: \"電車\""), HasSubstr("byte_fallback")));
-  write_text(*folder_ / "full_width", "train\tZug\nhouse\tＨaus\n");
-  const Outcome noted = translate("the house\n", {"--glossary", *folder_ / "full_width"});
+  write_text(folder_ / "full_width", "train\tZug\nhouse\tＨaus\n");
+  const Outcome noted = translate("the house\n", {"--glossary", folder_ / "full_width"});
   EXPECT_THAT(noted.errors, HasSubstr("1 target term in another way, for example \"Ｈaus\" as \"Haus\""));
   EXPECT_THAT(noted.output, HasSubstr("Haus"));
 }
@@ -81,7 +80,7 @@ TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
   TransformerOptions network = tiny_transformer_options();
   network.positional_encoding = PositionalEncodingKind::learned;
   network.max_positions = 6;
-  const std::string learned = *folder_ / "learned";
+  const std::string learned = folder_ / "learned";
   write_tiny_model(learned, network);
   const std::string text = "the\nthe red house is near. the old train is gone.\n";
   for (const char* name : {"translate", "embed"})
@@ -90,9 +89,9 @@ TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
   const Outcome failed = run("translate", {"-m", learned, "--long-lines", "fail"}, text);
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_THAT(failed.errors, AllOf(HasSubstr("standard input:2: "), HasSubstr("learned positions")));
-  write_text(*folder_ / "long_prefixes", "das\ndas alte Haus ist geschlossen.\n");
+  write_text(folder_ / "long_prefixes", "das\ndas alte Haus ist geschlossen.\n");
   const Outcome prefixed =
-      run("translate", {"-m", learned, "--target-prefix", *folder_ / "long_prefixes"}, "the\nthe\n");
+      run("translate", {"-m", learned, "--target-prefix", folder_ / "long_prefixes"}, "the\nthe\n");
   EXPECT_EQ(prefixed.exit_code, 1);
   EXPECT_THAT(prefixed.errors, AllOf(HasSubstr("standard input:2: its translation must have "),
                                      HasSubstr("the lines before it are written")));
@@ -121,7 +120,7 @@ TEST_F(CommandLine, ModelsOfManyLanguagesAreToldTheLanguages) {
 }
 
 TEST_F(CommandLine, ATermWithTwoTranslationsIsNamedWithItsLine) {
-  const std::string glossary = *folder_ / "two.tsv";
+  const std::string glossary = folder_ / "two.tsv";
   write_text(glossary, "house\tHaus\n\nhouse\tHaus\n house \tZug\n");
   EXPECT_THAT(refusal("translate", {"-m", model(), "--glossary", glossary}, 1, "the house\n"),
               AllOf(HasSubstr("two.tsv:4: "), HasSubstr("in line 1")));

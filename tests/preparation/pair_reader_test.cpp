@@ -4,6 +4,7 @@
 #include <transmute/preparation/pair_reader.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/zip_files.h>
 
@@ -22,6 +23,7 @@ using ::testing::IsEmpty;
 using testing::message_of;
 using testing::TemporaryFolder;
 using testing::write_text;
+using APairReader = testing::InFolder;
 
 constexpr const char* kTmxBegin =
     "<?xml version=\"1.0\"?>\n<!DOCTYPE tmx SYSTEM \"tmx14.dtd\">\n<tmx version=\"1.4\">"
@@ -59,14 +61,13 @@ std::string tmx_unit(const std::string& english, const std::string& german) {
          "</seg></tuv></tu>\n";
 }
 
-TEST(PairReader, ReadsTwoFilesLineByLine) {
-  const TemporaryFolder folder;
-  write_text(folder / "a.en", "one\ntwo\n");
-  write_text(folder / "a.de", "eins\nzwei");
-  EXPECT_THAT(read_all({folder / "a.en", folder / "a.de"}).pairs, ElementsAre("one|eins", "two|zwei"));
-  write_text(folder / "a.de", "eins\n");
+TEST_F(APairReader, ReadsTwoFilesLineByLine) {
+  write_text(folder_ / "a.en", "one\ntwo\n");
+  write_text(folder_ / "a.de", "eins\nzwei");
+  EXPECT_THAT(read_all({folder_ / "a.en", folder_ / "a.de"}).pairs, ElementsAre("one|eins", "two|zwei"));
+  write_text(folder_ / "a.de", "eins\n");
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                read_all({folder / "a.en", folder / "a.de"});
+                read_all({folder_ / "a.en", folder_ / "a.de"});
               }),
               AllOf(HasSubstr("a.en has more lines than"), HasSubstr("after line 1")));
 }
@@ -77,11 +78,10 @@ std::string repeated(int times, const std::string& line) {
   return lines;
 }
 
-TEST(PairReader, RepairsAFewLinesThatAreNotUtf8AndNotesThem) {
-  const TemporaryFolder folder;
-  write_text(folder / "a.en", repeated(200, "two\n"));
-  write_text(folder / "a.de", repeated(198, "zwei\n") + "z\xffwei\nzw\xfc\n");
-  const ReadPairs all = read_all({folder / "a.en", folder / "a.de"});
+TEST_F(APairReader, RepairsAFewLinesThatAreNotUtf8AndNotesThem) {
+  write_text(folder_ / "a.en", repeated(200, "two\n"));
+  write_text(folder_ / "a.de", repeated(198, "zwei\n") + "z\xffwei\nzw\xfc\n");
+  const ReadPairs all = read_all({folder_ / "a.en", folder_ / "a.de"});
   ASSERT_EQ(all.pairs.size(), 200);
   EXPECT_EQ(all.pairs[198], "two|z\uFFFDwei");
   EXPECT_EQ(all.pairs[199], "two|zw\uFFFD");
@@ -94,20 +94,19 @@ TEST(PairReader, RepairsAFewLinesThatAreNotUtf8AndNotesThem) {
   EXPECT_THAT(read_file("a.tsv", "lost\tverl\uFFFDren\n").notes, IsEmpty()) << "U+FFFD itself is UTF-8";
 }
 
-TEST(PairReader, RefusesTextInAnotherEncoding) {
+TEST_F(APairReader, RefusesTextInAnotherEncoding) {
   EXPECT_THAT(failure_of("a.tsv", repeated(98, "two\tzwei\n") + "a\t\xe4\n"),
               AllOf(HasSubstr("a.tsv:99: not valid UTF-8"), HasSubstr("iconv -f windows-1252"), HasSubstr("1 of 99")));
-  const TemporaryFolder folder;
-  write_text(folder / "a.en", "men\nwomen\n");
-  write_text(folder / "a.de", "M\xe4nner\nFrauen\n");
+  write_text(folder_ / "a.en", "men\nwomen\n");
+  write_text(folder_ / "a.de", "M\xe4nner\nFrauen\n");
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                read_all({folder / "a.en", folder / "a.de"});
+                read_all({folder_ / "a.en", folder_ / "a.de"});
               }),
               AllOf(HasSubstr("a.de:1: not valid UTF-8"), HasSubstr("1 of 2")));
   EXPECT_THAT(failure_of("a.tsv", std::string("a\0\t\0\xe4\0\n\0", 8)), HasSubstr("a.tsv:1: is UTF-16"));
 }
 
-TEST(PairReader, ReadsColumns) {
+TEST_F(APairReader, ReadsColumns) {
   EXPECT_THAT(read_file("a.tsv", "one\teins\tx\ntwo\n").pairs, ElementsAre("one|eins", "two|"));
   PairReaderOptions options;
   options.source_column = 2;
@@ -118,7 +117,7 @@ TEST(PairReader, ReadsColumns) {
   EXPECT_THAT(read_file("a.tsv", "", options).pairs, IsEmpty());
 }
 
-TEST(PairReader, KnowsNoOtherEnding) {
+TEST_F(APairReader, KnowsNoOtherEnding) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { read_file("a.docx", ""); }), HasSubstr(".tmx"));
 }
 
@@ -310,13 +309,12 @@ PairReaderOptions from_to(const std::string& source, const std::string& target) 
   return options;
 }
 
-TEST(PairReader, FindsTheTwoTextsOfAnArchive) {
-  const TemporaryFolder folder;
-  testing::write_zip(folder / "opus.zip", {{"README", "See opus.nlpl.eu."},
-                                           {"Books.de-en.de", "eins\nzwei\n"},
-                                           {"Books.de-en.en", "one\ntwo\n"},
-                                           {"Books.de-en.xml", "<linkGrp/>"}});
-  const PairInput archive{folder / "opus.zip", ""};
+TEST_F(APairReader, FindsTheTwoTextsOfAnArchive) {
+  testing::write_zip(folder_ / "opus.zip", {{"README", "See opus.nlpl.eu."},
+                                            {"Books.de-en.de", "eins\nzwei\n"},
+                                            {"Books.de-en.en", "one\ntwo\n"},
+                                            {"Books.de-en.xml", "<linkGrp/>"}});
+  const PairInput archive{folder_ / "opus.zip", ""};
   const std::vector<std::string> english_first{"one|eins", "two|zwei"};
   EXPECT_EQ(read_all(archive, from_to("en", "de")).pairs, english_first);
   EXPECT_EQ(read_all(archive, from_to("en", "")).pairs, english_first);
@@ -327,16 +325,15 @@ TEST(PairReader, FindsTheTwoTextsOfAnArchive) {
                 AllOf(HasSubstr("Books.de-en.de, Books.de-en.en"), HasSubstr("--source-language")));
 }
 
-TEST(PairReader, FindsTheOnlyFileOfPairsOfAnArchive) {
-  const TemporaryFolder folder;
-  testing::write_zip(folder / "a.zip",
+TEST_F(APairReader, FindsTheOnlyFileOfPairsOfAnArchive) {
+  testing::write_zip(folder_ / "a.zip",
                      {{"memory.tmx", kTmxBegin + tmx_unit("one", "eins") + kTmxEnd}, {"LICENSE", ""}});
-  EXPECT_THAT(read_all({folder / "a.zip", ""}).pairs, ElementsAre("one|eins"));
-  testing::write_zip(folder / "b.tsv.zip", {{"b.tsv", "one\teins\n"}});
-  EXPECT_THAT(read_all({folder / "b.tsv.zip", ""}).pairs, ElementsAre("one|eins"));
-  testing::write_zip(folder / "c.zip", {{"notes.txt", "one"}});
+  EXPECT_THAT(read_all({folder_ / "a.zip", ""}).pairs, ElementsAre("one|eins"));
+  testing::write_zip(folder_ / "b.tsv.zip", {{"b.tsv", "one\teins\n"}});
+  EXPECT_THAT(read_all({folder_ / "b.tsv.zip", ""}).pairs, ElementsAre("one|eins"));
+  testing::write_zip(folder_ / "c.zip", {{"notes.txt", "one"}});
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                read_all({folder / "c.zip", ""});
+                read_all({folder_ / "c.zip", ""});
               }),
               HasSubstr("c.zip: contains no pairs"));
 }

@@ -6,6 +6,7 @@
 #include <transmute/preparation/report.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/temporary_folder.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ using ::testing::HasSubstr;
 using testing::message_of;
 using testing::TemporaryFolder;
 using testing::write_text;
+using APreparation = testing::InFolder;
 
 struct Prepared {
   std::vector<std::string> kept;     // source|target
@@ -67,13 +69,12 @@ PreparationOptions options_for(const TemporaryFolder& folder, const std::vector<
   return options;
 }
 
-TEST(Preparation, LeavesOutDuplicatesAndKeepsTheOrder) {
-  const TemporaryFolder folder;
-  const PreparationOptions options = options_for(folder, {{"A dog runs.", "Ein Hund rennt."},
-                                                          {"A cat sits.", "Eine Katze sitzt."},
-                                                          {"A dog runs.", "Ein Hund rennt."},
-                                                          {"a dog runs", "ein Hund rennt!"},
-                                                          {"A dog runs.", "Ein Hund läuft."}});
+TEST_F(APreparation, LeavesOutDuplicatesAndKeepsTheOrder) {
+  const PreparationOptions options = options_for(folder_, {{"A dog runs.", "Ein Hund rennt."},
+                                                           {"A cat sits.", "Eine Katze sitzt."},
+                                                           {"A dog runs.", "Ein Hund rennt."},
+                                                           {"a dog runs", "ein Hund rennt!"},
+                                                           {"A dog runs.", "Ein Hund läuft."}});
   const Prepared prepared = prepare_pairs(options);
   EXPECT_THAT(prepared.kept, ElementsAre("A dog runs.|Ein Hund rennt.", "A cat sits.|Eine Katze sitzt.",
                                          "A dog runs.|Ein Hund läuft."));  // another translation stays
@@ -82,50 +83,44 @@ TEST(Preparation, LeavesOutDuplicatesAndKeepsTheOrder) {
   EXPECT_THAT(prepared.page, HasSubstr("ein Hund rennt!"));
 }
 
-TEST(Preparation, LeavesOutLinesOfTestSets) {
-  const TemporaryFolder folder;
-  PreparationOptions options = options_for(folder, {{"A dog runs.", "Ein Hund rennt."}, {"A cat.", "Eine Katze."}});
-  write_text(folder / "test.de", "eine KATZE\n\n");
-  options.exclude = {folder / "test.de"};
+TEST_F(APreparation, LeavesOutLinesOfTestSets) {
+  PreparationOptions options = options_for(folder_, {{"A dog runs.", "Ein Hund rennt."}, {"A cat.", "Eine Katze."}});
+  write_text(folder_ / "test.de", "eine KATZE\n\n");
+  options.exclude = {folder_ / "test.de"};
   const Prepared prepared = prepare_pairs(options);
   EXPECT_THAT(prepared.kept, ElementsAre("A dog runs.|Ein Hund rennt."));
   EXPECT_THAT(prepared.dropped, ElementsAre("exclude: A cat.|Eine Katze."));
 }
 
-TEST(Preparation, LeavesOutTheTextOfOneColumnOfATestSet) {
-  const TemporaryFolder folder;
-  PreparationOptions options = options_for(folder, {{"A dog runs.", "Ein Hund rennt."}, {"A cat.", "Eine Katze."}});
-  write_text(folder / "test.tsv", "A dog runs.\tEine Katze.\n");
-  options.exclude = {TextFile(folder / "test.tsv", 1)};
+TEST_F(APreparation, LeavesOutTheTextOfOneColumnOfATestSet) {
+  PreparationOptions options = options_for(folder_, {{"A dog runs.", "Ein Hund rennt."}, {"A cat.", "Eine Katze."}});
+  write_text(folder_ / "test.tsv", "A dog runs.\tEine Katze.\n");
+  options.exclude = {TextFile(folder_ / "test.tsv", 1)};
   EXPECT_THAT(prepare_pairs(options).dropped, ElementsAre("exclude: A cat.|Eine Katze."));
 }
 
-TEST(Preparation, RefusesTestSetsThatAreNotUtf8) {
-  const TemporaryFolder folder;
-  PreparationOptions options = options_for(folder, {{"A cat.", "Eine Katze."}});
-  write_text(folder / "test.de", "Eine Katze.\nM\xe4nner\n");
-  options.exclude = {folder / "test.de"};
+TEST_F(APreparation, RefusesTestSetsThatAreNotUtf8) {
+  PreparationOptions options = options_for(folder_, {{"A cat.", "Eine Katze."}});
+  write_text(folder_ / "test.de", "Eine Katze.\nM\xe4nner\n");
+  options.exclude = {folder_ / "test.de"};
   EXPECT_THAT(message_of<std::runtime_error>([&] { prepare_pairs(options); }), HasSubstr("test.de:2: not valid UTF-8"));
 }
 
-TEST(Preparation, WritesMendedText) {
-  const TemporaryFolder folder;
-  const Prepared prepared = prepare_pairs(options_for(folder, {{"for men", "fÃ¼r MÃ¤nner"}}));
+TEST_F(APreparation, WritesMendedText) {
+  const Prepared prepared = prepare_pairs(options_for(folder_, {{"for men", "fÃ¼r MÃ¤nner"}}));
   EXPECT_THAT(prepared.kept, ElementsAre("for men|für Männer"));
 }
 
-TEST(Preparation, DecodesReferencesThatAreLeftOverOnOneSide) {
-  const TemporaryFolder folder;
-  const Prepared prepared = prepare_pairs(options_for(folder, {{"stone &amp; tile", "Stein &quot;und&quot; Fliesen"},
-                                                               {"big stone &amp; tile", "Stein und Fliesen"},
-                                                               {"write &uuml; here", "schreibe das hier"}}));
+TEST_F(APreparation, DecodesReferencesThatAreLeftOverOnOneSide) {
+  const Prepared prepared = prepare_pairs(options_for(folder_, {{"stone &amp; tile", "Stein &quot;und&quot; Fliesen"},
+                                                                {"big stone &amp; tile", "Stein und Fliesen"},
+                                                                {"write &uuml; here", "schreibe das hier"}}));
   EXPECT_THAT(prepared.kept, ElementsAre("big stone & tile|Stein und Fliesen"));
   EXPECT_THAT(prepared.dropped, ElementsAre("markup: stone &amp; tile|Stein &quot;und&quot; Fliesen",
                                             "markup: write &uuml; here|schreibe das hier"));
 }
 
-TEST(Preparation, FindsWrongPairsByTheirWords) {
-  const TemporaryFolder folder;
+TEST_F(APreparation, FindsWrongPairsByTheirWords) {
   std::vector<TextPair> pairs;
   for (uint64_t i = 0; i < 6000; ++i) pairs.push_back(numbered_pair(i, 5 + i % 4));
   std::set<std::string> wrong;
@@ -133,7 +128,7 @@ TEST(Preparation, FindsWrongPairsByTheirWords) {
     std::swap(pairs[i].target, pairs[i + 4].target);
     for (const size_t k : {i, i + 4}) wrong.insert("alignment: " + pairs[k].source + "|" + pairs[k].target);
   }
-  const Prepared prepared = prepare_pairs(options_for(folder, pairs));
+  const Prepared prepared = prepare_pairs(options_for(folder_, pairs));
   size_t found = 0;
   for (const std::string& pair : prepared.dropped) found += wrong.count(pair);
   EXPECT_GE(found, 0.97 * static_cast<double>(wrong.size()));
@@ -152,8 +147,7 @@ std::vector<double> costs_of_numbered(const std::vector<TextPair>& pairs) {
   return costs;
 }
 
-TEST(Preparation, FindsPairsThatModelsDoNotExpect) {
-  const TemporaryFolder folder;
+TEST_F(APreparation, FindsPairsThatModelsDoNotExpect) {
   std::vector<TextPair> pairs;
   for (uint64_t i = 0; i < 6000; ++i) pairs.push_back(numbered_pair(i, 5 + i % 4));
   std::set<std::string> wrong;
@@ -161,7 +155,7 @@ TEST(Preparation, FindsPairsThatModelsDoNotExpect) {
     std::swap(pairs[i].target, pairs[i + 4].target);
     for (const size_t k : {i, i + 4}) wrong.insert("cross_entropy: " + pairs[k].source + "|" + pairs[k].target);
   }
-  PreparationOptions options = options_for(folder, pairs);
+  PreparationOptions options = options_for(folder_, pairs);
   options.rules.off[static_cast<size_t>(Rule::alignment)] = true;
   EXPECT_EQ(prepare_pairs(options).kept.size(), pairs.size()) << "without models";
   options.cross_entropy = costs_of_numbered;
@@ -179,28 +173,25 @@ TEST(Preparation, FindsPairsThatModelsDoNotExpect) {
   EXPECT_EQ(prepare_pairs(options).kept.size(), pairs.size()) << "pairs without a cost stay";
 }
 
-TEST(Preparation, LeavesRightPairsAlone) {
-  const TemporaryFolder folder;
+TEST_F(APreparation, LeavesRightPairsAlone) {
   std::vector<TextPair> pairs;
   for (uint64_t i = 0; i < 6000; ++i) pairs.push_back(numbered_pair(i, 5 + i % 4));
-  const Prepared prepared = prepare_pairs(options_for(folder, pairs));
+  const Prepared prepared = prepare_pairs(options_for(folder_, pairs));
   EXPECT_LE(prepared.dropped.size(), 6);
 }
 
-TEST(Preparation, DoesNotDependOnTheNumberOfThreads) {
-  const TemporaryFolder folder;
+TEST_F(APreparation, DoesNotDependOnTheNumberOfThreads) {
   std::vector<TextPair> pairs;
   for (uint64_t i = 0; i < 3000; ++i) pairs.push_back(numbered_pair(i % 2500, 3 + i % 6));
-  const PreparationOptions options = options_for(folder, pairs);
+  const PreparationOptions options = options_for(folder_, pairs);
   const Prepared one = prepare_pairs(options, 1), three = prepare_pairs(options, 3);
   EXPECT_EQ(one.kept, three.kept);
   EXPECT_EQ(one.dropped, three.dropped);
   EXPECT_EQ(one.page, three.page);
 }
 
-TEST(Preparation, EscapesTextInItsPage) {
-  const TemporaryFolder folder;
-  const Prepared prepared = prepare_pairs(options_for(folder, {{"a <script>x</script> b", "c"}, {"d", "e"}}));
+TEST_F(APreparation, EscapesTextInItsPage) {
+  const Prepared prepared = prepare_pairs(options_for(folder_, {{"a <script>x</script> b", "c"}, {"d", "e"}}));
   EXPECT_THAT(prepared.page, HasSubstr("&lt;script&gt;"));
   EXPECT_EQ(prepared.page.find("<script>"), std::string::npos);
 }

@@ -25,123 +25,113 @@ Outcome prepare(std::vector<std::string> words) {
   return run_program_with(words);
 }
 
-// Files with two good pairs, a duplicate and one without a target.
-void write_pairs(const TemporaryFolder& folder) {
-  write_text(folder / "a.en", "A dog.\nA cat.\nA dog.\nNothing.\n");
-  write_text(folder / "a.de", "Ein Hund.\nEine Katze.\nEin Hund.\n\n");
-}
+// Has files with two good pairs, a duplicate and one without a target.
+class PrepareProgram : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_text(folder_ / "a.en", "A dog.\nA cat.\nA dog.\nNothing.\n");
+    write_text(folder_ / "a.de", "Ein Hund.\nEine Katze.\nEin Hund.\n\n");
+  }
+  // Prepares these files.
+  Outcome prepare_pairs(const std::vector<std::string>& flags) const {
+    std::vector<std::string> words{"--source", folder_ / "a.en", "--target", folder_ / "a.de"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return prepare(words);
+  }
 
-TEST(PrepareProgram, WritesTheKeptPairsAndSaysWhatWent) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
+  const TemporaryFolder folder_;
+};
+
+TEST_F(PrepareProgram, WritesTheKeptPairsAndSaysWhatWent) {
   const Outcome outcome =
-      prepare({"--source", folder / "a.en", "--target", folder / "a.de", "--output-source", folder / "b.en",
-               "--output-target", folder / "b.de", "--dropped", folder / "dropped.tsv", "--report", folder / "r.html",
-               "--counts", folder / "counts.json"});
+      prepare_pairs({"--output-source", folder_ / "b.en", "--output-target", folder_ / "b.de", "--dropped",
+                     folder_ / "dropped.tsv", "--report", folder_ / "r.html", "--counts", folder_ / "counts.json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_EQ(read_text(folder / "b.en"), "A dog.\nA cat.\n");
-  EXPECT_EQ(read_text(folder / "b.de"), "Ein Hund.\nEine Katze.\n");
-  EXPECT_EQ(read_text(folder / "dropped.tsv"),
+  EXPECT_EQ(read_text(folder_ / "b.en"), "A dog.\nA cat.\n");
+  EXPECT_EQ(read_text(folder_ / "b.de"), "Ein Hund.\nEine Katze.\n");
+  EXPECT_EQ(read_text(folder_ / "dropped.tsv"),
             "duplicate\tthe same pair came before\tA dog.\tEin Hund.\nempty\tthe target is empty\tNothing.\t\n");
   EXPECT_THAT(outcome.errors, HasSubstr("kept 2 of 4 pairs (50.00%)"));
-  EXPECT_THAT(read_text(folder / "counts.json"), HasSubstr("\"kept\": 2"));
-  EXPECT_THAT(read_text(folder / "r.html"), HasSubstr("Nothing."));
-  EXPECT_EQ(read_text(folder / "a.en"), "A dog.\nA cat.\nA dog.\nNothing.\n");
+  EXPECT_THAT(read_text(folder_ / "counts.json"), HasSubstr("\"kept\": 2"));
+  EXPECT_THAT(read_text(folder_ / "r.html"), HasSubstr("Nothing."));
+  EXPECT_EQ(read_text(folder_ / "a.en"), "A dog.\nA cat.\nA dog.\nNothing.\n");
 }
 
-TEST(PrepareProgram, WritesColumnsToStandardOutput) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
-  const Outcome outcome = prepare(
-      {"--source", folder / "a.en", "--target", folder / "a.de", "-o", "-", "--keep", "duplicate,near_duplicate"});
+TEST_F(PrepareProgram, WritesColumnsToStandardOutput) {
+  const Outcome outcome = prepare_pairs({"-o", "-", "--keep", "duplicate,near_duplicate"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_EQ(outcome.output, "A dog.\tEin Hund.\nA cat.\tEine Katze.\nA dog.\tEin Hund.\n");
 }
 
-TEST(PrepareProgram, WritesReportsToStandardOutputAndPacked) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
-  const Outcome outcome = prepare(
-      {"--source", folder / "a.en", "--target", folder / "a.de", "--counts", "-", "--report", folder / "r.html.gz"});
+TEST_F(PrepareProgram, WritesReportsToStandardOutputAndPacked) {
+  const Outcome outcome = prepare_pairs({"--counts", "-", "--report", folder_ / "r.html.gz"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("\"kept\": 2"));
-  EXPECT_THAT(run_program_with({"gzip", "-dc", folder / "r.html.gz"}).output, HasSubstr("Nothing."));
+  EXPECT_THAT(run_program_with({"gzip", "-dc", folder_ / "r.html.gz"}).output, HasSubstr("Nothing."));
 }
 
-TEST(PrepareProgram, WritesALineOfAlignmentsForEachKeptPair) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
-  const Outcome outcome = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "-o", folder / "b.tsv",
-                                   "--alignments", folder / "b.align"});
+TEST_F(PrepareProgram, WritesALineOfAlignmentsForEachKeptPair) {
+  const Outcome outcome = prepare_pairs({"-o", folder_ / "b.tsv", "--alignments", folder_ / "b.align"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_EQ(read_text(folder / "b.tsv"), "A dog.\tEin Hund.\nA cat.\tEine Katze.\n");
-  EXPECT_EQ(read_text(folder / "b.align"), "0-0 1-1\n0-0 1-1\n");
+  EXPECT_EQ(read_text(folder_ / "b.tsv"), "A dog.\tEin Hund.\nA cat.\tEine Katze.\n");
+  EXPECT_EQ(read_text(folder_ / "b.align"), "0-0 1-1\n0-0 1-1\n");
 }
 
-TEST(PrepareProgram, CountsUnitsThatLackALanguage) {
-  const TemporaryFolder folder;
+TEST_F(PrepareProgram, CountsUnitsThatLackALanguage) {
   const auto unit = [](const std::string& source, const std::string& target, const std::string& texts) {
     return "<tu><tuv xml:lang=\"" + source + "\"><seg>A " + texts + ".</seg></tuv><tuv xml:lang=\"" + target +
            "\"><seg>Ein " + texts + ".</seg></tuv></tu>";
   };
-  write_text(folder / "a.tmx", "<tmx><header srclang=\"en-US\"/><body>" + unit("en-US", "de-DE", "Hund") +
-                                   unit("en-GB", "de", "Wolf") + unit("EN", "nl", "Hond") + "</body></tmx>");
-  const Outcome outcome = prepare({"--pairs", folder / "a.tmx", "-o", "-", "--counts", folder / "counts.json"});
+  write_text(folder_ / "a.tmx", "<tmx><header srclang=\"en-US\"/><body>" + unit("en-US", "de-DE", "Hund") +
+                                    unit("en-GB", "de", "Wolf") + unit("EN", "nl", "Hond") + "</body></tmx>");
+  const Outcome outcome = prepare({"--pairs", folder_ / "a.tmx", "-o", "-", "--counts", folder_ / "counts.json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_EQ(outcome.output, "A Hund.\tEin Hund.\nA Wolf.\tEin Wolf.\n");
   EXPECT_THAT(outcome.errors, HasSubstr("  1  entries of the files lack one of the two languages\n"));
-  EXPECT_THAT(read_text(folder / "counts.json"), HasSubstr("\"without_both_languages\": 1"));
+  EXPECT_THAT(read_text(folder_ / "counts.json"), HasSubstr("\"without_both_languages\": 1"));
 }
 
-TEST(PrepareProgram, WarnsOfAFewLinesThatAreNotUtf8AndRefusesMore) {
-  const TemporaryFolder folder;
+TEST_F(PrepareProgram, WarnsOfAFewLinesThatAreNotUtf8AndRefusesMore) {
   std::string sources, targets;
   for (int i = 0; i < 99; ++i) {
     sources += "A dog.\n";
     targets += "Ein Hund.\n";
   }
-  write_text(folder / "a.en", sources + "A man.\nA woman.\n");
-  write_text(folder / "a.de", targets + "Ein Mann f\xfcr alle.\nEine Frau.\n");
-  const Outcome few = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "-o", "-"});
+  write_text(folder_ / "a.en", sources + "A man.\nA woman.\n");
+  write_text(folder_ / "a.de", targets + "Ein Mann f\xfcr alle.\nEine Frau.\n");
+  const Outcome few = prepare_pairs({"-o", "-"});
   EXPECT_EQ(few.exit_code, 0) << few.errors;
   EXPECT_EQ(few.output, "A dog.\tEin Hund.\nA woman.\tEine Frau.\n");
   EXPECT_THAT(few.errors, HasSubstr("a.de:100: not valid UTF-8"));
   EXPECT_THAT(few.errors, HasSubstr("1 of 101"));
-  write_text(folder / "a.de", targets +
-                                  "Ein Mann f\xfcr alle.\nEine gro\xdf"
-                                  "e Frau.\n");
-  const Outcome many = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "-o", folder / "b.tsv"});
+  write_text(folder_ / "a.de", targets +
+                                   "Ein Mann f\xfcr alle.\nEine gro\xdf"
+                                   "e Frau.\n");
+  const Outcome many = prepare_pairs({"-o", folder_ / "b.tsv"});
   EXPECT_EQ(many.exit_code, 1);
   EXPECT_THAT(many.errors, HasSubstr("iconv -f windows-1252 -t utf-8"));
   EXPECT_THAT(many.errors, HasSubstr("2 of 101"));
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("a.de", "a.en"));
 }
 
-TEST(PrepareProgram, WritesNothingOverItsInputs) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
+TEST_F(PrepareProgram, WritesNothingOverItsInputs) {
   for (const char* flag : {"--output", "--dropped", "--report", "--counts"}) {
-    const Outcome outcome = prepare({"--source", folder / "a.en", "--target", folder / "a.de", flag, folder / "a.de"});
+    const Outcome outcome = prepare_pairs({flag, folder_ / "a.de"});
     EXPECT_EQ(outcome.exit_code, 2) << flag;
     EXPECT_THAT(outcome.errors, HasSubstr(flag));
   }
-  EXPECT_EQ(read_text(folder / "a.de"), "Ein Hund.\nEine Katze.\nEin Hund.\n\n");
+  EXPECT_EQ(read_text(folder_ / "a.de"), "Ein Hund.\nEine Katze.\nEin Hund.\n\n");
 }
 
-TEST(PrepareProgram, WritesNoOutputOverAnother) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
-  const Outcome outcome = prepare({"--source", folder / "a.en", "--target", folder / "a.de", "--output-source",
-                                   folder / "b", "--output-target", folder.path() + "/./b"});
+TEST_F(PrepareProgram, WritesNoOutputOverAnother) {
+  const Outcome outcome = prepare_pairs({"--output-source", folder_ / "b", "--output-target", folder_.path() + "/./b"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.errors, HasSubstr("--output-target and --output-source are both"));
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("a.de", "a.en"));
 }
 
-TEST(PrepareProgram, ReadsTestSetsFromAPipeButNoText) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
-  const std::string begin = "cd " + folder.path() + "; " + program("prepare") + " -o - ";
+TEST_F(PrepareProgram, ReadsTestSetsFromAPipeButNoText) {
+  const std::string begin = "cd " + folder_.path() + "; " + program("prepare") + " -o - ";
   const Outcome excluding = shell(begin + "--source a.en --target a.de --exclude <(head -n 1 a.en)");
   EXPECT_EQ(excluding.exit_code, 0) << excluding.errors;
   EXPECT_EQ(excluding.output, "A cat.\tEine Katze.\n");
@@ -150,33 +140,32 @@ TEST(PrepareProgram, ReadsTestSetsFromAPipeButNoText) {
   EXPECT_THAT(piped.errors, HasSubstr("is no file, and the text is read twice; save it in a file first"));
 }
 
-TEST(PrepareProgram, LeavesNoFileWhereItFails) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
-  write_text(folder / "short.de", "Ein Hund.\n");
-  const Outcome unequal = prepare({"--source", folder / "a.en", "--target", folder / "short.de", "-o", folder / "b"});
+TEST_F(PrepareProgram, LeavesNoFileWhereItFails) {
+  write_text(folder_ / "short.de", "Ein Hund.\n");
+  const Outcome unequal =
+      prepare({"--source", folder_ / "a.en", "--target", folder_ / "short.de", "-o", folder_ / "b"});
   EXPECT_EQ(unequal.exit_code, 1);
   EXPECT_THAT(unequal.errors, HasSubstr("has more lines than"));
   const Outcome none = prepare(
-      {"--source", folder / "a.en", "--target", folder / "a.en", "--exclude", folder / "a.en", "-o", folder / "b"});
+      {"--source", folder_ / "a.en", "--target", folder_ / "a.en", "--exclude", folder_ / "a.en", "-o", folder_ / "b"});
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_THAT(none.errors, HasSubstr("kept 0 of 4 pairs"));
   EXPECT_THAT(none.errors, HasSubstr("error: none of 4 pairs is left, and nothing was written\n"));
-  write_text(folder / "empty", "");
-  const Outcome empty = prepare({"--source", folder / "empty", "--target", folder / "empty", "-o", folder / "b"});
+  write_text(folder_ / "empty", "");
+  const Outcome empty = prepare({"--source", folder_ / "empty", "--target", folder_ / "empty", "-o", folder_ / "b"});
   EXPECT_EQ(empty.exit_code, 1);
   EXPECT_THAT(empty.errors, HasSubstr("error: the text has no pairs, and nothing was written\n"));
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("a.de", "a.en", "empty", "short.de"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("a.de", "a.en", "empty", "short.de"));
 }
 
-TEST(PrepareProgram, NotesThatTheSidesAreExchanged) {
-  const TemporaryFolder folder;
-  write_text(folder / "a", "I have seen the house where they live.\nThis is the book that you wanted to read.\n");
-  write_text(folder / "b", "Ich habe das Haus gesehen, in dem sie wohnen.\nDas ist das Buch, das du lesen wolltest.\n");
+TEST_F(PrepareProgram, NotesThatTheSidesAreExchanged) {
+  write_text(folder_ / "a", "I have seen the house where they live.\nThis is the book that you wanted to read.\n");
+  write_text(folder_ / "b",
+             "Ich habe das Haus gesehen, in dem sie wohnen.\nDas ist das Buch, das du lesen wolltest.\n");
   const std::vector<std::string> flags{"--source-language", "en", "--target-language", "de", "-o", "-", "--keep",
                                        "ratio,alignment"};
   const auto errors_of = [&](const std::string& source, const std::string& target) {
-    std::vector<std::string> words{"--source", folder / source, "--target", folder / target};
+    std::vector<std::string> words{"--source", folder_ / source, "--target", folder_ / target};
     words.insert(words.end(), flags.begin(), flags.end());
     return prepare(words).errors;
   };
@@ -184,21 +173,20 @@ TEST(PrepareProgram, NotesThatTheSidesAreExchanged) {
   EXPECT_EQ(errors_of("a", "b").find("exchanged"), std::string::npos);
 }
 
-TEST(PrepareProgram, RefusesWhatItCannotUse) {
-  const TemporaryFolder folder;
-  write_pairs(folder);
+TEST_F(PrepareProgram, RefusesWhatItCannotUse) {
   const auto expect_usage = [&](const std::vector<std::string>& words, const std::string& message) {
     const Outcome outcome = prepare(words);
     EXPECT_EQ(outcome.exit_code, 2) << message;
     EXPECT_THAT(outcome.errors, HasSubstr(message));
   };
   expect_usage({}, "there is no text");
-  expect_usage({"--source", folder / "a.en"}, "each source needs its translation");
-  expect_usage({"--pairs", folder / "a.en"}, "tells no format");
-  expect_usage({"--source", "-", "--target", folder / "a.de"}, "is read twice");
-  expect_usage({"--source", folder / "a.en", "--target", "/dev/null"}, "is read twice");
-  expect_usage({"--source", folder / "a.en", "--target", folder / "a.de", "--keep", "numbers"}, "the rules are empty,");
-  expect_usage({"--pairs", folder / "a.tsv", "--source-language", "xx"}, "is no language");
+  expect_usage({"--source", folder_ / "a.en"}, "each source needs its translation");
+  expect_usage({"--pairs", folder_ / "a.en"}, "tells no format");
+  expect_usage({"--source", "-", "--target", folder_ / "a.de"}, "is read twice");
+  expect_usage({"--source", folder_ / "a.en", "--target", "/dev/null"}, "is read twice");
+  expect_usage({"--source", folder_ / "a.en", "--target", folder_ / "a.de", "--keep", "numbers"},
+               "the rules are empty,");
+  expect_usage({"--pairs", folder_ / "a.tsv", "--source-language", "xx"}, "is no language");
 }
 
 }  // namespace

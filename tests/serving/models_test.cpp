@@ -8,6 +8,7 @@
 #include <transmute/tests/serving/tiny_model_folder.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tokenizer/tokenizer.h>
 
@@ -25,6 +26,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using AModelSource = InFolder;
 
 // "source|target|path", and the names in a multilingual model.
 std::string parsed(const std::string& text) {
@@ -34,7 +36,7 @@ std::string parsed(const std::string& text) {
   return model.source + "|" + model.target + "|" + model.path + names;
 }
 
-TEST(ModelSource, IsReadWithItsLanguages) {
+TEST_F(AModelSource, IsReadWithItsLanguages) {
   EXPECT_EQ(parsed("en-de=runs/a=b"), "en|de|runs/a=b");
   EXPECT_EQ(parsed("pt-BR:zh_Hant=m.pt"), "pt-BR|zh_Hant|m.pt");
   EXPECT_EQ(parsed("ar/arb_Arab:en/eng_Latn=m"), "ar|en|m|arb_Arab|eng_Latn");
@@ -45,56 +47,52 @@ TEST(ModelSource, IsReadWithItsLanguages) {
         << text;
 }
 
-TEST(ModelSource, IsDoubtedIfTheFolderSaysOtherLanguages) {
-  const TemporaryFolder folder;
-  write_text(folder / "config.yaml", "data: {train_source: train.en, train_target: [train.pt-BR.gz]}");
+TEST_F(AModelSource, IsDoubtedIfTheFolderSaysOtherLanguages) {
+  write_text(folder_ / "config.yaml", "data: {train_source: train.en, train_target: [train.pt-BR.gz]}");
   const auto doubt = [&](const std::string& languages) {
-    return doubt_about(parse_model_sources(languages + "=" + folder.path()).front());
+    return doubt_about(parse_model_sources(languages + "=" + folder_.path()).front());
   };
   for (const char* right : {"en:pt-BR", "en-pt", "EN:pt_PT", "en-GB:pt"}) EXPECT_EQ(doubt(right), "") << right;
-  EXPECT_EQ(doubt("pt-en"), "--model pt-en=" + folder.path() +
+  EXPECT_EQ(doubt("pt-en"), "--model pt-en=" + folder_.path() +
                                 ": the folder says that its model translates from en to pt-BR; if that is right, write "
                                 "en:pt-BR=" +
-                                folder.path());
+                                folder_.path());
   for (const char* other : {"en-de", "fr-pt", "pt:en"})
     EXPECT_THAT(doubt(other), HasSubstr("from en to pt-BR")) << other;
   for (const char* config : {"data: {train_source: train.txt, train_target: train.de}", "model: {}", "x: [", "a",
                              "data: {train_source: a.en, train_target: b.en}"}) {
-    write_text(folder / "config.yaml", config);
+    write_text(folder_ / "config.yaml", config);
     EXPECT_EQ(doubt("de-en"), "") << config;
   }
-  EXPECT_EQ(doubt_about(parse_model_sources("en-de=" + folder.path() + "/missing").front()), "");
+  EXPECT_EQ(doubt_about(parse_model_sources("en-de=" + folder_.path() + "/missing").front()), "");
 }
 
-TEST(ModelSource, TakesItsLanguagesFromTheTrainingFiles) {
-  const TemporaryFolder folder;
+TEST_F(AModelSource, TakesItsLanguagesFromTheTrainingFiles) {
   const auto with = [&](const std::string& config) {
-    write_text(folder / "config.yaml", config);
-    return parsed(folder.path());
+    write_text(folder_ / "config.yaml", config);
+    return parsed(folder_.path());
   };
-  EXPECT_EQ(with("data: {train_source: train.en, train_target: train.de}"), "en|de|" + folder.path());
-  EXPECT_EQ(with("data: {train_source: [a/x.en.gz, y.fr], train_target: [x.pt-BR.gz]}"), "en|pt-BR|" + folder.path());
+  EXPECT_EQ(with("data: {train_source: train.en, train_target: train.de}"), "en|de|" + folder_.path());
+  EXPECT_EQ(with("data: {train_source: [a/x.en.gz, y.fr], train_target: [x.pt-BR.gz]}"), "en|pt-BR|" + folder_.path());
   for (const char* config :
        {"data: {train_source: train.en, train_target: train.txt2}", "data: {}", "model: {}", "x: [", ","})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { with(config); }), HasSubstr("--model en-de=")) << config;
 }
 
-TEST(ModelSource, HasAllPairsOfATrainingInSeveralLanguages) {
-  const TemporaryFolder folder;
-  write_text(folder / "config.yaml",
+TEST_F(AModelSource, HasAllPairsOfATrainingInSeveralLanguages) {
+  write_text(folder_ / "config.yaml",
              "data: {train_source: [a.en, a.de, b.en], train_target: [a.de, a.en, b.de], train_languages: [en-de, "
              "de-en, en-de]}");
-  const std::vector<ModelSource> models = parse_model_sources(folder.path());
+  const std::vector<ModelSource> models = parse_model_sources(folder_.path());
   ASSERT_EQ(models.size(), 2U);
   EXPECT_EQ(model_name(models[0]), "en-de");
   EXPECT_EQ(model_name(models[1]), "de-en");
   EXPECT_EQ(doubt_about(models[1]), "") << "the first file is English";
 }
 
-TEST(ModelSource, IsNotWaitedForNorReadWithoutEnd) {
-  const TemporaryFolder folder;
-  const std::string config = folder / "config.yaml";
-  const auto refusal = [&] { return message_of<std::runtime_error>([&] { parse_model_sources(folder.path()); }); };
+TEST_F(AModelSource, IsNotWaitedForNorReadWithoutEnd) {
+  const std::string config = folder_ / "config.yaml";
+  const auto refusal = [&] { return message_of<std::runtime_error>([&] { parse_model_sources(folder_.path()); }); };
   write_text(config, std::string(kMaxConfigBytes + 1, '#'));
   EXPECT_THAT(refusal(), HasSubstr(config));
   std::filesystem::remove(config);
@@ -102,32 +100,30 @@ TEST(ModelSource, IsNotWaitedForNorReadWithoutEnd) {
   EXPECT_THAT(refusal(), HasSubstr(config));
 }
 
-TEST(ModelSource, TakesItsLanguagesFromTheNameOfAModelOfFirefox) {
-  const TemporaryFolder folder;
+TEST_F(AModelSource, TakesItsLanguagesFromTheNameOfAModelOfFirefox) {
   for (const char* name : {"model.enpt.intgemm.alphas.bin", "vocab.enpt.spm", "lex.50.50.enpt.s2t.bin"})
-    write_text(folder / name, "");
-  EXPECT_EQ(parsed(folder.path()), "en|pt|" + folder.path());
-  const std::string file = folder / "model.enpt.intgemm.alphas.bin";
+    write_text(folder_ / name, "");
+  EXPECT_EQ(parsed(folder_.path()), "en|pt|" + folder_.path());
+  const std::string file = folder_ / "model.enpt.intgemm.alphas.bin";
   EXPECT_EQ(parsed(file), "en|pt|" + file);
   std::filesystem::remove(file);
-  write_text(folder / "model.intgemm.alphas.bin", "");
-  EXPECT_ANY_THROW(parsed(folder.path())) << "a name without languages";
+  write_text(folder_ / "model.intgemm.alphas.bin", "");
+  EXPECT_ANY_THROW(parsed(folder_.path())) << "a name without languages";
 }
 
-TEST(ModelSource, TakesItsLanguagesFromAPackageOfArgosTranslate) {
-  const TemporaryFolder folder;
+TEST_F(AModelSource, TakesItsLanguagesFromAPackageOfArgosTranslate) {
   const auto with = [&](const std::string& metadata) {
-    write_text(folder / "metadata.json", metadata);
-    return parsed(folder.path());
+    write_text(folder_ / "metadata.json", metadata);
+    return parsed(folder_.path());
   };
-  EXPECT_EQ(with(R"({"package_version": "1.9", "from_code": "pb", "to_code": "en"})"), "pb|en|" + folder.path());
+  EXPECT_EQ(with(R"({"package_version": "1.9", "from_code": "pb", "to_code": "en"})"), "pb|en|" + folder_.path());
   for (const char* metadata :
        {R"({"from_code": "en"})", R"({"from_code": "en", "to_code": "en"})", R"({"from_code": 1, "to_code": "en"})",
         R"({"from_code": "engl", "to_code": "de"})", "[]", "{"})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { with(metadata); }), HasSubstr("--model en-de=")) << metadata;
 }
 
-TEST(ModelSource, GetsItsShortlist) {
+TEST_F(AModelSource, GetsItsShortlist) {
   const auto given = [](const std::vector<std::string>& shortlists, const std::vector<std::string>& models) {
     std::vector<ModelSource> sources;
     for (const std::string& model : models) sources.push_back(parse_model_sources(model).front());

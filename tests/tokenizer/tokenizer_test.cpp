@@ -4,6 +4,7 @@
 #include <sentencepiece_trainer.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tokenizer/tokenizer.h>
@@ -41,6 +42,7 @@ using testing::tiny_german;
 using testing::tiny_tokenizer;
 using testing::tiny_tokenizer_options;
 using testing::write_text;
+using TokenizerFiles = testing::InFolder;
 
 class EachTokenizer : public ::testing::TestWithParam<std::tuple<SubwordAlgorithm, VocabularySharing>> {
  protected:
@@ -344,63 +346,59 @@ TEST(SubwordModel, EncodesTheSameFromManyThreads) {
   }
 }
 
-TEST(TokenizerFiles, NameWhatIsMissing) {
-  const TemporaryFolder folder;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
-              StartsWith(folder / "tokenizer.model"));
+TEST_F(TokenizerFiles, NameWhatIsMissing) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder_.path()); }),
+              StartsWith(folder_ / "tokenizer.model"));
   TokenizerOptions options = tiny_tokenizer_options();
   options.vocabulary = VocabularySharing::separate;
   options.vocab_size = 50;
-  tiny_tokenizer(options).save(folder.path());
-  std::filesystem::remove(folder / "tokenizer.target.model");
-  EXPECT_FALSE(Tokenizer::exists(folder.path()));
-  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
-              StartsWith(folder / "tokenizer.target.model"));
+  tiny_tokenizer(options).save(folder_.path());
+  std::filesystem::remove(folder_ / "tokenizer.target.model");
+  EXPECT_FALSE(Tokenizer::exists(folder_.path()));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder_.path()); }),
+              StartsWith(folder_ / "tokenizer.target.model"));
 }
 
-TEST(TokenizerFiles, NameTheOneThatIsDamaged) {
-  const TemporaryFolder folder;
-  tiny_tokenizer().save(folder.path());
-  const std::string path = folder / "tokenizer.model";
+TEST_F(TokenizerFiles, NameTheOneThatIsDamaged) {
+  tiny_tokenizer().save(folder_.path());
+  const std::string path = folder_ / "tokenizer.model";
   const std::string whole = read_text(path);
   for (const std::string& content : {std::string(), std::string("no model at all"), whole.substr(0, whole.size() / 2),
                                      whole.substr(0, whole.size() - 1), whole.substr(0, 20)}) {
     write_text(path, content);
-    EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
+    EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder_.path()); }),
                 AllOf(StartsWith(path), HasSubstr("damaged")))
         << content.size() << " of " << whole.size() << " bytes";
   }
 }
 
 // SentencePiece throws there, where other damage is a status.
-TEST(TokenizerFiles, NameTheOneWithAPieceOfNoLength) {
-  const TemporaryFolder folder;
+TEST_F(TokenizerFiles, NameTheOneWithAPieceOfNoLength) {
   TokenizerOptions options = tiny_tokenizer_options();
   options.algorithm = SubwordAlgorithm::unigram;
   options.vocab_size = 50;
-  tiny_tokenizer(options).save(folder.path());
-  const std::string path = folder / "tokenizer.model";
+  tiny_tokenizer(options).save(folder_.path());
+  const std::string path = folder_ / "tokenizer.model";
   std::string content = read_text(path);
   content.at(content.rfind("\xe2\x96\x81")) = '\0';
   write_text(path, content);
-  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder_.path()); }),
               AllOf(StartsWith(path), HasSubstr("damaged")));
 }
 
-TEST(TokenizerFiles, RefuseOtherReservedIds) {
-  const TemporaryFolder folder;
+TEST_F(TokenizerFiles, RefuseOtherReservedIds) {
   std::string lines;
   for (const auto& line : tiny_english()) lines += line + "\n";
-  write_text(folder / "text", lines);
+  write_text(folder_ / "text", lines);
   const auto status = sentencepiece::SentencePieceTrainer::Train(
-      std::unordered_map<std::string, std::string>{{"input", folder / "text"},
-                                                   {"model_prefix", folder / "tokenizer"},
+      std::unordered_map<std::string, std::string>{{"input", folder_ / "text"},
+                                                   {"model_prefix", folder_ / "tokenizer"},
                                                    {"vocab_size", "40"},
                                                    {"model_type", "bpe"},
                                                    {"minloglevel", "2"}});
   ASSERT_TRUE(status.ok()) << status.ToString();
-  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
-              AllOf(StartsWith(folder / "tokenizer.model"), HasSubstr("-1, 0, 1, 2; transmute needs 0, 1, 2, 3"),
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder_.path()); }),
+              AllOf(StartsWith(folder_ / "tokenizer.model"), HasSubstr("-1, 0, 1, 2; transmute needs 0, 1, 2, 3"),
                     HasSubstr("--pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3")));
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
-#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/training/automatic_config.h>
 #include <transmute/training/step_timing.h>
 
@@ -18,8 +18,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::message_of;
-using testing::TemporaryFolder;
 using testing::write_text;
+using HoldOut = testing::InFolder;
+using MeasureText = testing::InFolder;
 
 constexpr int64_t kWordsPerPair = 12;
 
@@ -171,17 +172,16 @@ std::vector<std::string> lines_in(const std::string& path) {
   return testing::split_lines(testing::read_text(path));
 }
 
-TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
-  const TemporaryFolder folder;
+TEST_F(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
   std::string source, target;
   for (int i = 0; i < 4000; ++i) {
     source += "source " + std::to_string(i % 3000) + "\n";  // some twice
     target += "target " + std::to_string(i) + "\n";
   }
-  write_text(folder / "a", source);
-  write_text(folder / "b", target);
-  const PairOfFiles files{folder / "a", folder / "b"};
-  const AutomaticText text = hold_out(files, measure_text(files), folder / "text");
+  write_text(folder_ / "a", source);
+  write_text(folder_ / "b", target);
+  const PairOfFiles files{folder_ / "a", folder_ / "b"};
+  const AutomaticText text = hold_out(files, measure_text(files), folder_ / "text");
   const auto train = lines_in(text.train.source), valid = lines_in(text.valid.source);
   EXPECT_EQ(train.size() + valid.size(), 4000U);
   EXPECT_EQ(lines_in(text.valid.target).size(), valid.size());
@@ -191,23 +191,22 @@ TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
   EXPECT_EQ(measure_text(text.train).words, 2 * static_cast<int64_t>(train.size()));
   const std::string first = testing::read_text(text.valid.target);
   write_text(text.train.source + ".partial-0123abcd", "a crash's");
-  hold_out(files, measure_text(files), folder / "text");
+  hold_out(files, measure_text(files), folder_ / "text");
   EXPECT_EQ(testing::read_text(text.valid.target), first);
   EXPECT_FALSE(std::filesystem::exists(text.train.source + ".partial-0123abcd"));
 }
 
-TEST(HoldOut, RefusesTextWhoseSourcesAreTooMuchAlike) {
-  const TemporaryFolder folder;
+TEST_F(HoldOut, RefusesTextWhoseSourcesAreTooMuchAlike) {
   const std::string different = "one\ntwo\nthree\n";
   std::string target;
   for (int i = 0; i < 23; ++i) target += "target " + std::to_string(i) + "\n";
-  write_text(folder / "target", target);
+  write_text(folder_ / "target", target);
   const auto refusal_of = [&](const std::string& first, const std::string& second) {
     std::string source = first;
     for (int i = 0; i < 20; ++i) source += second + "\n";
-    write_text(folder / "source", source);
-    const PairOfFiles files{folder / "source", folder / "target"};
-    return message_of<std::runtime_error>([&] { hold_out(files, measure_text(files), folder / "text"); });
+    write_text(folder_ / "source", source);
+    const PairOfFiles files{folder_ / "source", folder_ / "target"};
+    return message_of<std::runtime_error>([&] { hold_out(files, measure_text(files), folder_ / "text"); });
   };
   for (int i = 0; i < 60; ++i) {  // some belong into the one part by their hash, most into the other
     const std::string line = "alike " + std::to_string(i);
@@ -215,29 +214,27 @@ TEST(HoldOut, RefusesTextWhoseSourcesAreTooMuchAlike) {
                 AllOf(HasSubstr("source: its lines are too much alike"), HasSubstr("--valid-source")));
   }
   EXPECT_THAT(refusal_of(different, "three"), HasSubstr("too much alike"));
-  EXPECT_EQ(testing::names_in(folder / "text"), std::vector<std::string>{});
+  EXPECT_EQ(testing::names_in(folder_ / "text"), std::vector<std::string>{});
 }
 
-TEST(HoldOut, HoldsOutANewLastLineWhereNoHashDoes) {
-  const TemporaryFolder folder;
+TEST_F(HoldOut, HoldsOutANewLastLineWhereNoHashDoes) {
   std::string source;
   for (int i = 0; i < 22; ++i) source += "alike\n";
-  write_text(folder / "source", source + "new\n");
-  const PairOfFiles files{folder / "source", folder / "source"};
-  EXPECT_EQ(testing::read_text(hold_out(files, measure_text(files), folder / "text").valid.source), "new\n");
+  write_text(folder_ / "source", source + "new\n");
+  const PairOfFiles files{folder_ / "source", folder_ / "source"};
+  EXPECT_EQ(testing::read_text(hold_out(files, measure_text(files), folder_ / "text").valid.source), "new\n");
 }
 
-TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
-  const TemporaryFolder folder;
-  write_text(folder / "three", "a\nb\nc\n");
-  write_text(folder / "two", "a\nb\n");
+TEST_F(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
+  write_text(folder_ / "three", "a\nb\nc\n");
+  write_text(folder_ / "two", "a\nb\n");
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                measure_text({folder / "three", folder / "two"});
+                measure_text({folder_ / "three", folder_ / "two"});
               }),
               HasSubstr("three has 3 lines, but"));
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                const PairOfFiles three{folder / "three", folder / "three"};
-                hold_out(three, measure_text(three), folder / "x");
+                const PairOfFiles three{folder_ / "three", folder_ / "three"};
+                hold_out(three, measure_text(three), folder_ / "x");
               }),
               HasSubstr("has 3 lines; give at least 20"));
   const auto refusal_of = [&](const AutomaticText& text, const TextSize& size) {
@@ -252,30 +249,28 @@ TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
   EXPECT_NO_THROW(check_enough_text({pair, pair}, {1, 9, false, 1000}));
 }
 
-TEST(HoldOut, ReplacesNothingThatIsNotTheRuns) {
-  const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "text");
-  for (const char* name : {"text/train.en", "text/train.de", "a.en", "a.de"}) write_text(folder / name, "a\n");
+TEST_F(HoldOut, ReplacesNothingThatIsNotTheRuns) {
+  std::filesystem::create_directory(folder_ / "text");
+  for (const char* name : {"text/train.en", "text/train.de", "a.en", "a.de"}) write_text(folder_ / name, "a\n");
   const auto refusal = [&](const std::string& name, bool is_begun) {
     return message_of<std::runtime_error>([&] {
-      check_free_to_hold_out({folder / (name + ".en"), folder / (name + ".de")}, folder / "text", is_begun);
+      check_free_to_hold_out({folder_ / (name + ".en"), folder_ / (name + ".de")}, folder_ / "text", is_begun);
     });
   };
   EXPECT_THAT(refusal("text/train", true), AllOf(HasSubstr("text/train.en"), HasSubstr("--run-folder")));
   EXPECT_THAT(refusal("a", false), HasSubstr("already exists"));
-  check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "text", true);
-  check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "nowhere", false);
-  std::filesystem::create_directory(folder / "links");
-  std::filesystem::create_symlink(folder / "victim", folder / "links/train.en");
+  check_free_to_hold_out({folder_ / "a.en", folder_ / "a.de"}, folder_ / "text", true);
+  check_free_to_hold_out({folder_ / "a.en", folder_ / "a.de"}, folder_ / "nowhere", false);
+  std::filesystem::create_directory(folder_ / "links");
+  std::filesystem::create_symlink(folder_ / "victim", folder_ / "links/train.en");
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "links", true);
+                check_free_to_hold_out({folder_ / "a.en", folder_ / "a.de"}, folder_ / "links", true);
               }),
               HasSubstr("links/train.en already exists"));
 }
 
-TEST(HoldOut, IsFoundAgainInAFolderThatWasMoved) {
-  const TemporaryFolder folder;
-  const std::string old_text = folder / "old/text", new_text = folder / "new/text";
+TEST_F(HoldOut, IsFoundAgainInAFolderThatWasMoved) {
+  const std::string old_text = folder_ / "old/text", new_text = folder_ / "new/text";
   std::filesystem::create_directories(new_text);
   for (const char* name : {"train.en", "train.de", "valid.en", "valid.de"}) write_text(new_text + "/" + name, "a\n");
   DataOptions data;
@@ -300,11 +295,10 @@ TEST(HoldOut, IsFoundAgainInAFolderThatWasMoved) {
   EXPECT_EQ(own.train_source, data.train_source) << "there is no whole text";
 }
 
-TEST(MeasureText, CountsWhatHasTextOnBothSidesAndAllLines) {
-  const TemporaryFolder folder;
-  write_text(folder / "a", "a b\n\nc d e\n \nf\n\n");
-  write_text(folder / "b", "x\ny z\n\nz\nw v u\n\n");
-  const TextSize pairs = measure_text({folder / "a", folder / "b"}), plain = measure_text({"", folder / "a"});
+TEST_F(MeasureText, CountsWhatHasTextOnBothSidesAndAllLines) {
+  write_text(folder_ / "a", "a b\n\nc d e\n \nf\n\n");
+  write_text(folder_ / "b", "x\ny z\n\nz\nw v u\n\n");
+  const TextSize pairs = measure_text({folder_ / "a", folder_ / "b"}), plain = measure_text({"", folder_ / "a"});
   EXPECT_EQ(pairs.pairs, 2);
   EXPECT_EQ(pairs.words, 4);
   EXPECT_EQ(pairs.lines, 6);
@@ -313,29 +307,27 @@ TEST(MeasureText, CountsWhatHasTextOnBothSidesAndAllLines) {
   EXPECT_EQ(plain.lines, 6);
 }
 
-TEST(MeasureText, CountsWordsOfScriptsWithoutBlanks) {
-  const TemporaryFolder folder;
-  write_text(folder / "ja", "赤い家は近くにあります。\n");
-  write_text(folder / "th", "บ้านสีแดงอยู่ใกล้\n");
-  EXPECT_NEAR(static_cast<double>(measure_text({folder / "ja", folder / "ja"}).words), 6, 1);
-  EXPECT_NEAR(static_cast<double>(measure_text({folder / "th", folder / "th"}).words), 9, 2);
+TEST_F(MeasureText, CountsWordsOfScriptsWithoutBlanks) {
+  write_text(folder_ / "ja", "赤い家は近くにあります。\n");
+  write_text(folder_ / "th", "บ้านสีแดงอยู่ใกล้\n");
+  EXPECT_NEAR(static_cast<double>(measure_text({folder_ / "ja", folder_ / "ja"}).words), 6, 1);
+  EXPECT_NEAR(static_cast<double>(measure_text({folder_ / "th", folder_ / "th"}).words), 9, 2);
 }
 
-TEST(MeasureText, FindsTheFrequentMarksThatNormalizationWouldReplace) {
-  const TemporaryFolder folder;
+TEST_F(MeasureText, FindsTheFrequentMarksThatNormalizationWouldReplace) {
   std::string english, other;
   for (int i = 0; i < 10; ++i) {
     english += "It is 5 ℃, isn't it?\n";
     other += "５\u00A0℃，是吗？？ ทำ № 1…\n";
   }
-  write_text(folder / "en", english + "rare\n");
-  write_text(folder / "other", other + "ﬁ！\n");
-  const TextSize size = measure_text({folder / "en", folder / "other"});
+  write_text(folder_ / "en", english + "rare\n");
+  write_text(folder_ / "other", other + "ﬁ！\n");
+  const TextSize size = measure_text({folder_ / "en", folder_ / "other"});
   EXPECT_THAT(size.replaced_marks, ::testing::UnorderedElementsAre("℃", "，", "？", "ำ", "№"))
       << "… is not in the source";
-  EXPECT_THAT(measure_text({folder / "other", folder / "other"}).replaced_marks, ::testing::Contains("…"));
+  EXPECT_THAT(measure_text({folder_ / "other", folder_ / "other"}).replaced_marks, ::testing::Contains("…"));
   EXPECT_EQ(config_for(size).model.tokenizer.user_defined_symbols, size.replaced_marks);
-  EXPECT_THAT(measure_text({folder / "other", folder / "en"}).replaced_marks, ::testing::ElementsAre("℃"));
+  EXPECT_THAT(measure_text({folder_ / "other", folder_ / "en"}).replaced_marks, ::testing::ElementsAre("℃"));
 }
 
 }  // namespace

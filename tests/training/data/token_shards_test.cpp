@@ -4,6 +4,7 @@
 #include <transmute/tests/support/corpora.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/token_lists.h>
 #include <transmute/training/data/token_shards.h>
@@ -31,16 +32,16 @@ using testing::pair_at;
 using testing::read_text;
 using testing::TemporaryFolder;
 using testing::write_text;
+using TextInShards = testing::InFolder;
 
-TEST(TokenShards, HoldWhatWasWritten) {
-  const TemporaryFolder folder;
+TEST_F(TextInShards, HoldWhatWasWritten) {
   for (const int token_bytes : {2, 4})
     for (const size_t pairs : {0, 1, 63, 64, 65, 128, 129, 400}) {
       ShardOptions options;
       options.token_bytes = token_bytes;
       options.pairs_per_shard = 128;
       const auto shards =
-          made_shards(folder / (std::to_string(token_bytes) + "-" + std::to_string(pairs)), pairs, options);
+          made_shards(folder_ / (std::to_string(token_bytes) + "-" + std::to_string(pairs)), pairs, options);
       ASSERT_EQ(shards->size(), pairs);
       EXPECT_EQ(shards->counts().left_out.long_source, 2);
       const std::vector<Pair> found = all_pairs_of(*shards);
@@ -54,18 +55,16 @@ TEST(TokenShards, HoldWhatWasWritten) {
     }
 }
 
-TEST(TokenShards, HoldIdsOfMoreThanTwoBytes) {
-  const TemporaryFolder folder;
+TEST_F(TextInShards, HoldIdsOfMoreThanTwoBytes) {
   ShardOptions options;
   options.key = kKey;
-  ShardWriter writer(folder.path(), options);
+  ShardWriter writer(folder_.path(), options);
   writer.add({{70'000, 5}, {1'000'000}, {}});
   writer.finish({});
-  EXPECT_EQ(all_pairs_of(TokenShards(folder.path(), kKey)), (std::vector<Pair>{{{70'000, 5}, {1'000'000}}}));
+  EXPECT_EQ(all_pairs_of(TokenShards(folder_.path(), kKey)), (std::vector<Pair>{{{70'000, 5}, {1'000'000}}}));
 }
 
-TEST(TokenShards, HoldLinksOfAnyNumber) {
-  const TemporaryFolder folder;
+TEST_F(TextInShards, HoldLinksOfAnyNumber) {
   ShardOptions options;
   options.key = kKey;
   options.has_links = true;
@@ -76,10 +75,10 @@ TEST(TokenShards, HoldLinksOfAnyNumber) {
         links.push_back(static_cast<int64_t>((i + n) % side.size()));
     return links;
   };
-  ShardWriter writer(folder.path(), options);
+  ShardWriter writer(folder_.path(), options);
   for (size_t i = 0; i < 150; ++i) writer.add({made_pair(i).first, made_pair(i).second, links_of(i)});
   writer.finish({});
-  const TokenShards shards(folder.path(), kKey);
+  const TokenShards shards(folder_.path(), kKey);
   EXPECT_TRUE(shards.has_links());
   ParallelText text;
   PairBlock read;
@@ -94,15 +93,14 @@ TEST(TokenShards, HoldLinksOfAnyNumber) {
   }
 }
 
-TEST(TokenShards, NameTheFileThatIsNotAsItWasWritten) {
-  const TemporaryFolder folder;
+TEST_F(TextInShards, NameTheFileThatIsNotAsItWasWritten) {
   ShardOptions options;
   options.pairs_per_shard = 128;
-  made_shards(folder / "whole", 300, options);
-  const std::string text = folder / "text", shard = text + "/00001.tokens", index = text + "/index.json";
+  made_shards(folder_ / "whole", 300, options);
+  const std::string text = folder_ / "text", shard = text + "/00001.tokens", index = text + "/index.json";
   const auto refusal = [&](const std::function<void()>& damage) {
     fs::remove_all(text);
-    fs::copy(folder / "whole", text);
+    fs::copy(folder_ / "whole", text);
     damage();
     return message_of<DamagedShards>([&] { TokenShards(text, kKey); });
   };
@@ -116,13 +114,12 @@ TEST(TokenShards, NameTheFileThatIsNotAsItWasWritten) {
   EXPECT_THAT(refusal([&] { fs::remove(index); }), HasSubstr(index));
   EXPECT_THAT(refusal([&] { write_text(index, "{"); }), HasSubstr(index));
   EXPECT_THAT(refusal([&] { write_text(index, std::string(2000, '[') + std::string(2000, ']')); }), HasSubstr(index));
-  EXPECT_THAT(message_of<DamagedShards>([&] { TokenShards(folder / "whole", kKey + 1); }),
+  EXPECT_THAT(message_of<DamagedShards>([&] { TokenShards(folder_ / "whole", kKey + 1); }),
               HasSubstr("made from something else"));
 }
 
-TEST(TokenShards, NameTheShardOfADamagedBlockWhenItIsRead) {
-  const TemporaryFolder folder;
-  const std::string text = folder / "text";
+TEST_F(TextInShards, NameTheShardOfADamagedBlockWhenItIsRead) {
+  const std::string text = folder_ / "text";
   ShardOptions options;
   options.pairs_per_shard = 128;
   made_shards(text, 300, options);
@@ -135,12 +132,11 @@ TEST(TokenShards, NameTheShardOfADamagedBlockWhenItIsRead) {
 }
 
 // Field by field: a number more, or the other truth.
-TEST(TokenShards, AreNotReadByAnIndexThatSaysSomethingElse) {
-  const TemporaryFolder folder;
+TEST_F(TextInShards, AreNotReadByAnIndexThatSaysSomethingElse) {
   ShardOptions options;
   options.pairs_per_shard = 128;
-  made_shards(folder.path(), 300, options);
-  const std::string index = folder / "index.json", sound = read_text(index);
+  made_shards(folder_.path(), 300, options);
+  const std::string index = folder_ / "index.json", sound = read_text(index);
   const nlohmann::json fields = nlohmann::json::parse(sound).flatten();
   for (const auto& [name, value] : fields.items()) {
     nlohmann::json changed = fields;
@@ -148,11 +144,11 @@ TEST(TokenShards, AreNotReadByAnIndexThatSaysSomethingElse) {
     if (value.is_number()) changed[name] = value.get<int64_t>() + 1;
     if (changed[name] == value) continue;
     write_text(index, changed.unflatten().dump());
-    EXPECT_THROW(all_pairs_of(TokenShards(folder.path(), kKey)), DamagedShards) << name;
+    EXPECT_THROW(all_pairs_of(TokenShards(folder_.path(), kKey)), DamagedShards) << name;
   }
 }
 
-TEST(TokenShards, RefuseLinksThatLeadOutOfTheirPair) {
+TEST_F(TextInShards, RefuseLinksThatLeadOutOfTheirPair) {
   ShardOptions options;
   options.key = kKey;
   options.has_links = true;
@@ -166,10 +162,9 @@ TEST(TokenShards, RefuseLinksThatLeadOutOfTheirPair) {
 }
 
 // This happens when another program makes the cache anew under a running training.
-TEST(TokenShards, ThatAreCutOffWhileTheyAreOpenAreAnErrorAndNoSignal) {
-  const TemporaryFolder folder;
-  const auto shards = made_shards(folder.path(), 3000);
-  fs::resize_file(folder / "00000.tokens", 100);
+TEST_F(TextInShards, ThatAreCutOffWhileTheyAreOpenAreAnErrorAndNoSignal) {
+  const auto shards = made_shards(folder_.path(), 3000);
+  fs::resize_file(folder_ / "00000.tokens", 100);
   EXPECT_THAT(message_of<DamagedShards>([&] { all_pairs_of(*shards); }), HasSubstr("00000.tokens"));
 }
 
