@@ -81,8 +81,8 @@ run_tests() { ctest --test-dir "$folder/build" --output-on-failure --no-label-su
 beyond_emulation='^(common\.(Memory|ThreadsThatCannotBeStarted)$|training\..*ProcessGroup)'
 # LibTorch 1.13's oneDNN fails at bfloat16 products on ARM64, which the tests need as references: a CPU without them.
 QEMU_CPU=${QEMU_CPU:-neoverse-n1} run_tests -E "$beyond_emulation" "$@"
-# The seven suites that CTest runs, or leaves out, together with ProcessGroup.
+# The seven suites that CTest runs, or leaves out, together with ProcessGroups.
 group=$(ctest --test-dir "$folder/build" -N -R '^training\..*ProcessGroup' "$@" | sed -n 's/.*: training\.//p')
 [[ -z $group ]] || QEMU_CPU=${QEMU_CPU:-neoverse-n1} "$folder/build/bin/training_tests" --gtest_brief=1 \
-  --gtest_filter="${group//,/.*:}.*-ProcessGroup.*"
+  --gtest_filter="${group//,/.*:}.*-ProcessGroups.*"
 [[ -n ${QEMU_CPU:-} ]] || QEMU_CPU=max run_tests -R '^(engine|search)\..*(InferenceModel|PackedLinear|CandidateFinder|Attend|LayerNormOfRows)'

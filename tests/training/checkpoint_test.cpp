@@ -67,10 +67,13 @@ class Checkpoints : public ::testing::Test {
     return state;
   }
 
+  void save(const TrainState& state, const TrainedParts& parts, const KeepPolicy& policy = {}) {
+    store.save(state, {tiny_config(), tokenizer, {}}, parts, policy);
+  }
   void save(Training& training, int64_t step, int64_t newest = 10) {
     KeepPolicy policy;
     policy.newest = newest;
-    store.save(state_at(step), {tiny_config(), tokenizer, {}}, training.parts(), policy);
+    save(state_at(step), training.parts(), policy);
   }
 
   static void expect_equal(const NamedTensors& found, const NamedTensors& expected) {
@@ -94,7 +97,7 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   state.conditions = "beam_size 4";
   state.best_score = 12.345678901234567;
   state.validations_since_best = 3;
-  store.save(state, {tiny_config(), tokenizer, {}}, saved.parts(), {});
+  save(state, saved.parts());
 
   Training restored(tokenizer, 2);
   const TrainState found = store.restore(restored.parts());
@@ -142,7 +145,7 @@ TEST_F(Checkpoints, GoOnAsIfNothingHadHappened) {
   Training saved(tokenizer, 1, 3);
   TrainState state;
   state.step = 3;  // Adam's bias correction counts the updates
-  store.save(state, {tiny_config(), tokenizer, {}}, saved.parts(), {});
+  save(state, saved.parts());
   Training restored(tokenizer, 2);
   store.restore(restored.parts());
   const std::vector<torch::Tensor> gradients = saved.made_up_gradients();
@@ -207,7 +210,7 @@ TEST_F(Checkpoints, KeepTheNewestTheBestAndEachSoAndSoManiethForGood) {
       state.metric = "chrf";  // of another metric: cannot be compared
       state.score = 99;
     }
-    store.save(state, {tiny_config(), tokenizer, {}}, training.parts(), policy);
+    save(state, training.parts(), policy);
   }
   EXPECT_THAT(names_in(path),
               ElementsAre("step-000000020", "step-000000030", "step-000000040", "step-000000080", "step-000000090"));
@@ -225,7 +228,7 @@ TEST_F(Checkpoints, AreNotKeptForScoresUnderOtherConditions) {
     state.metric = "bleu";
     state.score = score;
     state.conditions = conditions;
-    store.save(state, {tiny_config(), tokenizer, {}}, training.parts(), policy);
+    save(state, training.parts(), policy);
   };
   save_scored(20, 9, "beam_size 1");
   save_scored(30, 3, "beam_size 4");
@@ -241,7 +244,7 @@ TEST_F(Checkpoints, GoWithTheNextWhereATrainingWasStopped) {
     state.is_interim = state.validation_due = true;
     KeepPolicy policy;
     policy.newest = 2;
-    store.save(state, {tiny_config(), tokenizer, {}}, training.parts(), policy);
+    save(state, training.parts(), policy);
   };
   save(training, 10, 2);
   save(training, 20, 2);
@@ -256,12 +259,12 @@ TEST_F(Checkpoints, GoWithTheNextWhereATrainingWasStopped) {
 TEST_F(Checkpoints, HoldTheMovingAverageOrBeginItWithTheWeights) {
   Training saved(tokenizer, 1, 3);
   WeightAverage average(parameters_of(Training(tokenizer, 5).transformer), 0.9);
-  store.save(state_at(4), {tiny_config(), tokenizer, {}}, saved.parts(&average), {});
+  save(state_at(4), saved.parts(&average));
   Training restored(tokenizer, 2);
   WeightAverage found(parameters_of(restored.transformer), 0.9);
   store.restore(restored.parts(&found));
   expect_equal(found.values(), average.values());
-  store.save(state_at(5), {tiny_config(), tokenizer, {}}, saved.parts(), {});
+  save(state_at(5), saved.parts());
   store.restore(restored.parts(&found));
   expect_equal(found.values(), parameters_of(saved.transformer));
 }

@@ -47,6 +47,14 @@ class Augmented : public ::testing::Test {
     }
     return found;
   }
+  // Some pairs come out, all as this one.
+  void expect_outcome(const std::string& name, const std::string& source, const std::string& target,
+                      const std::pair<std::string, std::string>& outcome) const {
+    const auto found = outcomes({name}, source, target);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found.begin()->first, outcome);
+    expect_share(found.begin()->second);
+  }
   static uint64_t mix(uint64_t key) { return (key + 1) * 0x9e3779b97f4a7c15ULL; }  // equidistributed
   // Nearly all counts of 2,000 draws with probability 0.05 are within four standard deviations, 4 * 9.7.
   static void expect_share(int count) { EXPECT_NEAR(count, 0.05 * kDraws, 39); }
@@ -55,27 +63,18 @@ class Augmented : public ::testing::Test {
 };
 
 TEST_F(Augmented, PairsAreInCapitalsOnBothSides) {
-  const auto found = outcomes({"upper"}, "the red house is near.", "das grüne Haus ist nah.");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found.begin()->first,
-            std::make_pair(std::string("THE RED HOUSE IS NEAR."), std::string("DAS GRÜNE HAUS IST NAH.")));
-  expect_share(found.begin()->second);
+  expect_outcome("upper", "the red house is near.", "das grüne Haus ist nah.",
+                 {"THE RED HOUSE IS NEAR.", "DAS GRÜNE HAUS IST NAH."});
 }
 
 TEST_F(Augmented, PairsHaveCapitalWordsOnBothSides) {
-  const auto found = outcomes({"title"}, "the red house is near.", "das grüne Haus ist nah.");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found.begin()->first,
-            std::make_pair(std::string("The Red House Is Near."), std::string("Das Grüne Haus Ist Nah.")));
-  expect_share(found.begin()->second);
+  expect_outcome("title", "the red house is near.", "das grüne Haus ist nah.",
+                 {"The Red House Is Near.", "Das Grüne Haus Ist Nah."});
 }
 
 TEST_F(Augmented, PairsLackTheirFinalMarkOnBothSides) {
-  const auto found = outcomes({"punctuation"}, "the red house is near.", "das Haus ist nah.");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found.begin()->first,
-            std::make_pair(std::string("the red house is near"), std::string("das Haus ist nah")));
-  expect_share(found.begin()->second);
+  expect_outcome("punctuation", "the red house is near.", "das Haus ist nah.",
+                 {"the red house is near", "das Haus ist nah"});
   EXPECT_TRUE(outcomes({"punctuation"}, "the red house", "das Haus.").empty()) << "one side has none to lose";
 }
 

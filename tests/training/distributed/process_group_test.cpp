@@ -71,15 +71,24 @@ std::vector<std::string> run_ranks(int size, const std::function<void(ProcessGro
   return errors;
 }
 
-#define SKIP_WITHOUT_GROUPS() \
-  if (!TRANSMUTE_HAS_GLOO) GTEST_SKIP() << "this LibTorch has no c10d with Gloo"
+// All ranks do this and end well.
+void run_ranks_well(int size, const std::function<void(ProcessGroup&)>& body) {
+  EXPECT_THAT(run_ranks(size, body), Each(""));
+}
 
-TEST(ProcessGroup, SumsToTheSameBitsOnAllRanksAndInEveryRun) {
-  SKIP_WITHOUT_GROUPS();
+class ProcessGroups : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!TRANSMUTE_HAS_GLOO) GTEST_SKIP() << "this LibTorch has no c10d with Gloo";
+  }
+};
+using GradientSums = ProcessGroups;
+
+TEST_F(ProcessGroups, SumsToTheSameBitsOnAllRanksAndInEveryRun) {
   constexpr int64_t kElements = (1 << 20) + 12345;  // more than one bucket
   std::vector<torch::Tensor> sums(6);
   for (size_t run = 0; run < 2; ++run) {
-    const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+    run_ranks_well(3, [&](ProcessGroup& group) {
       torch::Tensor values =
           torch::arange(kElements, torch::kFloat).mul(0.37F * static_cast<float>(group.rank() + 1)).sin();
       group.start_sum(values);
@@ -87,7 +96,6 @@ TEST(ProcessGroup, SumsToTheSameBitsOnAllRanksAndInEveryRun) {
       group.wait_for_all();
       sums[run * 3 + static_cast<size_t>(group.rank())] = values;
     });
-    for (const auto& error : errors) EXPECT_EQ(error, "");
   }
   for (size_t i = 1; i < sums.size(); ++i) EXPECT_TRUE(torch::equal(sums[i], sums[0])) << i;
   torch::Tensor expected = torch::zeros({kElements}, torch::kDouble);
@@ -96,9 +104,8 @@ TEST(ProcessGroup, SumsToTheSameBitsOnAllRanksAndInEveryRun) {
   EXPECT_LT((sums[0] - expected).abs().max().item<double>(), 1e-6);  // three numbers below 1 in float32
 }
 
-TEST(ProcessGroup, SharesWhatTheFirstRankHasAndWhatEachGives) {
-  SKIP_WITHOUT_GROUPS();
-  const auto errors = run_ranks(2, [](ProcessGroup& group) {
+TEST_F(ProcessGroups, SharesWhatTheFirstRankHasAndWhatEachGives) {
+  run_ranks_well(2, [](ProcessGroup& group) {
     EXPECT_EQ(group.broadcast(group.is_first() ? std::string("a\0b", 3) : ""), std::string("a\0b", 3));
     EXPECT_EQ(group.broadcast(std::string()), "");
     EXPECT_EQ(group.gather(10 + group.rank()), (std::vector<int64_t>{10, 11}));
@@ -107,7 +114,6 @@ TEST(ProcessGroup, SharesWhatTheFirstRankHasAndWhatEachGives) {
     EXPECT_EQ(values, (std::vector<double>{3.0, 1e300}));
     group.wait_for_all();
   });
-  for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
 // True if another machine could connect to a socket of this process.
@@ -127,9 +133,8 @@ bool is_open_to_others(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, device, &size) != 0 || std::string(device) != "lo";
 }
 
-TEST(ProcessGroup, OnOneMachineListensToThatMachineAlone) {
-  SKIP_WITHOUT_GROUPS();
-  const auto errors = run_ranks(2, [](ProcessGroup& group) {
+TEST_F(ProcessGroups, OnOneMachineListensToThatMachineAlone) {
+  run_ranks_well(2, [](ProcessGroup& group) {
     group.wait_for_all();
     int sockets = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -143,11 +148,9 @@ TEST(ProcessGroup, OnOneMachineListensToThatMachineAlone) {
     EXPECT_GT(sockets, 2);
     group.wait_for_all();
   });
-  for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
-TEST(ProcessGroup, TellsARankWithAnotherSecret) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(ProcessGroups, TellsARankWithAnotherSecret) {
   const auto errors = run_ranks(2, [](ProcessGroup& group) { group.wait_for_all(); },
                                 {5, -1, {"one secret of many", "another secret of many"}});
   EXPECT_THAT(errors[1], HasSubstr("rank 1 has another TRANSMUTE_RANK_SECRET than rank 0"));
@@ -155,8 +158,7 @@ TEST(ProcessGroup, TellsARankWithAnotherSecret) {
 }
 
 // A reason to end ends all ranks: with a secret, it takes the secret to give one.
-TEST(ProcessGroup, BelievesNobodyWithoutTheSecret) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(ProcessGroups, BelievesNobodyWithoutTheSecret) {
   for (const std::string secret : {"", "a secret of the ranks"}) {
     const Meeting meeting{60, -1, {secret, secret}};
     RankOptions stranger;
@@ -179,8 +181,7 @@ TEST(ProcessGroup, BelievesNobodyWithoutTheSecret) {
 }
 
 // A wait looks for a reason to end every half second: a rank that comes at that very moment is not lost.
-TEST(ProcessGroup, WaitsForWhoComesJustThen) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(ProcessGroups, WaitsForWhoComesJustThen) {
   const auto errors = run_ranks(2,
                                 [](ProcessGroup& group) {
                                   for (int i = 0; i < 10; ++i) {
@@ -194,7 +195,7 @@ TEST(ProcessGroup, WaitsForWhoComesJustThen) {
   EXPECT_THAT(errors, Each(""));
 }
 
-TEST(ProcessGroup, AGroupOfOneNeedsNobody) {
+TEST(ProcessGroupOfOne, NeedsNobody) {
   ProcessGroup group({}, torch::kCPU);
   torch::Tensor values = torch::ones({3});
   group.start_sum(values);
@@ -205,16 +206,14 @@ TEST(ProcessGroup, AGroupOfOneNeedsNobody) {
   group.check_equal(1, "nothing");
 }
 
-TEST(ProcessGroup, NamesTheRankThatDiffers) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(ProcessGroups, NamesTheRankThatDiffers) {
   const auto errors = run_ranks(3, [](ProcessGroup& group) {
     group.check_equal(group.rank() == 1 ? 8 : 7, "the weather; wait for another day");
   });
   for (const auto& error : errors) EXPECT_EQ(error, "rank 1 differs from rank 0 in the weather; wait for another day");
 }
 
-TEST(ProcessGroup, TellsAllWhyARankEnded) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(ProcessGroups, TellsAllWhyARankEnded) {
   const auto errors = run_ranks(3, [](ProcessGroup& group) {
     if (group.rank() == 2) throw std::runtime_error("the dog ate it");
     group.wait_for_all();
@@ -227,8 +226,7 @@ TEST(ProcessGroup, TellsAllWhyARankEnded) {
   EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 4) << "threads that are left wait, and use no core";
 }
 
-TEST(ProcessGroup, MakesABrokenPipeAnErrorThatCanBeHandled) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(ProcessGroups, MakesABrokenPipeAnErrorThatCanBeHandled) {
   ASSERT_NE(std::signal(SIGPIPE, SIG_DFL), SIG_ERR);
   EXPECT_THAT(run_ranks(2, [](ProcessGroup& group) { group.wait_for_all(); }), Each(""));
   int ends[2];
@@ -239,8 +237,7 @@ TEST(ProcessGroup, MakesABrokenPipeAnErrorThatCanBeHandled) {
   close(ends[1]);
 }
 
-TEST(ProcessGroup, NamesRanksThatDoNotCome) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(ProcessGroups, NamesRanksThatDoNotCome) {
   const auto errors = run_ranks(3, [](ProcessGroup&) {}, {2, 1, {}});
   EXPECT_THAT(errors[0], AllOf(HasSubstr("waited 2 seconds for 1 of 3 ranks (1)"), HasSubstr("a test")));
 }
@@ -252,9 +249,8 @@ std::vector<torch::Tensor> large_parameters(int64_t count) {
   return parameters;
 }
 
-TEST(GradientSum, IsUnderWayWhileOtherGradientsAreMissing) {
-  SKIP_WITHOUT_GROUPS();
-  const auto errors = run_ranks(2, [](ProcessGroup& group) {
+TEST_F(GradientSums, IsUnderWayWhileOtherGradientsAreMissing) {
+  run_ranks_well(2, [](ProcessGroup& group) {
     const auto parameters = large_parameters(2);
     torch::Tensor last;
     GradientSum sum(parameters, 1, group, [&](size_t p, torch::Tensor& values) {
@@ -278,13 +274,11 @@ TEST(GradientSum, IsUnderWayWhileOtherGradientsAreMissing) {
     }
     group.wait_for_all();
   });
-  for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
-TEST(GradientSum, GoesOutInOneOrderWhateverOrderGradientsComeIn) {
-  SKIP_WITHOUT_GROUPS();
+TEST_F(GradientSums, GoesOutInOneOrderWhateverOrderGradientsComeIn) {
   constexpr int kParameters = 5, kWorkers = 3;
-  const auto errors = run_ranks(3, [](ProcessGroup& group) {
+  run_ranks_well(3, [](ProcessGroup& group) {
     const auto parameters = large_parameters(kParameters);
     GradientSum sum(parameters, kWorkers, group, [&](size_t p, torch::Tensor& values) {
       values.fill_(static_cast<double>(100 * p) + group.rank());
@@ -306,7 +300,6 @@ TEST(GradientSum, GoesOutInOneOrderWhateverOrderGradientsComeIn) {
     }
     group.wait_for_all();
   });
-  for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
 TEST(RunLocalRanks, BlameTheOneThatASignalEndedForWhatOthersEndedWith) {
