@@ -21,7 +21,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace transmute {
 namespace {
@@ -36,6 +35,8 @@ using testing::message_of;
 using ::testing::Not;
 using testing::read_text;
 using testing::read_zip;
+using testing::refusal_with;
+using testing::RefusedChanges;
 using testing::shell_quoted;
 using ::testing::StartsWith;
 using testing::TemporaryFolder;
@@ -44,7 +45,7 @@ using testing::write_zip;
 using testing::ZipRecords;
 
 TEST(DamagedHuggingFaceModel, NamesTheKeyOfItsConfiguration) {
-  for (const auto& [from, to, what] : std::vector<std::tuple<std::string, std::string, std::string>>{
+  for (const auto& [from, to, what] : RefusedChanges{
            {"\"d_model\": 8", "\"d_mode1\": 8", "\"d_model\" is missing"},
            {"\"d_model\": 8", "\"d_model\": \"8\"", "\"d_model\" is not a whole number"},
            {"\"d_model\": 8", "\"d_model\": -8", "configuration needs [43,-8]"},
@@ -54,23 +55,17 @@ TEST(DamagedHuggingFaceModel, NamesTheKeyOfItsConfiguration) {
            {"\"vocab_size\": 43", "\"vocab_size\": 16777216", "the weights have embeddings of 43 pieces"},
            {"\"swish\"", "\"geglu\"", "activation_function is \"geglu\""},
            {"\"encoder_ffn_dim\": 12", "\"encoder_ffn_dim\": 13", "encoder_ffn_dim and decoder_ffn_dim differ"},
-           {"\"marian\"", "\"nllb-moe\"", "mixture of experts"}}) {
-    const CopiedModel model("marian");
-    model.change("config.json", from, to);
-    EXPECT_THAT(model.refusal(), HasSubstr(what)) << to;
-  }
+           {"\"marian\"", "\"nllb-moe\"", "mixture of experts"}})
+    EXPECT_THAT(refusal_with("marian", "config.json", from, to), HasSubstr(what)) << to;
 }
 
 TEST(DamagedHuggingFaceModel, NamesItsFilesAndNoKeysOfOurs) {
-  for (const auto& [from, to, what] : std::vector<std::tuple<std::string, std::string, std::string>>{
+  for (const auto& [from, to, what] : RefusedChanges{
            {"attention_heads\": 2", "attention_heads\": 3", "3 attention heads cannot share vectors of 8 numbers"},
            {"attention_heads\": 2", "attention_heads\": 0", "0 attention heads"},
            {"\"dropout\": ", "\"dropout\": 7", "a dropout rate of 7"}}) {
     const CopiedModel model("marian");
-    std::string config = read_text(model.path("config.json"));
-    for (size_t at = 0; (at = config.find(from, at)) != std::string::npos; at += to.size())
-      config.replace(at, from.size(), to);
-    write_text(model.path("config.json"), config);
+    model.change_all("config.json", from, to);
     EXPECT_THAT(model.refusal(), AllOf(StartsWith(model.folder() + ": "), HasSubstr(what), Not(HasSubstr("model."))))
         << to;
   }
@@ -113,17 +108,14 @@ TEST(ForeignModels, AreNoPipesAndNoCircles) {
 
 TEST(DamagedHuggingFaceModel, NamesTheTensor) {
   const std::string name = "model.decoder.layers.1.fc1.weight", other = "model.decoder.layers.1.fc9.weight";
-  const CopiedModel missing("marian");
-  missing.change("model.safetensors", name, other);
-  EXPECT_THAT(missing.refusal(), HasSubstr("\"" + name + "\""));
+  EXPECT_THAT(refusal_with("marian", "model.safetensors", name, other), HasSubstr("\"" + name + "\""));
 
   const CopiedModel truncated("marian");
   fs::resize_file(truncated.path("model.safetensors"), fs::file_size(truncated.path("model.safetensors")) - 20);
   EXPECT_THAT(truncated.refusal(), HasSubstr("model.safetensors"));
 
-  const CopiedModel integers("marian");
-  integers.change("model.safetensors", "\"dtype\":\"F32\"", "\"dtype\":\"I32\"");
-  EXPECT_THAT(integers.refusal(), HasSubstr("\"final_logits_bias\" has the type int32"));
+  EXPECT_THAT(refusal_with("marian", "model.safetensors", "\"dtype\":\"F32\"", "\"dtype\":\"I32\""),
+              HasSubstr("\"final_logits_bias\" has the type int32"));
 
   const CopiedModel overlong("marian");
   std::string content = read_text(overlong.path("model.safetensors"));
@@ -166,9 +158,8 @@ TEST(DamagedHuggingFaceModel, ReadsNoShardOutsideItsFolder) {
 }
 
 TEST(DamagedHuggingFaceModel, NamesTheVocabularyAndThePiece) {
-  const CopiedModel beyond("marian");
-  beyond.change("vocab.json", "\"<pad>\": 42", "\"<pad>\": 4200000000");
-  EXPECT_THAT(beyond.refusal(), AllOf(HasSubstr("vocab.json"), HasSubstr("<pad>")));
+  EXPECT_THAT(refusal_with("marian", "vocab.json", "\"<pad>\": 42", "\"<pad>\": 4200000000"),
+              AllOf(HasSubstr("vocab.json"), HasSubstr("<pad>")));
 
   const CopiedModel damaged("nllb");
   write_text(damaged.path("sentencepiece.bpe.model"), "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
@@ -179,13 +170,12 @@ TEST(DamagedHuggingFaceModel, NamesTheVocabularyAndThePiece) {
     fs::remove(languageless.path(file));
   EXPECT_THAT(languageless.refusal(), HasSubstr("no file lists the model's languages"));
 
-  const CopiedModel other_order("mbart");
-  other_order.change("tokenizer_config.json", "MBart50Tokenizer", "MBartTokenizer");
-  EXPECT_THAT(other_order.refusal(), HasSubstr("mBART-25"));
+  EXPECT_THAT(refusal_with("mbart", "tokenizer_config.json", "MBart50Tokenizer", "MBartTokenizer"),
+              HasSubstr("mBART-25"));
 }
 
 TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
-  for (const auto& [from, to, what] : std::vector<std::tuple<std::string, std::string, std::string>>{
+  for (const auto& [from, to, what] : RefusedChanges{
            {"type: transformer", "type: amun-______", "option type is \"amun-______\""},
            {"autoreg: self-attention", "autoreg: rnn-ssru------", "transformer-decoder-autoreg is \"rnn-ssru------\""},
            {"activation: relu", "activation: tanh", "transformer-ffn-activation is \"tanh\""},
@@ -214,9 +204,7 @@ TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
   const CopiedModel device("npz");
   device.change("decoder.yml", "opus.vocab.yml", "/dev/null");
   EXPECT_THAT(device.refusal(), HasSubstr("/dev/null: is a pipe or a device"));
-  const CopiedModel numberless("npz");
-  numberless.change("opus.vocab.yml", ": 7\n", ": seven\n");
-  EXPECT_THAT(numberless.refusal(), HasSubstr("opus.vocab.yml:"));
+  EXPECT_THAT(refusal_with("npz", "opus.vocab.yml", ": 7\n", ": seven\n"), HasSubstr("opus.vocab.yml:"));
 }
 
 // Its model.bin, with what is to come after the header.
@@ -273,9 +261,8 @@ TEST(DamagedMarianModel, HasNoShapeWithoutEnd) {
 
 TEST(DamagedCTranslate2Model, NamesTheVariable) {
   const std::string name = "decoder/layer_0/attention/linear_1/weight";
-  const CopiedModel missing("marian_ctranslate2");
-  missing.change("model.bin", name, "decoder/layer_0/attention/linear_1/weighs");
-  EXPECT_THAT(missing.refusal(), AllOf(HasSubstr("model.bin"), HasSubstr("'" + name + "'")));
+  EXPECT_THAT(refusal_with("marian_ctranslate2", "model.bin", name, "decoder/layer_0/attention/linear_1/weighs"),
+              AllOf(HasSubstr("model.bin"), HasSubstr("'" + name + "'")));
 
   // Behind a name and its zero: dimensions, their sizes, the type and the bytes.
   const auto with = [&](size_t behind, const std::string& bytes) {
@@ -320,9 +307,9 @@ TEST(DamagedCTranslate2Model, NamesItsFilesAndNoKeysOfOurs) {
   EXPECT_THAT(with_heads(NAN), HasSubstr("'encoder/num_heads' is nan"));
   EXPECT_THAT(with_heads(2.5), HasSubstr("2.5 attention heads"));
 
-  const CopiedModel epsilon("marian_ctranslate2");
-  epsilon.change("config.json", "\"layer_norm_epsilon\": null", "\"layer_norm_epsilon\": 0");
-  EXPECT_THAT(epsilon.refusal(), HasSubstr("\"layer_norm_epsilon\" is 0"));
+  EXPECT_THAT(
+      refusal_with("marian_ctranslate2", "config.json", "\"layer_norm_epsilon\": null", "\"layer_norm_epsilon\": 0"),
+      HasSubstr("\"layer_norm_epsilon\" is 0"));
 
   const CopiedModel bias("marian_ctranslate2");
   std::string content = read_text(bias.path("model.bin"));
@@ -344,16 +331,16 @@ TEST(DamagedCTranslate2Model, HasNoMorePiecesThanRows) {
 }
 
 TEST(DamagedCTranslate2Model, NamesWhatIsNotSupported) {
-  for (const auto& [from, to, what] : std::vector<std::tuple<std::string, std::string, std::string>>{
-           {"TransformerSpec", "WhisperSpec____", "WhisperSpec____, not a TransformerSpec"},
-           {"encoder/layer_0/ffn/layer_norm/gamma", "encoder/layer_0/self_attention/rotary", ""}}) {
+  for (const auto& [from, to, what] :
+       RefusedChanges{{"TransformerSpec", "WhisperSpec____", "WhisperSpec____, not a TransformerSpec"},
+                      {"encoder/layer_0/ffn/layer_norm/gamma", "encoder/layer_0/self_attention/rotary", ""}}) {
     const CopiedModel model("marian_ctranslate2");
     model.change("model.bin", from, to);
     EXPECT_THAT(model.refusal(), AllOf(HasSubstr("model.bin"), HasSubstr(what)));
   }
-  const CopiedModel named_by_user("marian_ctranslate2");
-  named_by_user.change("config.json", "\"decoder_start_token\": \"</s>\"", "\"decoder_start_token\": null");
-  EXPECT_THAT(named_by_user.refusal(), HasSubstr("mBART-25"));
+  EXPECT_THAT(refusal_with("marian_ctranslate2", "config.json", "\"decoder_start_token\": \"</s>\"",
+                           "\"decoder_start_token\": null"),
+              HasSubstr("mBART-25"));
   const CopiedModel without_pieces("marian_ctranslate2");
   for (const char* file : {"source.spm", "target.spm"}) fs::remove(without_pieces.path(file));
   EXPECT_THAT(without_pieces.refusal(), HasSubstr("SentencePiece model, which is missing"));

@@ -11,10 +11,7 @@
 #include <transmute/tests/support/files.h>
 
 #include <filesystem>
-#include <random>
 #include <string>
-#include <tuple>
-#include <vector>
 
 namespace transmute {
 namespace {
@@ -22,9 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 using testing::CopiedModel;
+using testing::expect_read_or_refused;
 using ::testing::HasSubstr;
 using testing::read_text;
-using testing::write_text;
+using testing::RefusedChanges;
 
 constexpr const char* kCheckpoint = "checkpoint_best.pt";
 
@@ -90,18 +88,15 @@ TEST(FairseqCheckpoint, HasThePiecesOfItsDictionaries) {
 }
 
 TEST(FairseqCheckpoint, NamesWhatIsNotSupported) {
-  for (const auto& [from, to, words] : std::vector<std::tuple<std::string, std::string, std::string>>{
+  for (const auto& [from, to, words] : RefusedChanges{
            {"translation", "pretraining", "the task \"pretraining\""},
            {"transformer_iwslt_de_en", "lightconvol_iwslt_de_en", "the architecture \"lightconvol_iwslt_de_en\""},
            {"gelu", "tanh", "activation_fn is \"tanh\""},
            {"encoder.layers.0.fc1.weight", "encoder.layers.0.fc9.weight", "encoder.layers.0.fc1.weight"},
            {"source_lang", "sOurce_lang", "its source_lang is \"\""}}) {
     const CopiedModel model = copied();
-    std::string content = read_text(model.path(kCheckpoint));
     // The record of the task may have it as well as that of the model.
-    for (size_t at = content.find(from); at != std::string::npos; at = content.find(from, at + to.size()))
-      content.replace(at, from.size(), to);
-    write_text(model.path(kCheckpoint), content);
+    model.change_all(kCheckpoint, from, to);
     EXPECT_THAT(model.refusal(), HasSubstr(words)) << to;
   }
 }
@@ -122,23 +117,8 @@ TEST(FairseqCheckpoint, RunsNothing) {
 }
 
 TEST(FairseqCheckpoint, IsRefusedOrReadWhateverItsDamage) {
-  for (const char* name : {"fairseq", "fairseq_old_layout"}) {
-    const CopiedModel model(name);
-    const std::string whole = read_text(model.path(kCheckpoint));
-    std::mt19937 random(7);
-    for (int i = 0; i < 300; ++i) {
-      std::string changed = whole;
-      if (i % 8 == 0) changed.resize(random() % whole.size());
-      for (int bytes = static_cast<int>(random() % 4); bytes > 0 && !changed.empty(); --bytes)
-        changed[random() % std::min<size_t>(changed.size(), 8000)] = static_cast<char>(i % 3 == 0 ? 0xff : random());
-      write_text(model.path(kCheckpoint), changed);
-      try {
-        load_model(model.folder());
-      } catch (const std::exception& error) {
-        EXPECT_THAT(error.what(), HasSubstr(model.folder()));
-      }
-    }
-  }
+  for (const char* name : {"fairseq", "fairseq_old_layout"})
+    expect_read_or_refused(CopiedModel(name), kCheckpoint, 300);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ namespace {
 using ::testing::AllOf;
 using testing::CopiedModel;
 using ::testing::HasSubstr;
+using testing::refusal_with;
 using testing::write_text;
 
 SearchOptions search_of(const std::string& folder) {
@@ -92,9 +93,8 @@ TEST(SearchDefaults, AreRefusedWhereTheyAreNoNumbersOrAbsurd) {
            {"beam-size: 1000000000000", "beam-size is"},
            {"normalize: -1", "normalize is \"-1\", not a number from 0 to 10"},
            {"normalize: nan", "normalize is \"nan\""}}) {
-    const CopiedModel model("npz");
-    model.change("decoder.yml", "beam-size: 6", line);
-    EXPECT_THAT(model.refusal(), AllOf(HasSubstr("decoder.yml: "), HasSubstr(what)));
+    EXPECT_THAT(refusal_with("npz", "decoder.yml", "beam-size: 6", line),
+                AllOf(HasSubstr("decoder.yml: "), HasSubstr(what)));
   }
   for (const char* text :
        {R"({"num_beams": 100000})", R"({"num_beams": "4"})", R"({"num_beams": 2, "length_penalty": 11})",
