@@ -26,4 +26,12 @@ struct CpuClock {
   }
 };
 
+/// The seconds of such time that `act` takes.
+template <class Act>
+double cpu_seconds_of(const Act& act) {
+  const auto start = CpuClock::now();
+  act();
+  return std::chrono::duration<double>(CpuClock::now() - start).count();
+}
+
 }  // namespace transmute::testing
