@@ -20,9 +20,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+using Texts = std::vector<std::string>;
+
 std::string word_file(const std::string& body) {
   return zip_of({{"[Content_Types].xml", "<Types/>"},
                  {"word/document.xml", "<w:document><w:body>" + body + "</w:body></w:document>"}});
+}
+
+Texts word_texts(const std::string& body) {
+  return opened("a.docx", word_file(body))->texts();
+}
+
+Texts writer_texts(const std::string& content) {
+  return opened("a.odt", zip_of({{"content.xml", content}}))->texts();
 }
 
 // The body of a Word file after its texts were written in capitals.
@@ -51,7 +61,7 @@ TEST(WordFile, SmartTagsAreDroppedAroundTheirWords) {
   const std::string tag = "<w:smartTag w:element=\"place\"><w:smartTagPr/>";
   const std::string body = "<w:p>" + run("in ") + tag + tag + run("New York") + "</w:smartTag>" + run(" ") + tag +
                            run("City") + "</w:smartTag></w:smartTag>" + run(" now") + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("in New York City now"));
+  EXPECT_THAT(word_texts(body), ElementsAre("in New York City now"));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("IN NEW YORK CITY NOW") + "</w:p>");
 }
 
@@ -59,17 +69,16 @@ TEST(WordFile, SpacesBetweenColumnsStay) {
   EXPECT_EQ(shouted_body("<w:p>" + run("    Name:      the   date     ") + "</w:p>"),
             "<w:p>" + run("    ") + run("NAME:") + run("      ") + run("THE   DATE") + run("     ") + "</w:p>");
   const std::string content = "<text:p>Name: <text:s text:c=\"12\"/>the <text:s text:c=\"2\"/>date</text:p>";
-  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", content}}))->texts(), ElementsAre("Name: ", "the <img 0>date"));
+  EXPECT_THAT(writer_texts(content), ElementsAre("Name: ", "the <img 0>date"));
 }
 
 TEST(WordFile, UnderlinedSpacesAreAWordToFillIn) {
   const std::string line = run("     ", "<w:rPr><w:u w:val=\"single\"/></w:rPr>");
   const std::string body = "<w:p>" + run("Name: ") + line + run(" Date: ") + line + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("Name: <var-0/> Date: <var-1/>"));
+  EXPECT_THAT(word_texts(body), ElementsAre("Name: <var-0/> Date: <var-1/>"));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("NAME: ") + line + run(" DATE: ") + line + "</w:p>");
   const std::string gap = run("     ", "<w:rPr><w:u w:val=\"none\"/></w:rPr>");
-  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("Name:") + gap + run("Date:") + "</w:p>"))->texts(),
-              ElementsAre("Name:", "Date:"));
+  EXPECT_THAT(word_texts("<w:p>" + run("Name:") + gap + run("Date:") + "</w:p>"), ElementsAre("Name:", "Date:"));
   const std::string slide =
       "<a:p><a:r><a:t>Name: </a:t></a:r><a:r><a:rPr u=\"dbl\"/><a:t>     </a:t></a:r><a:r><a:t> "
       "Date:</a:t></a:r></a:p>";
@@ -94,8 +103,7 @@ TEST(WordFile, LinksNotesAndFieldsStay) {
   const std::string note = "<w:r><w:footnoteReference w:id=\"1\"/></w:r>";
   const std::string body = "<w:p>" + run("See ") + "<w:hyperlink r:id=\"x\">" + run("the site") + "</w:hyperlink>" +
                            note + run(" on page ") + page_number + run(" now.") + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(),
-              ElementsAre("See <b 0>the site</b><img 1> on page <var-2/> now."));
+  EXPECT_THAT(word_texts(body), ElementsAre("See <b 0>the site</b><img 1> on page <var-2/> now."));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("SEE ") + "<w:hyperlink r:id=\"x\">" + run("THE SITE") +
                                     "</w:hyperlink>" + note + run(" ON PAGE ") + page_number + run(" NOW.") + "</w:p>");
 }
@@ -107,7 +115,7 @@ TEST(WordFile, FieldsAndFormulasAreWords) {
                             "</w:rubyBase></w:ruby></w:r>",
                     note = "<w:r><w:footnoteReference w:id=\"1\"/></w:r>";
   const std::string body = "<w:p>" + table + run(" shows that ") + sum + run(" is near ") + guide + note + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("<var-0/> shows that <var-1/> is near <var-2/>"));
+  EXPECT_THAT(word_texts(body), ElementsAre("<var-0/> shows that <var-1/> is near <var-2/>"));
   EXPECT_EQ(shouted_body(body),
             "<w:p>" + table + run(" SHOWS THAT ") + sum + run(" IS NEAR ") + guide + note + "</w:p>");
   EXPECT_EQ(shouted_body("<w:p>" + sum + table + "</w:p>"), "<w:p>" + sum + table + "</w:p>");
@@ -120,11 +128,9 @@ TEST(WordFile, ResultsOfFormsReferencesAndTablesOfContentsAreText) {
            part("<w:fldChar w:fldCharType=\"separate\"/>") + result + part("<w:fldChar w:fldCharType=\"end\"/>");
   };
   const std::string entry = field("HYPERLINK x", run("Chapter") + part("<w:tab/>") + field("PAGEREF a", run("one")));
-  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("Name: ") + field("FORMTEXT", run("your name")) + run(" or ") +
-                                         field("FORMTEXT", run("&#x2002;")) + run(" of ") + field("REF a", run("(a)")) +
-                                         run(" in ") + field(" REF b", run("Figure 2")) + "</w:p><w:p>" +
-                                         field("TOC", entry) + "</w:p>"))
-                  ->texts(),
+  EXPECT_THAT(word_texts("<w:p>" + run("Name: ") + field("FORMTEXT", run("your name")) + run(" or ") +
+                         field("FORMTEXT", run("&#x2002;")) + run(" of ") + field("REF a", run("(a)")) + run(" in ") +
+                         field(" REF b", run("Figure 2")) + "</w:p><w:p>" + field("TOC", entry) + "</w:p>"),
               ElementsAre("Name: <b 0>your name</b> or <var-1/> of <var-2/> in <b 3>Figure 2</b>", "Chapter"));
 }
 
@@ -133,9 +139,8 @@ TEST(WordFile, EntriesOfIndexesAndPicturesAreNoWords) {
     return "<w:r><w:fldChar w:fldCharType=\"begin\"/></w:r><w:r><w:instrText> </w:instrText></w:r><w:r><w:instrText>" +
            instruction + "</w:instrText></w:r><w:r><w:fldChar w:fldCharType=\"end\"/></w:r>";
   };
-  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + field(" FORMCHECKBOX ") + run("A dog") + field("XE \"dog\"") +
-                                         run(" on page ") + field("page") + field(" includepicture x") + "</w:p>"))
-                  ->texts(),
+  EXPECT_THAT(word_texts("<w:p>" + field(" FORMCHECKBOX ") + run("A dog") + field("XE \"dog\"") + run(" on page ") +
+                         field("page") + field(" includepicture x") + "</w:p>"),
               ElementsAre("A dog<img 0> on page <var-1/>"));
 }
 
@@ -153,8 +158,7 @@ TEST(WordFile, ARunMayHoldTextAndFields) {
                     site = begin + "<w:instrText>HYPERLINK \"x\"</w:instrText>" + separate;
   const std::string body = "<w:p><w:r>" + text("page ") + page + text(" of ") + pages + text(" in ") + site +
                            text("the book") + end + text(" here") + "</w:r></w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(),
-              ElementsAre("page <var-0/> of <var-1/> in <b 2>the book</b> here"));
+  EXPECT_THAT(word_texts(body), ElementsAre("page <var-0/> of <var-1/> in <b 2>the book</b> here"));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("PAGE ") + "<w:r>" + page + "</w:r>" + run(" OF ") + "<w:r>" + pages +
                                     "</w:r>" + run(" IN ") + "<w:r>" + site + "</w:r>" + run("THE BOOK") + "<w:r>" +
                                     end + "</w:r>" + run(" HERE") + "</w:p>");
@@ -186,15 +190,13 @@ TEST(WordFile, TheEndsOfARangeAreAPair) {
   EXPECT_THAT(member_of(file->with({"Une voiture <b 0>rouge</b>"}), "word/document.xml"),
               HasSubstr("<w:p>" + empty + run("Une voiture ") + begin + run("rouge") + end + "</w:p>"));
   // A range that does not nest with a link, or that reaches beyond a line, has two tags.
-  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("a ") + begin + run("b") + "<w:hyperlink>" + run("c") + end +
-                                         run("d") + "</w:hyperlink></w:p><w:p>" + run("e ") + begin + run("f") +
-                                         "<w:r><w:br/></w:r>" + run("g ") + end + run("h") + "</w:p>"))
-                  ->texts(),
+  EXPECT_THAT(word_texts("<w:p>" + run("a ") + begin + run("b") + "<w:hyperlink>" + run("c") + end + run("d") +
+                         "</w:hyperlink></w:p><w:p>" + run("e ") + begin + run("f") + "<w:r><w:br/></w:r>" + run("g ") +
+                         end + run("h") + "</w:p>"),
               ElementsAre("a <img 0>b<b 1>c<img 2>d</b>", "e <img 0>f", "g <img 0>h"));
   // Sentences are not cut within tags.
-  EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("One. ") + begin + run("Two. Three.") + end + run(" Four.") +
-                                         "</w:p><w:p>" + run("One. ") + begin + run("Two.") + end + "</w:p>"))
-                  ->texts(),
+  EXPECT_THAT(word_texts("<w:p>" + run("One. ") + begin + run("Two. Three.") + end + run(" Four.") + "</w:p><w:p>" +
+                         run("One. ") + begin + run("Two.") + end + "</w:p>"),
               ElementsAre("One. <img 0>Two. Three.<img 1> Four.", "One. <b 0>Two.</b>"));
 }
 
@@ -202,7 +204,7 @@ TEST(WordFile, LineBreaksAndTabsEndATextAndLinksAroundThemStay) {
   const std::string body = "<w:p><w:hyperlink>" + run("one") + "<w:r><w:tab/></w:r>" + run("two") +
                            "</w:hyperlink><w:r><w:t xml:space=\"preserve\">a</w:t><w:br/><w:t xml:space=\"preserve\">b"
                            "</w:t></w:r></w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("one", "two", "a", "b"));
+  EXPECT_THAT(word_texts(body), ElementsAre("one", "two", "a", "b"));
   EXPECT_EQ(shouted_body(body), "<w:p><w:hyperlink>" + run("ONE") + "<w:r><w:tab/></w:r>" + run("TWO") +
                                     "</w:hyperlink>" + run("A") + "<w:r><w:br/></w:r>" + run("B") + "</w:p>");
 }
@@ -211,7 +213,7 @@ TEST(WordFile, TextBoxesWithinAParagraphAreTranslatedByThemselves) {
   const std::string box =
       "<w:r><w:drawing><w:txbxContent><w:p>" + run("in the box") + "</w:p></w:txbxContent></w:drawing></w:r>";
   const std::string body = "<w:p>" + run("before ") + box + run("after") + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("before <img 0>after", "in the box"));
+  EXPECT_THAT(word_texts(body), ElementsAre("before <img 0>after", "in the box"));
   EXPECT_EQ(shouted_body(body), "<w:p>" + run("BEFORE ") + "<w:r><w:drawing><w:txbxContent><w:p>" + run("IN THE BOX") +
                                     "</w:p></w:txbxContent></w:drawing></w:r>" + run("AFTER") + "</w:p>");
 }
@@ -222,14 +224,14 @@ TEST(WordFile, DeletedTextCodeAndNumbersStay) {
                            "</w:p>" + "<w:p><w:pPr><w:pStyle w:val=\"MacroText\"/></w:pPr>" + run("int y") + "</w:p>" +
                            "<w:p>" + run("Call ") + run("main()", "<w:rPr><w:rStyle w:val=\"HTMLCode\"/></w:rPr>") +
                            run(" twice.") + "</w:p><w:p>" + run("12.50") + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("new text", "Call <var-0/> twice."));
+  EXPECT_THAT(word_texts(body), ElementsAre("new text", "Call <var-0/> twice."));
 }
 
 TEST(WordFile, CodeThatAnEditorHasDividedIsOneWord) {
   const std::string style = "<w:rPr><w:rStyle w:val=\"HTMLCode\"/></w:rPr>";
   const std::string code = run("std::", style) + "<w:proofErr/>" + run("move", style);
   const std::string body = "<w:p>" + run("Call ") + code + run(" or ") + run("f()", style) + run(" now.") + "</w:p>";
-  EXPECT_THAT(opened("a.docx", word_file(body))->texts(), ElementsAre("Call <var-0/> or <var-1/> now."));
+  EXPECT_THAT(word_texts(body), ElementsAre("Call <var-0/> or <var-1/> now."));
   EXPECT_EQ(shouted_body(body),
             "<w:p>" + run("CALL ") + code + run(" OR ") + run("f()", style) + run(" NOW.") + "</w:p>");
 }
@@ -251,23 +253,19 @@ std::string word_file(const std::string& body, const std::string& styles) {
 
 TEST(WordFile, CodeInAMonospacedFontStays) {
   const std::string intro = "<w:p>" + run("The program:") + "</w:p>";
-  EXPECT_THAT(opened("a.docx",
-                     word_file(intro + mono("def main(args):") + mono("    total = 0") + mono("") +
-                               mono("    # Adds all of the numbers to it") +
-                               mono("    total += 1 // for each one of the arguments") + mono("    print('total', 1)")))
-                  ->texts(),
+  EXPECT_THAT(word_texts(intro + mono("def main(args):") + mono("    total = 0") + mono("") +
+                         mono("    # Adds all of the numbers to it") +
+                         mono("    total += 1 // for each one of the arguments") + mono("    print('total', 1)")),
               ElementsAre("The program:"));
   // The runs are of several colors, and lines may be in one paragraph.
-  EXPECT_THAT(
-      opened("a.docx", word_file("<w:p>" + run("int", font("Consolas")) + run(" ") + run("main() {", font("Consolas")) +
-                                 "<w:r><w:br/></w:r>" + run("return first", font("Consolas")) + "</w:p>"))
-          ->texts(),
-      ElementsAre());
+  EXPECT_THAT(word_texts("<w:p>" + run("int", font("Consolas")) + run(" ") + run("main() {", font("Consolas")) +
+                         "<w:r><w:br/></w:r>" + run("return first", font("Consolas")) + "</w:p>"),
+              ElementsAre());
   // Without the font, or in the one of complex scripts alone, nothing tells code from text.
   for (const char* properties : {"", "<w:rPr><w:rFonts w:cs=\"Courier New\"/></w:rPr>",
                                  "<w:rPr><w:rFonts w:ascii=\"Consolas\" w:asciiTheme=\"minorHAnsi\"/></w:rPr>",
                                  "<w:rPr><w:rFonts w:ascii=\"Monotype Corsiva\"/></w:rPr>"})
-    EXPECT_THAT(opened("a.docx", word_file("<w:p>" + run("def main(args=1):", properties) + "</w:p>"))->texts(),
+    EXPECT_THAT(word_texts("<w:p>" + run("def main(args=1):", properties) + "</w:p>"),
                 ElementsAre("def main(args=1):"));
 }
 
@@ -279,12 +277,9 @@ TEST(WordFile, TextInAMonospacedFontIsTranslated) {
         "the file(s) of the user", "Use my_var and std::move to name the values of the list.",
         "Call print('x') to show it.", "*** The End ***", "See https://example.com for all the other details",
         "======== Part ========", "= the result of both", "Bücher; [x]"})
-    EXPECT_THAT(opened("a.docx", word_file(mono(text) + mono("Hello") + mono(text)))->texts(),
-                ElementsAre(text, "Hello", text));
+    EXPECT_THAT(word_texts(mono(text) + mono("Hello") + mono(text)), ElementsAre(text, "Hello", text));
   // So is a sentence between lines of code.
-  EXPECT_THAT(opened("a.docx", word_file(mono("x = f(1, 2);") + mono("This line tells what the program does.") +
-                                         mono("y = g(x, 3);")))
-                  ->texts(),
+  EXPECT_THAT(word_texts(mono("x = f(1, 2);") + mono("This line tells what the program does.") + mono("y = g(x, 3);")),
               ElementsAre("This line tells what the program does."));
 }
 
@@ -292,12 +287,11 @@ TEST(WordFile, MonospacedWordsWithinASentenceAreCodeAmongCode) {
   const auto sentence = [](const std::string& word) {
     return "<w:p>" + run("The word ") + run(word, font("Consolas")) + run(" comes first.") + "</w:p>";
   };
-  EXPECT_THAT(opened("a.docx", word_file(sentence("my_value") + sentence("std::move(x)")))->texts(),
+  EXPECT_THAT(word_texts(sentence("my_value") + sentence("std::move(x)")),
               ElementsAre("The word <var-0/> comes first.", "The word <var-0/> comes first."));
-  EXPECT_THAT(opened("a.docx", word_file(sentence("value")))->texts(),
-              ElementsAre("The word <b 0>value</b> comes first."));
+  EXPECT_THAT(word_texts(sentence("value")), ElementsAre("The word <b 0>value</b> comes first."));
   const std::string code = mono("a = f(1, 2);") + mono("b = f(2, 3);");
-  EXPECT_THAT(opened("a.docx", word_file(code + sentence("value") + sentence("of a set of it")))->texts(),
+  EXPECT_THAT(word_texts(code + sentence("value") + sentence("of a set of it")),
               ElementsAre("The word <var-0/> comes first.", "The word <b 0>of a set of it</b> comes first."));
 }
 
@@ -369,26 +363,26 @@ std::string workbook(const std::string& sheet, const std::vector<std::string>& c
                  {"xl/sharedStrings.xml", "<sst>" + strings + "</sst>"}});
 }
 
+Texts workbook_texts(const std::string& sheet, const Texts& cells) {
+  return opened("a.xlsx", workbook(sheet, cells))->texts();
+}
+
 TEST(ExcelFile, CellsThatFormulasAndFiltersNameStay) {
-  EXPECT_THAT(opened("a.xlsx", workbook("<f>SUMIF(A1:A3,\"&lt;&gt;Monday\",B1:B3)</f><f t=\"shared\">'It''s \"x'!A1"
-                                        "&amp;&quot;say \"\"hi\"\"&quot;</f><x:formula1>\"Open,Closed shop\""
-                                        "</x:formula1><formula>A1=\"Übrig\"</formula><filter val=\"Late\"/>",
-                                        {"monday", "Say \"hi\"", "Open", "closed shop ", "ÜBRIG", "Late", "It",
-                                         "Sunday", "SUMIF", "Monday morning"}))
-                  ->texts(),
+  EXPECT_THAT(workbook_texts("<f>SUMIF(A1:A3,\"&lt;&gt;Monday\",B1:B3)</f><f t=\"shared\">'It''s \"x'!A1"
+                             "&amp;&quot;say \"\"hi\"\"&quot;</f><x:formula1>\"Open,Closed shop\""
+                             "</x:formula1><formula>A1=\"Übrig\"</formula><filter val=\"Late\"/>",
+                             {"monday", "Say \"hi\"", "Open", "closed shop ", "ÜBRIG", "Late", "It", "Sunday", "SUMIF",
+                              "Monday morning"}),
               ElementsAre("It", "Sunday", "SUMIF", "Monday morning"));
   const std::string late = "It was late on a Monday when the man and his dog came back to the red house.";
-  EXPECT_THAT(
-      opened("a.xlsx", workbook("<f>COUNTIF(A:A,\"&lt;&gt;Mon*\")</f><f>IF(ISNUMBER(SEARCH(\"late\",A1)),\"1*\","
-                                "SEARCH(\"and\",A1))</f><f>IF(MATCH(IF(B1,\"Tue*\"),A:A),\"* name\")</f>"
-                                "<customFilter val=\"*red*dog\"/><filter val=\"Price*\"/><tableColumn name=\"Sum *\"/>",
-                                {"monday night", "too Late", "Red or big dog", "tuesday", "a dog, red", "soon, Mon",
-                                 late, "the name", "brand", "Price*", "prices", "Sum *", "sums"}))
-          ->texts(),
-      ElementsAre("a dog, red", "soon, Mon", late, "the name", "brand", "prices", "sums"));
-  EXPECT_THAT(opened("a.xlsx", workbook("<f>COUNTIF(A:A,\"日*\")</f><f>COUNTIF(A:A,\"Суб*\")</f>",
-                                        {"日本", "суббота, дома, в лесу и на реке"}))
-                  ->texts(),
+  EXPECT_THAT(workbook_texts("<f>COUNTIF(A:A,\"&lt;&gt;Mon*\")</f><f>IF(ISNUMBER(SEARCH(\"late\",A1)),\"1*\","
+                             "SEARCH(\"and\",A1))</f><f>IF(MATCH(IF(B1,\"Tue*\"),A:A),\"* name\")</f>"
+                             "<customFilter val=\"*red*dog\"/><filter val=\"Price*\"/><tableColumn name=\"Sum *\"/>",
+                             {"monday night", "too Late", "Red or big dog", "tuesday", "a dog, red", "soon, Mon", late,
+                              "the name", "brand", "Price*", "prices", "Sum *", "sums"}),
+              ElementsAre("a dog, red", "soon, Mon", late, "the name", "brand", "prices", "sums"));
+  EXPECT_THAT(workbook_texts("<f>COUNTIF(A:A,\"日*\")</f><f>COUNTIF(A:A,\"Суб*\")</f>",
+                             {"日本", "суббота, дома, в лесу и на реке"}),
               ElementsAre("日本"));
 }
 
@@ -543,7 +537,7 @@ TEST(OpenDocument, StylesThatTheAuthorNamedAndNestedOnesAreApart) {
   };
   const std::string content =
       "<text:p>One " + span("T1") + " two " + span("T2") + " three " + span("T3") + ".</text:p>";
-  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", "<a>" + automatic + named + content + "</a>"}}))->texts(),
+  EXPECT_THAT(writer_texts("<a>" + automatic + named + content + "</a>"),
               ElementsAre("One red two <b 0>red</b> three <b 1>red</b>."));
 }
 
@@ -583,14 +577,13 @@ TEST(OpenDocument, DescriptionsOfPicturesAreTextsAndAddressesOfCellsStay) {
   const std::string content =
       "<office:text><text:p>A<draw:frame><svg:desc>A dog</svg:desc></draw:frame></text:p><draw:g><svg:desc>Table1.$B$1"
       "</svg:desc></draw:g><draw:g><svg:desc>A.B1:A.B1</svg:desc></draw:g></office:text>";
-  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", content}}))->texts(), ElementsAre("A", "A dog"));
+  EXPECT_THAT(writer_texts(content), ElementsAre("A", "A dog"));
 }
 
 TEST(OpenDocument, FieldsAreWords) {
   const std::string page = "<text:bookmark-ref text:ref-name=\"a\">5</text:bookmark-ref>", space = "<text:s/>";
   const std::string content = "<office:text><text:p>See page " + page + " for" + space + "more.</text:p></office:text>";
-  EXPECT_THAT(opened("a.odt", zip_of({{"content.xml", content}}))->texts(),
-              ElementsAre("See page <var-0/> for<img 1>more."));
+  EXPECT_THAT(writer_texts(content), ElementsAre("See page <var-0/> for<img 1>more."));
 }
 
 // Microsoft's programs write the space beside a span as an element.
@@ -614,7 +607,7 @@ TEST(OpenDocument, TextsInStylesForCodeStay) {
   const auto texts_with = [](const std::string& style) {
     const std::string content = "<office:text><text:p>Use <text:span text:style-name=\"" + style +
                                 "\">red</text:span> here.</text:p></office:text>";
-    return opened("a.odt", zip_of({{"content.xml", content}}))->texts();
+    return writer_texts(content);
   };
   for (const char* style : {"Source_Text", "Source_20_Text", "Source Text", "Preformatted_20_Text", "Inline-Code"})
     EXPECT_THAT(texts_with(style), ElementsAre("Use <var-0/> here.")) << style;
@@ -653,7 +646,7 @@ TEST(OpenDocument, ALongSentenceInAStyleForCodeIsText) {
   const auto texts_of = [](const std::string& text) {
     const std::string content =
         "<office:text><text:p text:style-name=\"Preformatted_20_Text\">" + text + "</text:p></office:text>";
-    return opened("a.odt", zip_of({{"content.xml", content}}))->texts();
+    return writer_texts(content);
   };
   const std::string sentence =
       "The paper sought to analyze the nature of agrarian enterprise in the years after the green revolution, and how "
