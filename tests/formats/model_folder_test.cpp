@@ -55,8 +55,9 @@ class ModelFolder : public ::testing::Test {
     save_model_folder(path, tiny_config(), tokenizer, weights_of(transformer));
   }
 
-  std::string refusal() {
-    return message_of<std::runtime_error>([&] { load_model_folder(path); });
+  std::string refusal() { return refusal(path); }
+  static std::string refusal(const std::string& of_folder) {
+    return message_of<std::runtime_error>([&] { load_model_folder(of_folder); });
   }
 
   // Writes the weights anew, changed.
@@ -81,6 +82,8 @@ class ModelFolder : public ::testing::Test {
   const std::string checksums_path = path + "/checksums.txt";
   const Tokenizer tokenizer = tiny_tokenizer();
   Transformer transformer = tiny_transformer(tokenizer, 1);
+  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}, {8, 9, 3, 0}});
+  const torch::Tensor target = torch::tensor({{2, 10, 11}, {2, 12, 13}});
 };
 
 TEST_F(ModelFolder, HoldsConfigTokenizerAndWeights) {
@@ -165,8 +168,6 @@ TEST_F(ModelFolder, WithAConfigOfALargerModelThanItsFileIsRefusedBeforeMemoryIsT
 TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
   const LoadedModel loaded = load_model_folder(path);
   Transformer modules = modules_of(loaded);
-  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}, {8, 9, 3, 0}});
-  const torch::Tensor target = torch::tensor({{2, 10, 11}, {2, 12, 13}});
   const torch::NoGradGuard no_grad;
   EXPECT_TRUE(torch::equal(modules->forward(source, target), transformer->forward(source, target)));
   EXPECT_FALSE(modules->is_training());
@@ -175,7 +176,6 @@ TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
 }
 
 TEST_F(ModelFolder, LoadedInInferenceModeIsUsableInItAndOutsideIt) {
-  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}}), target = torch::tensor({{2, 10, 11}});
   const torch::Tensor expected = transformer->forward(source, target).detach();
   for (const bool by_name : {false, true}) {
     std::optional<c10::InferenceMode> of_the_application(std::in_place, true);
@@ -192,7 +192,6 @@ TEST_F(ModelFolder, LoadedInInferenceModeIsUsableInItAndOutsideIt) {
 }
 
 TEST_F(ModelFolder, IsOfFloat32WhateverTheApplicationsDefaultTypeIs) {
-  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}}), target = torch::tensor({{2, 10, 11}});
   const torch::Tensor expected = transformer->forward(source, target).detach();
   for (const torch::Dtype dtype : testing::kDefaultDtypes) {
     const testing::DefaultDtype of_the_application(dtype);
@@ -290,8 +289,6 @@ TEST_F(ModelFolder, BringsEveryOptionOfTheModel) {
   fs::create_directory(path);
   save_model_folder(path, tiny_config(options), two, weights_of(odd));
   LoadedModel loaded = load_model_folder(path);
-  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}});
-  const torch::Tensor target = torch::tensor({{2, 10, 11}});
   const torch::NoGradGuard no_grad;
   EXPECT_TRUE(torch::equal(modules_of(loaded)->forward(source, target), odd->forward(source, target)));
   EXPECT_FALSE(loaded.tokenizer.shared());
@@ -352,32 +349,27 @@ TEST_F(ModelFolder, NamesTheLineOfADamagedConfig) {
 }
 
 TEST_F(ModelFolder, NamesAMissingFolder) {
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "absent"); }),
-              AllOf(StartsWith(folder / "absent"), HasSubstr("no such model folder")));
-  EXPECT_THAT(message_of<std::runtime_error>([] { load_model_folder("en-absent"); }),
-              AllOf(StartsWith("en-absent: "), HasSubstr("'transmute get'")));
+  EXPECT_THAT(refusal(folder / "absent"), AllOf(StartsWith(folder / "absent"), HasSubstr("no such model folder")));
+  EXPECT_THAT(refusal("en-absent"), AllOf(StartsWith("en-absent: "), HasSubstr("'transmute get'")));
 }
 
 TEST_F(ModelFolder, PointsFromTheRunFolderToItsModel) {
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder.path()); }),
-              AllOf(StartsWith(folder.path() + ": "), HasSubstr(folder.path() + "/model")));
+  EXPECT_THAT(refusal(folder.path()), AllOf(StartsWith(folder.path() + ": "), HasSubstr(folder.path() + "/model")));
 }
 
 TEST_F(ModelFolder, OfARunThatHasNotFinishedIsItsNewestCheckpoint) {
   const std::string run = folder / "run";
   fs::create_directories(run + "/checkpoints");
   write_text(run + "/config.yaml", read_text(config_path));
-  const auto refusal_of_run = [&] { return message_of<std::runtime_error>([&] { load_model_folder(run); }); };
-  EXPECT_THAT(refusal_of_run(), HasSubstr("has not finished; it has no checkpoint yet"));
+  EXPECT_THAT(refusal(run), HasSubstr("has not finished; it has no checkpoint yet"));
   for (const char* name : {"step-000000900", "step-000001000", "step-000001100.partial-1f"})
     fs::copy(path, run + "/checkpoints/" + name);
-  EXPECT_THAT(refusal_of_run(), EndsWith("is " + run + "/checkpoints/step-000001000"));
+  EXPECT_THAT(refusal(run), EndsWith("is " + run + "/checkpoints/step-000001000"));
 }
 
 TEST_F(ModelFolder, NamesAFolderOfOtherThings) {
   fs::create_directory(folder / "other");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "other"); }),
-              AllOf(StartsWith(folder / "other"), HasSubstr("weights.safetensors")));
+  EXPECT_THAT(refusal(folder / "other"), AllOf(StartsWith(folder / "other"), HasSubstr("weights.safetensors")));
 }
 
 TEST_F(ModelFolder, NamesEachFileThatIsMissing) {
@@ -441,8 +433,6 @@ TEST_F(ModelFolder, NamesDamagedWeights) {
 
 TEST_F(ModelFolder, MayBeSharedByThreads) {
   Transformer modules = modules_of(load_model_folder(path));
-  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}, {8, 9, 3, 0}});
-  const torch::Tensor target = torch::tensor({{2, 10, 11}, {2, 12, 13}});
   const torch::Tensor expected = modules->forward(source, target);
   std::vector<std::thread> threads;
   std::vector<char> equal(4, 0);

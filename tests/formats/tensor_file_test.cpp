@@ -95,6 +95,16 @@ NamedTensors a_few_tensors() {
   return {{"first", torch::randn({3, 5})}, {"second", torch::arange(7)}, {"third", torch::randn({2, 1, 4})}};
 }
 
+void expect_equal(const NamedTensors& read, const NamedTensors& tensors) {
+  ASSERT_EQ(read.size(), tensors.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].first, tensors[i].first);
+    EXPECT_EQ(read[i].second.scalar_type(), tensors[i].second.scalar_type());
+    EXPECT_EQ(read[i].second.sizes(), tensors[i].second.sizes());
+    EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
+  }
+}
+
 TEST_F(TensorFile, ReadsBackEveryType) {
   NamedTensors tensors;
   for (const auto dtype : {torch::kFloat, torch::kDouble, torch::kHalf, torch::kBFloat16, torch::kLong, torch::kInt,
@@ -106,14 +116,7 @@ TEST_F(TensorFile, ReadsBackEveryType) {
     tensors.emplace_back(name + ".odd", torch::ones({3}, dtype));
   }
   write_tensor_file(path, to_arrays(tensors));
-  const NamedTensors read = to_tensors(read_tensor_file(path));
-  ASSERT_EQ(read.size(), tensors.size());
-  for (size_t i = 0; i < read.size(); ++i) {
-    EXPECT_EQ(read[i].first, tensors[i].first);
-    EXPECT_EQ(read[i].second.scalar_type(), tensors[i].second.scalar_type());
-    EXPECT_EQ(read[i].second.sizes(), tensors[i].second.sizes());
-    EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
-  }
+  expect_equal(to_tensors(read_tensor_file(path)), tensors);
   EXPECT_THAT(names_in(folder.path()), ElementsAre("w.safetensors"));
 }
 
@@ -130,10 +133,7 @@ TEST_F(TensorFile, IsReadInChunks) {
   for (const ParallelFor& parallel_for : {threads.parallel_for(), ParallelFor(one_by_one)})
     for (const WeightMemory memory :
          {WeightMemory::own, WeightMemory::mapped}) {  // "last" is no multiple of 4 bytes from the begin
-      const NamedTensors read = to_tensors(read_tensor_file(path, parallel_for, {{}, false, memory}));
-      ASSERT_EQ(read.size(), tensors.size());
-      for (size_t i = 0; i < read.size(); ++i)
-        EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
+      expect_equal(to_tensors(read_tensor_file(path, parallel_for, {{}, false, memory})), tensors);
     }
   // A single bit, wherever it is.
   const std::string file = read_text(path);
@@ -168,12 +168,7 @@ TEST_F(TensorFile, TakesAnyNameAndAnyLayout) {
                              {"", torch::ones({2}, torch::requires_grad())},
                              {"line\nbreak", base[2]}};
   write_tensor_file(path, to_arrays(tensors));
-  const NamedTensors read = to_tensors(read_tensor_file(path));
-  ASSERT_EQ(read.size(), tensors.size());
-  for (size_t i = 0; i < read.size(); ++i) {
-    EXPECT_EQ(read[i].first, tensors[i].first);
-    EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
-  }
+  expect_equal(to_tensors(read_tensor_file(path)), tensors);
 }
 
 TEST_F(TensorFile, MayHoldNothing) {

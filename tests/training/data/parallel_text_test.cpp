@@ -50,6 +50,10 @@ class ParallelTextFiles : public ::testing::Test {
     return load_parallel_text(files, tokenizer, limits, crew);
   }
 
+  std::string refusal(const TextFiles& files, const LengthLimits& limits = {}, int workers = 1) {
+    return message_of<std::runtime_error>([&] { load(files, limits, workers); });
+  }
+
   const TemporaryFolder folder;
   const Tokenizer tokenizer = tiny_tokenizer();
 };
@@ -95,10 +99,10 @@ TEST_F(ParallelTextFiles, AreTheSameWithAnyNumberOfWorkers) {
 
 TEST_F(ParallelTextFiles, MustHaveEquallyManyLines) {
   const TextFiles first_is_longer{{file("en", {"a", "b", "c", "d", "e"})}, {file("de", {"a", "b", "c"})}};
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load(first_is_longer); }),
+  EXPECT_THAT(refusal(first_is_longer),
               AllOf(HasSubstr((folder / "en") + " has 5 lines"), HasSubstr((folder / "de") + " has 3")));
   const TextFiles second_is_longer{{file("en", {"a"})}, {file("de", {"a", "b", "c"})}};
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load(second_is_longer); }),
+  EXPECT_THAT(refusal(second_is_longer),
               AllOf(HasSubstr((folder / "en") + " has 1 line,"), HasSubstr((folder / "de") + " has 3")));
 }
 
@@ -106,8 +110,7 @@ TEST_F(ParallelTextFiles, MustBeEqualFileByFile) {
   // Together they would be equal.
   const TextFiles files{{file("1.en", {"the", "the"}), file("2.en", {"the"})},
                         {file("1.de", {"das"}), file("2.de", {"das", "das"})}};
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load(files); }),
-              AllOf(HasSubstr("1.en has 2 lines"), HasSubstr("1.de has 1")));
+  EXPECT_THAT(refusal(files), AllOf(HasSubstr("1.en has 2 lines"), HasSubstr("1.de has 1")));
 }
 
 TEST_F(ParallelTextFiles, CountWhatIsLeftOutByReason) {
@@ -152,9 +155,7 @@ TEST_F(ParallelTextFiles, MayBeTheColumnsOfATable) {
   ASSERT_EQ(loaded.text.size(), 2u);
   EXPECT_EQ(ids_at(loaded.text.source, 1), tokenizer.source().encode("the river"));
   EXPECT_EQ(ids_at(loaded.text.target, 0), tokenizer.target().encode("das Haus"));
-  EXPECT_THAT(message_of<std::runtime_error>([&] {
-                load({{TextFile(table, 0)}, {TextFile(table, 2)}});
-              }),
+  EXPECT_THAT(refusal({{TextFile(table, 0)}, {TextFile(table, 2)}}),
               HasSubstr("text.tsv:2: a line must be source<tab>target"));
 }
 
@@ -176,9 +177,7 @@ TEST_F(ParallelTextFiles, WithoutASourceArePlainTextWhoseLinesAreTargets) {
   EXPECT_EQ(batch.target_in[0][0].item<int64_t>(), special_ids::kBegin);
   EXPECT_EQ(batch.target_out[0][limit].item<int64_t>(), special_ids::kEnd);
 
-  EXPECT_THAT(message_of<std::runtime_error>([&] {
-                load({{}, {path}}, {1, 1});
-              }),
+  EXPECT_THAT(refusal({{}, {path}}, {1, 1}),
               AllOf(StartsWith(path),
                     HasSubstr("no usable line (1 empty, 3 of over 1 tokens); the limit is data.max_target_tokens")));
 }
@@ -254,13 +253,10 @@ TEST_F(ParallelTextFiles, MustHoldSomethingUsable) {
   const TextFiles files{{file("en", {"", "the red house"})}, {file("de", {"das", "das"})}};
   LengthLimits limits;
   limits.source_tokens = 1;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load(files, limits); }),
+  EXPECT_THAT(refusal(files, limits),
               AllOf(HasSubstr(folder / "en"), HasSubstr("no usable sentence pair"), HasSubstr("1 empty"),
                     HasSubstr("1 with a source over 1 tokens"), HasSubstr("data.max_source_tokens")));
-  EXPECT_THAT(message_of<std::runtime_error>([&] {
-                load({{file("en", {})}, {file("de", {})}});
-              }),
-              HasSubstr("no usable sentence pair"));
+  EXPECT_THAT(refusal({{file("en", {})}, {file("de", {})}}), HasSubstr("no usable sentence pair"));
 }
 
 TEST_F(ParallelTextFiles, MustBeNamedInPairs) {
@@ -270,7 +266,7 @@ TEST_F(ParallelTextFiles, MustBeNamedInPairs) {
 
 TEST_F(ParallelTextFiles, NameTheLineThatIsNotUtf8) {
   const TextFiles files{{file("en", {"the", "th\xe9"})}, {file("de", {"das", "das"})}};
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load(files, {}, 2); }), StartsWith((folder / "en") + ":2:"));
+  EXPECT_THAT(refusal(files, {}, 2), StartsWith((folder / "en") + ":2:"));
 }
 
 TEST_F(ParallelTextFiles, GiveTheirLinesOneAfterTheOther) {
