@@ -41,13 +41,14 @@ class PieceTableOfTwoLanguages : public ::testing::TestWithParam<SubwordAlgorith
     for (const int64_t id : ids) pieces.push_back(model.piece(id));
     return pieces;
   }
+
+  const SubwordModel model{serialized(), "model"};
 };
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PieceTableOfTwoLanguages,
                          ::testing::Values(SubwordAlgorithm::bpe, SubwordAlgorithm::unigram));
 
 TEST_P(PieceTableOfTwoLanguages, FindsWhatSentencePieceDoesNotKnowByItsText) {
-  const SubwordModel model(serialized(), "model");
   const auto expected = ElementsAre("▁", "二", "▁", "<unk>", "▁", "三四", "▁", "<unk>");
   // The last one is neither piece, but a run of both.
   const std::string text = "二 五 三四 二三四";
@@ -57,20 +58,17 @@ TEST_P(PieceTableOfTwoLanguages, FindsWhatSentencePieceDoesNotKnowByItsText) {
 }
 
 TEST_P(PieceTableOfTwoLanguages, CanReplaceTheTableOfAModel) {
-  const SubwordModel model(serialized(), "model");
   PieceTable same;
   for (int64_t id = 0; id < model.size(); ++id) same.pieces.push_back(model.piece(id));
   EXPECT_EQ(with_piece_table(model.serialized(), "model", same), model.serialized());
 }
 
 TEST_P(PieceTableOfTwoLanguages, TakesNoPieceForALanguage) {
-  const SubwordModel model(serialized(), "model");
   EXPECT_EQ(model.languages(), LanguagePieces::none);
   EXPECT_THAT(message_of<std::invalid_argument>([&] { model.language("\u4e8c"); }), HasSubstr("one language only"));
 }
 
 TEST_P(PieceTableOfTwoLanguages, NeverReadsAReservedPieceFromText) {
-  const SubwordModel model(serialized(), "model");
   for (const char* text : {"<s>", "</s>", "<pad>"})
     for (const int64_t id : model.encode(text)) EXPECT_FALSE(id < special_ids::kCount && id != special_ids::kUnknown);
 }
@@ -232,7 +230,6 @@ TEST(ListedPieces, AreLookedUpAsTheyAre) {
 }
 
 TEST_P(PieceTableOfTwoLanguages, ListsAnyPieceOfItsVocabulary) {
-  const SubwordModel model(serialized(), "model");
   const auto listed = model.of_listed_pieces();
   Ids ids;
   std::string list;
@@ -246,7 +243,6 @@ TEST_P(PieceTableOfTwoLanguages, ListsAnyPieceOfItsVocabulary) {
 
 // It holds for pieces that the SentencePiece model does not split text into, too.
 TEST_P(PieceTableOfTwoLanguages, CoversTheBytesOfADecodedText) {
-  const SubwordModel model(serialized(), "model");
   Ids ids;
   for (int64_t id = model.size() - 1; id >= special_ids::kCount; --id) ids.push_back(id);
   const std::string text = model.decode(ids);
@@ -266,7 +262,6 @@ TEST_P(PieceTableOfTwoLanguages, CoversTheBytesOfADecodedText) {
 }
 
 TEST_P(PieceTableOfTwoLanguages, LeavesSpacesBetweenPartsToNoPiece) {
-  const SubwordModel model(serialized(), "model");
   const auto spans = model.spans_of_pieces({"二", "三四", "二"}, "二三四 二");
   EXPECT_THAT(spans, ElementsAre(std::pair<size_t, size_t>(0, 3), std::pair<size_t, size_t>(3, 9),
                                  std::pair<size_t, size_t>(10, 13)));

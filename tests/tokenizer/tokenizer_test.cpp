@@ -53,6 +53,8 @@ class EachTokenizer : public ::testing::TestWithParam<std::tuple<SubwordAlgorith
     if (options.vocabulary == VocabularySharing::separate) options.vocab_size = 35;
     return options;
   }
+
+  const Tokenizer tokenizer = tiny_tokenizer(options());
 };
 
 INSTANTIATE_TEST_SUITE_P(AlgorithmAndSharing, EachTokenizer,
@@ -77,7 +79,12 @@ TEST_P(EachTokenizer, HasTagsForTheLanguagesThatItIsToldOf) {
   EXPECT_EQ(tokenizer.target().languages(), tokenizer.shared() ? LanguagePieces::tags : LanguagePieces::none);
 }
 
-TEST(SubwordModel, KnowsTagsFromQuotedWords) {
+class ASubwordModel : public ::testing::Test {
+ protected:
+  const Tokenizer tokenizer = tiny_tokenizer();
+};
+
+TEST_F(ASubwordModel, KnowsTagsFromQuotedWords) {
   TokenizerOptions options = tiny_tokenizer_options();
   options.languages = {"de", "pt_BR"};
   const Tokenizer tokenizer = tiny_tokenizer(options);
@@ -102,7 +109,6 @@ TEST(SubwordModel, KnowsTagsFromQuotedWords) {
 
 // Longer texts are encoded piece by piece; words do not know of it.
 TEST_P(EachTokenizer, EncodesALongTextAsItsWords) {
-  const Tokenizer tokenizer = tiny_tokenizer(options());
   const SubwordModel& model = tokenizer.source();
   std::string text;
   Ids ids;
@@ -130,7 +136,6 @@ TEST_P(EachTokenizer, EncodesALongTextAsItsWords) {
 
 // SentencePiece alone takes time with the square of such a text's length: half a minute for a megabyte.
 TEST_P(EachTokenizer, EncodesUnknownCharactersInLinearTime) {
-  const Tokenizer tokenizer = tiny_tokenizer(options());
   std::string text;
   for (int i = 0; i < 250'000; ++i) text += "\xf0\x92\x80\x80";
   const auto seconds_for = [&](size_t bytes) {
@@ -144,7 +149,6 @@ TEST_P(EachTokenizer, EncodesUnknownCharactersInLinearTime) {
 }
 
 TEST_P(EachTokenizer, DecodesWhatItEncoded) {
-  const Tokenizer tokenizer = tiny_tokenizer(options());
   for (const auto& line : tiny_english()) EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(line)), line);
   for (const auto& line : tiny_german()) EXPECT_EQ(tokenizer.target().decode(tokenizer.target().encode(line)), line);
   const std::string unseen = "there the house closed. bridge";
@@ -152,7 +156,6 @@ TEST_P(EachTokenizer, DecodesWhatItEncoded) {
 }
 
 TEST_P(EachTokenizer, HasTheSizeThatWasAskedFor) {
-  const Tokenizer tokenizer = tiny_tokenizer(options());
   EXPECT_EQ(tokenizer.source().size(), options().vocab_size);
   EXPECT_EQ(tokenizer.target().size(), options().vocab_size);
   EXPECT_EQ(tokenizer.shared(), options().vocabulary == VocabularySharing::shared);
@@ -166,7 +169,6 @@ TEST_P(EachTokenizer, IsTheSameEveryTime) {
 }
 
 TEST_P(EachTokenizer, LoadsWhatItSaved) {
-  const Tokenizer tokenizer = tiny_tokenizer(options());
   const TemporaryFolder folder;
   EXPECT_FALSE(Tokenizer::exists(folder.path()));
   tokenizer.save(folder.path());
@@ -211,8 +213,7 @@ TEST_P(EachTokenizer, NamesTheLeastSizeWhereTheVocabularyIsTooSmall) {
   EXPECT_THAT(message, HasSubstr("character_coverage"));
 }
 
-TEST(SubwordModel, ReservesTheAgreedIds) {
-  const Tokenizer tokenizer = tiny_tokenizer();
+TEST_F(ASubwordModel, ReservesTheAgreedIds) {
   EXPECT_EQ(tokenizer.source().piece(special_ids::kPad), "<pad>");
   EXPECT_EQ(tokenizer.source().piece(special_ids::kUnknown), "<unk>");
   EXPECT_EQ(tokenizer.source().piece(special_ids::kBegin), "<s>");
@@ -223,8 +224,7 @@ TEST(SubwordModel, ReservesTheAgreedIds) {
       << "nor can text spell them";
 }
 
-TEST(SubwordModel, PassesOverReservedIdsWhenItDecodes) {
-  const Tokenizer tokenizer = tiny_tokenizer();
+TEST_F(ASubwordModel, PassesOverReservedIdsWhenItDecodes) {
   Ids ids = tokenizer.source().encode("the red house");
   ids.insert(ids.begin(), special_ids::kBegin);
   ids.insert(ids.begin() + 2, special_ids::kPad);
@@ -233,8 +233,7 @@ TEST(SubwordModel, PassesOverReservedIdsWhenItDecodes) {
   EXPECT_EQ(tokenizer.source().decode(ids), "the red house");
 }
 
-TEST(SubwordModel, RefusesIdsOutsideTheVocabulary) {
-  const Tokenizer tokenizer = tiny_tokenizer();
+TEST_F(ASubwordModel, RefusesIdsOutsideTheVocabulary) {
   for (const int64_t id : {int64_t{-1}, tokenizer.source().size(), int64_t{1} << 32}) {
     EXPECT_THAT(message_of<std::invalid_argument>([&] { tokenizer.source().decode({id}); }),
                 HasSubstr(std::to_string(id)));
@@ -243,21 +242,18 @@ TEST(SubwordModel, RefusesIdsOutsideTheVocabulary) {
   }
 }
 
-TEST(SubwordModel, EncodesTextWithoutContentAsNothing) {
-  const Tokenizer tokenizer = tiny_tokenizer();
+TEST_F(ASubwordModel, EncodesTextWithoutContentAsNothing) {
   for (const char* text : {"", " ", " \t  ", "\u3000\u00a0"}) EXPECT_THAT(tokenizer.source().encode(text), IsEmpty());
   EXPECT_EQ(tokenizer.source().decode({}), "");
 }
 
-TEST(SubwordModel, NormalizesText) {
-  const Tokenizer tokenizer = tiny_tokenizer();
+TEST_F(ASubwordModel, NormalizesText) {
   // Full-width letters, a run of spaces, a no-break space: NFKC and SentencePiece's treatment of spaces.
   EXPECT_EQ(tokenizer.source().encode(" the  \uff52\uff45\uff44\u00a0house "),
             tokenizer.source().encode("the red house"));
 }
 
-TEST(SubwordModel, GivesOnePiecePerId) {
-  const Tokenizer tokenizer = tiny_tokenizer();
+TEST_F(ASubwordModel, GivesOnePiecePerId) {
   for (const auto& line : tiny_german()) {
     const Ids ids = tokenizer.target().encode(line);
     const std::vector<std::string> pieces = tokenizer.target().segment(line).pieces;
@@ -266,7 +262,7 @@ TEST(SubwordModel, GivesOnePiecePerId) {
   }
 }
 
-TEST(SubwordModel, TakesUnknownCharactersForUnknownOrSpellsThemAsBytes) {
+TEST_F(ASubwordModel, TakesUnknownCharactersForUnknownOrSpellsThemAsBytes) {
   const std::string text = "the 汉 house";
   const Tokenizer plain = tiny_tokenizer();
   EXPECT_THAT(plain.source().encode(text), Contains(special_ids::kUnknown));
@@ -281,7 +277,7 @@ TEST(SubwordModel, TakesUnknownCharactersForUnknownOrSpellsThemAsBytes) {
   EXPECT_EQ(spelling.source().segment(text).pieces.size(), ids.size());
 }
 
-TEST(SubwordModel, KeepsUserDefinedSymbolsWhole) {
+TEST_F(ASubwordModel, KeepsUserDefinedSymbolsWhole) {
   TokenizerOptions options = tiny_tokenizer_options();
   options.user_defined_symbols = {"<2de>", "a,b", "say\"hi\"", "@@"};
   options.vocab_size = 84;
@@ -293,7 +289,7 @@ TEST(SubwordModel, KeepsUserDefinedSymbolsWhole) {
   }
 }
 
-TEST(SubwordModel, KeepsSymbolsWithSpacesWhole) {
+TEST_F(ASubwordModel, KeepsSymbolsWithSpacesWhole) {
   TokenizerOptions options = tiny_tokenizer_options();
   options.user_defined_symbols = {"New York"};
   options.vocab_size = 84;
@@ -303,7 +299,7 @@ TEST(SubwordModel, KeepsSymbolsWithSpacesWhole) {
   EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(text)), text);
 }
 
-TEST(SubwordModel, RefusesSymbolsThatCannotBeFound) {
+TEST_F(ASubwordModel, RefusesSymbolsThatCannotBeFound) {
   for (const std::string& symbol : {std::string(), std::string("a\nb"), std::string("a\0b", 3), std::string("<s>")}) {
     TokenizerOptions options = tiny_tokenizer_options();
     options.user_defined_symbols = {symbol};
@@ -316,8 +312,7 @@ TEST(SubwordModel, RefusesSymbolsThatCannotBeFound) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }), HasSubstr("twice"));
 }
 
-TEST(SubwordModel, EncodesTheSameFromManyThreads) {
-  const Tokenizer tokenizer = tiny_tokenizer();
+TEST_F(ASubwordModel, EncodesTheSameFromManyThreads) {
   std::vector<std::string> lines = tiny_english();
   const std::vector<std::string> german = tiny_german();
   lines.insert(lines.end(), german.begin(), german.end());
@@ -403,7 +398,6 @@ TEST_F(TokenizerFiles, RefuseOtherReservedIds) {
 }
 
 TEST_P(EachTokenizer, EncodesBytesThatAreNoText) {
-  const Tokenizer tokenizer = tiny_tokenizer(options());
   for (const std::string& bytes : {std::string(70'000, '\x80'), "a" + std::string(70'000, '\xbf')})
     EXPECT_FALSE(tokenizer.source().encode(bytes).empty());
 }

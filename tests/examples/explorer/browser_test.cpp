@@ -59,7 +59,7 @@ class Browser : public ::testing::Test {
   }
 
   // `act` is JavaScript to run in the page; what it publishes is the text of #result.
-  std::string shown(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
+  std::string shown(const LoadedModel& shown_model, const std::vector<ExplorerSentence>& sentences,
                     const std::string& address, const std::string& act = "", const std::string& window = "1200,900") {
     const std::string publish = R"(
       const publish = (text) => {
@@ -69,12 +69,14 @@ class Browser : public ::testing::Test {
         document.body.append(result);
       };
     )";
-    const auto html = run(explorer_page(model, modules_of(model), sentences), address, publish + act, window);
+    const auto html =
+        run(explorer_page(shown_model, modules_of(shown_model), sentences), address, publish + act, window);
     EXPECT_TRUE(html.has_value()) << errors_;
     EXPECT_EQ(text_between(html.value_or(""), " data-fault=\"", "\""), "(no  data-fault=\")") << "a script failed";
     return html.value_or("");
   }
 
+  const LoadedModel model = tiny_model();
   TemporaryFolder folder_;
   std::string chromium_, errors_;
 };
@@ -96,7 +98,6 @@ void expect_shown(const std::string& text, double weight) {
 }
 
 TEST_F(Browser, DisplaysTheModulesWeightsForAToken) {
-  const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "sentence=2&kind=cross&layer=2&heads=2&token=q3");
   const auto weights = weights_of_modules(model, model.tokenizer.source().encode(kTwo[1].source),
                                           model.tokenizer.target().encode(*kTwo[1].target));
@@ -114,7 +115,6 @@ TEST_F(Browser, DisplaysTheModulesWeightsForAToken) {
 }
 
 TEST_F(Browser, DisplaysTheMeanOfTheHeadsInTheMatrix) {
-  const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "kind=encoder&layer=1&heads=1,2&cell=2,4");
   const auto weights = weights_of_modules(model, model.tokenizer.source().encode(kTwo[0].source),
                                           model.tokenizer.target().encode(*kTwo[0].target));
@@ -123,7 +123,6 @@ TEST_F(Browser, DisplaysTheMeanOfTheHeadsInTheMatrix) {
 }
 
 TEST_F(Browser, DisplaysTheStatisticsAndSortsThem) {
-  const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "view=statistics&kind=decoder&sort=entropy");
   const AttentionTrace trace = trace_attention(modules_of(model), model.tokenizer.source().encode(kTwo[0].source),
                                                model.tokenizer.target().encode(*kTwo[0].target));
@@ -140,7 +139,6 @@ TEST_F(Browser, DisplaysTheStatisticsAndSortsThem) {
 }
 
 TEST_F(Browser, ListsTheNeighborsOfAToken) {
-  const LoadedModel model = tiny_model();
   const int64_t id = model.tokenizer.source().encode(kTwo[0].source)[1];
   const std::string html = shown(model, kTwo, "view=embeddings&piece=" + std::to_string(id));
   const auto near = nearest_neighbors(modules_of(model)->named_parameters()["embedding.weight"], {id}, 8).front();
@@ -192,7 +190,6 @@ TEST_F(Browser, ObeysTheKeyboardAndTheTokens) {
     said.push(String(document.getElementById('attention').hidden), location.hash);
     publish(said.join('|'));
   )";
-  const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "", act);
   const Ids target = model.tokenizer.target().encode(*kTwo[1].target);
   const std::string second = model.tokenizer.target().piece(target[1]);
@@ -220,7 +217,6 @@ TEST_F(Browser, PointingAtAKeyShowsWhoLooksAtItUntilThePointerLeaves) {
     read();
     publish(said.join('|'));
   )";
-  const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "kind=encoder&layer=1&heads=1", act);
   const std::string said = text_between(html, "id=\"result\">", "</p>");
   const auto weights = weights_of_modules(model, model.tokenizer.source().encode(kTwo[0].source),
@@ -239,13 +235,13 @@ TEST_F(Browser, NoViewIsWiderThanANarrowWindow) {
     act += "update({view: '" + std::string(view) +
            "'}); said.push(document.documentElement.scrollWidth - document.documentElement.clientWidth);";
   act += "publish(said.join(' '));";
-  const std::string html = shown(tiny_model(), kTwo, "kind=cross", act, "500,800");
+  const std::string html = shown(model, kTwo, "kind=cross", act, "500,800");
   EXPECT_EQ(text_between(html, "id=\"result\">", "</p>"), "0 0 0 0");
 }
 
 TEST_F(Browser, ShowsHostileTextAsText) {
   const std::string hostile = "</script><img src=x onerror=\"document.title='broken'\"> & <b>bold</b>";
-  const std::string html = shown(tiny_model(), {{hostile, hostile}}, "token=q1");
+  const std::string html = shown(model, {{hostile, hostile}}, "token=q1");
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, Not(HasSubstr("<title>broken")));
   EXPECT_THAT(html, HasSubstr("id=\"source-text\">&lt;/script&gt;&lt;img src=x onerror="));
@@ -263,7 +259,7 @@ TEST_F(Browser, DoesNotOfferTheSelfAttentionThatRecurrentUnitsReplace) {
 
 TEST_F(Browser, AnAddressOfWhatIsNotThereShowsWhatIs) {
   const std::string html =
-      shown(tiny_model(), kTwo,
+      shown(model, kTwo,
             "sentence=99&layer=-3&heads=7,x&kind=other&token=q999&cell=0,5&view=nothing&piece=none&theme=x&sort=y",
             "update({}); publish(location.hash);");
   EXPECT_EQ(text_between(html, "id=\"result\">", "</p>"),

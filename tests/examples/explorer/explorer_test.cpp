@@ -26,8 +26,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Explorer, StoresTheModulesWeightsToHalfAStep) {
+class Explorer : public ::testing::Test {
+ protected:
   const LoadedModel model = tiny_model();
+};
+
+TEST_F(Explorer, StoresTheModulesWeightsToHalfAStep) {
   const std::string source = "the red house is near.";
   const std::string target = "das rote Haus ist nah.";
   const Json sentence = data_of(model, {{source, target}})["sentences"][0];
@@ -46,8 +50,7 @@ TEST(Explorer, StoresTheModulesWeightsToHalfAStep) {
   EXPECT_EQ(sentence["forced"], true);
 }
 
-TEST(Explorer, SaysHowProbableEachTargetTokenIs) {
-  const LoadedModel model = tiny_model();
+TEST_F(Explorer, SaysHowProbableEachTargetTokenIs) {
   const Ids source = model.tokenizer.source().encode("the old train is here.");
   const Ids target = model.tokenizer.target().encode("der alte Zug");
   const AttentionTrace trace = trace_attention(modules_of(model), source, target);
@@ -64,8 +67,7 @@ TEST(Explorer, SaysHowProbableEachTargetTokenIs) {
   }
 }
 
-TEST(Explorer, ShowsTheTranslatorsWholeTranslationWhereNoTargetIsGiven) {
-  const LoadedModel model = tiny_model();
+TEST_F(Explorer, ShowsTheTranslatorsWholeTranslationWhereNoTargetIsGiven) {
   const TemporaryFolder folder;
   save_model_folder(folder.path(), model.config, model.tokenizer, model.weights);
   const std::string source = "the green bridge is closed.";
@@ -86,7 +88,7 @@ TEST(Explorer, ShowsTheTranslatorsWholeTranslationWhereNoTargetIsGiven) {
   EXPECT_EQ(sentence["probabilities"].get<std::vector<double>>(), trace.probabilities);
 }
 
-TEST(Explorer, HeadStatisticsAreWhatTheyAreByHand) {
+TEST_F(Explorer, HeadStatisticsAreWhatTheyAreByHand) {
   // Query 0 looks at both keys alike, query 1 at key 0 alone, query 2 at key 1 alone.
   const torch::Tensor weights = torch::tensor({0.5F, 0.5F, 1.0F, 0.0F, 0.0F, 1.0F}).view({3, 2});
   const HeadStatistics statistics = head_statistics(weights);
@@ -95,7 +97,7 @@ TEST(Explorer, HeadStatisticsAreWhatTheyAreByHand) {
   EXPECT_NEAR(statistics.diagonal, 0.5 / 3, 1e-12);
 }
 
-TEST(Explorer, DivergenceIsZeroForTheSameAndOneBitForNothingInCommon) {
+TEST_F(Explorer, DivergenceIsZeroForTheSameAndOneBitForNothingInCommon) {
   const torch::Tensor left = torch::tensor({1.0F, 0.0F}).view({1, 2});
   const torch::Tensor right = torch::tensor({0.0F, 1.0F}).view({1, 2});
   const torch::Tensor both = torch::tensor({0.5F, 0.5F}).view({1, 2});
@@ -106,8 +108,7 @@ TEST(Explorer, DivergenceIsZeroForTheSameAndOneBitForNothingInCommon) {
   EXPECT_NEAR(head_divergence(both, left), head_divergence(left, both), 1e-15);
 }
 
-TEST(Explorer, ThePageHoldsTheStatisticsOfEachHeadAndItsNearestFirst) {
-  const LoadedModel model = tiny_model();
+TEST_F(Explorer, ThePageHoldsTheStatisticsOfEachHeadAndItsNearestFirst) {
   const Json sentence = data_of(model, {{"the blue river is far.", "der blaue Fluss ist fern."}})["sentences"][0];
   const AttentionTrace trace =
       trace_attention(modules_of(model), model.tokenizer.source().encode("the blue river is far."),
@@ -133,7 +134,7 @@ TEST(Explorer, ThePageHoldsTheStatisticsOfEachHeadAndItsNearestFirst) {
     }
 }
 
-TEST(Explorer, PositionsAreTheModels) {
+TEST_F(Explorer, PositionsAreTheModels) {
   TransformerOptions learned = tiny_transformer_options();
   learned.positional_encoding = PositionalEncodingKind::learned;
   learned.max_positions = 40;
@@ -156,7 +157,7 @@ TEST(Explorer, PositionsAreTheModels) {
   }
 }
 
-TEST(Explorer, NeighborsAreThoseOfALoopOverAllPairs) {
+TEST_F(Explorer, NeighborsAreThoseOfALoopOverAllPairs) {
   torch::manual_seed(3);
   const torch::Tensor table = torch::randn({30, 5});
   const auto found = nearest_neighbors(table, {9, 4, 29}, 6);
@@ -187,7 +188,7 @@ TEST(Explorer, NeighborsAreThoseOfALoopOverAllPairs) {
   EXPECT_EQ(nearest_neighbors(table.slice(0, 0, 6), {4}, 9).front().size(), 1U) << "no more than there are";
 }
 
-TEST(Explorer, ThePlaneIsTheOneOfLargestVariance) {
+TEST_F(Explorer, ThePlaneIsTheOneOfLargestVariance) {
   // Points along two known directions of D = 3, three times as far along the first: variances 9 : 1 : 0.
   const torch::Tensor first = torch::tensor({0.6, 0.8, 0.0}, torch::kDouble);
   const torch::Tensor second = torch::tensor({-0.8, 0.6, 0.0}, torch::kDouble);
@@ -203,13 +204,13 @@ TEST(Explorer, ThePlaneIsTheOneOfLargestVariance) {
   EXPECT_EQ(sign, -1) << "the second axis' largest coefficient, -0.8, is made positive";
 }
 
-TEST(Explorer, OnePointAndNoVarianceAreNoError) {
+TEST_F(Explorer, OnePointAndNoVarianceAreNoError) {
   EXPECT_EQ(principal_plane(torch::ones({1, 4})).points.size(), 1U);
   const PrincipalPlane plane = principal_plane(torch::ones({3, 4}));
   EXPECT_NEAR(plane.points[2][0], 0, 1e-12);
 }
 
-TEST(Explorer, SeparateVocabulariesHaveAMapEach) {
+TEST_F(Explorer, SeparateVocabulariesHaveAMapEach) {
   TokenizerOptions separate = tiny_tokenizer_options();
   separate.vocabulary = VocabularySharing::separate;
   separate.vocab_size = 60;
@@ -231,8 +232,7 @@ TEST(Explorer, SeparateVocabulariesHaveAMapEach) {
   EXPECT_EQ(token["near"][0][2], near[0][0].id);
 }
 
-TEST(Explorer, TextCannotEndItsElement) {
-  const LoadedModel model = tiny_model();
+TEST_F(Explorer, TextCannotEndItsElement) {
   ExplorerOptions options;
   options.title = "</title><script>alert(1)</script> /* data */";
   const std::string hostile = "</script><img src=x onerror=alert(1)><!-- \" ' & \xE2\x80\xA8";
@@ -248,16 +248,14 @@ TEST(Explorer, TextCannotEndItsElement) {
   EXPECT_EQ(data["title"], options.title);
 }
 
-TEST(Explorer, ThePageAsksForNothingFromOutside) {
-  const LoadedModel model = tiny_model();
+TEST_F(Explorer, ThePageAsksForNothingFromOutside) {
   const std::string page = explorer_page(model, modules_of(model), {{"the red house is near."}});
   for (const char* outside : {"http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
-TEST(Explorer, WhatCannotBeShownIsNamed) {
-  const LoadedModel model = tiny_model();
+TEST_F(Explorer, WhatCannotBeShownIsNamed) {
   const auto fault = [&](const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options = {}) {
     return message_of<std::invalid_argument>([&] { explorer_data(model, modules_of(model), sentences, options); });
   };

@@ -96,96 +96,91 @@ struct Foreign {
   TranslationOptions options;
 };
 
-TEST(ForeignModels, AreSplitIntoTheSamePieces) {
-  for (const std::string& folder : model_folders()) {
-    SCOPED_TRACE(folder);
-    const Foreign foreign(folder);
-    for (const Json& line : foreign.expected["lines"])
-      EXPECT_EQ(foreign.source_pieces(line["source"]), line["source_pieces"].get<std::vector<std::string>>())
-          << line["source"];
-  }
+class EachForeignModel : public ::testing::TestWithParam<std::string> {
+ protected:
+  const std::string folder = GetParam();
+};
+
+INSTANTIATE_TEST_SUITE_P(Formats, EachForeignModel, ::testing::ValuesIn(model_folders()));
+
+TEST_P(EachForeignModel, AreSplitIntoTheSamePieces) {
+  const Foreign foreign(folder);
+  for (const Json& line : foreign.expected["lines"])
+    EXPECT_EQ(foreign.source_pieces(line["source"]), line["source_pieces"].get<std::vector<std::string>>())
+        << line["source"];
 }
 
-TEST(ForeignModels, AreOfFloat32WhateverTheApplicationsDefaultTypeIs) {
-  for (const std::string& folder : model_folders()) {
-    const NamedTensors expected = parameters_of(modules_of(load_model(folder)));
-    for (const torch::Dtype dtype : testing::kDefaultDtypes) {
-      const testing::DefaultDtype of_the_application(dtype);
-      const NamedTensors found = parameters_of(modules_of(load_model(folder)));
-      for (size_t p = 0; p < expected.size(); ++p) {
-        EXPECT_EQ(found[p].second.scalar_type(), torch::kFloat) << folder << ", " << found[p].first;
-        EXPECT_TRUE(torch::equal(found[p].second, expected[p].second)) << folder << ", " << found[p].first;
-      }
+TEST_P(EachForeignModel, AreOfFloat32WhateverTheApplicationsDefaultTypeIs) {
+  const NamedTensors expected = parameters_of(modules_of(load_model(folder)));
+  for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+    const testing::DefaultDtype of_the_application(dtype);
+    const NamedTensors found = parameters_of(modules_of(load_model(folder)));
+    for (size_t p = 0; p < expected.size(); ++p) {
+      EXPECT_EQ(found[p].second.scalar_type(), torch::kFloat) << folder << ", " << found[p].first;
+      EXPECT_TRUE(torch::equal(found[p].second, expected[p].second)) << folder << ", " << found[p].first;
     }
   }
 }
 
-TEST(ForeignModels, GiveTokensTheSameProbabilities) {
-  for (const std::string& folder : model_folders()) {
-    SCOPED_TRACE(folder);
-    const Foreign foreign(folder);
-    std::vector<SearchRequest> requests;
-    for (const Json& line : foreign.expected["lines"]) {
-      requests.push_back({foreign.source_ids(line["source"]), foreign.target_ids(line["greedy"]["pieces"])});
-      requests.back().prefix_is_complete = true;
+TEST_P(EachForeignModel, GiveTokensTheSameProbabilities) {
+  const Foreign foreign(folder);
+  std::vector<SearchRequest> requests;
+  for (const Json& line : foreign.expected["lines"]) {
+    requests.push_back({foreign.source_ids(line["source"]), foreign.target_ids(line["greedy"]["pieces"])});
+    requests.back().prefix_is_complete = true;
+  }
+  const auto scored = beam_search(*foreign.ready.model, requests, {});
+  for (size_t i = 0; i < scored.size(); ++i) {
+    const IdHypothesis& found = scored[i].front();
+    const Json& wanted = foreign.expected["lines"][i]["greedy_log_probabilities"];
+    double sum = 0;
+    for (size_t t = 0; t < found.ids.size(); ++t) {
+      EXPECT_NEAR(found.token_scores.at(t), wanted[t].get<double>(), kTolerance) << "line " << i << ", token " << t;
+      sum += found.token_scores[t];
     }
-    const auto scored = beam_search(*foreign.ready.model, requests, {});
-    for (size_t i = 0; i < scored.size(); ++i) {
-      const IdHypothesis& found = scored[i].front();
-      const Json& wanted = foreign.expected["lines"][i]["greedy_log_probabilities"];
-      double sum = 0;
-      for (size_t t = 0; t < found.ids.size(); ++t) {
-        EXPECT_NEAR(found.token_scores.at(t), wanted[t].get<double>(), kTolerance) << "line " << i << ", token " << t;
-        sum += found.token_scores[t];
-      }
-      EXPECT_NEAR(found.log_probability - sum, wanted.back().get<double>(), kTolerance) << "line " << i << ", end";
-    }
+    EXPECT_NEAR(found.log_probability - sum, wanted.back().get<double>(), kTolerance) << "line " << i << ", end";
   }
 }
 
-TEST(ForeignModels, FindTheSameTranslations) {
-  for (const std::string& folder : model_folders()) {
-    SCOPED_TRACE(folder);
-    const Foreign foreign(folder);
-    TranslationOptions options = foreign.options;
-    options.search.length_alpha = 1;  // Hugging Face's defaults
-    options.search.length_penalty = LengthPenalty::power;
-    TranslatorOptions open;
-    open.threads = 1;
-    const Translator translator(folder, open);
-    int compared = 0, same = 0;
-    for (const Json& line : foreign.expected["lines"])
-      for (const auto& [search, beam] : {std::pair<const char*, int64_t>{"greedy", 1}, {"beam", 4}}) {
-        const Json& wanted = line[search];
-        // Texts without content are not translated; those that were cut off would need to be cut in the same place.
-        if (!wanted["ended"].get<bool>() || line["source_pieces"].size() < 2 || line["source"] == "") continue;
-        if (line["source"] == ">>xxx<< the river") continue;  // refused
-        auto pieces = wanted["pieces"].get<std::vector<std::string>>();
-        if (foreign.model.tokenizer.source().languages() == LanguagePieces::both_sides) pieces.erase(pieces.begin());
-        const bool has_what_is_never_said = std::count(pieces.begin(), pieces.end(), "<unk>") > 0 ||
-                                            std::count(pieces.begin(), pieces.end(), "<pad>") > 0;
-        if (has_what_is_never_said) continue;
-        options.search.beam_size = beam;
-        options.search.min_length = line.value("min_length", 0);
-        options.search.max_extra_length =
-            line["max_length"].get<int64_t>() - static_cast<int64_t>(foreign.source_ids(line["source"]).size());
-        const Hypothesis found = translator.translate_batch({line["source"]}, options).at(0).hypotheses.at(0);
-        ++compared;
-        if (found.tokens != pieces) {
-          std::cerr << folder << ", " << search << ": " << line["source"] << ": " << Json(found.tokens).dump() << ' '
-                    << found.score << " instead of " << wanted["pieces"].dump() << ' ' << wanted["score"].dump()
-                    << '\n';
-          continue;
-        }
-        ++same;
-        if (wanted["score"].is_number()) {
-          EXPECT_NEAR(beam > 1 ? found.score : found.log_probability, wanted["score"].get<double>(), kTolerance);
-        }
+TEST_P(EachForeignModel, FindTheSameTranslations) {
+  const Foreign foreign(folder);
+  TranslationOptions options = foreign.options;
+  options.search.length_alpha = 1;  // Hugging Face's defaults
+  options.search.length_penalty = LengthPenalty::power;
+  TranslatorOptions open;
+  open.threads = 1;
+  const Translator translator(folder, open);
+  int compared = 0, same = 0;
+  for (const Json& line : foreign.expected["lines"])
+    for (const auto& [search, beam] : {std::pair<const char*, int64_t>{"greedy", 1}, {"beam", 4}}) {
+      const Json& wanted = line[search];
+      // Texts without content are not translated; those that were cut off would need to be cut in the same place.
+      if (!wanted["ended"].get<bool>() || line["source_pieces"].size() < 2 || line["source"] == "") continue;
+      if (line["source"] == ">>xxx<< the river") continue;  // refused
+      auto pieces = wanted["pieces"].get<std::vector<std::string>>();
+      if (foreign.model.tokenizer.source().languages() == LanguagePieces::both_sides) pieces.erase(pieces.begin());
+      const bool has_what_is_never_said = std::count(pieces.begin(), pieces.end(), "<unk>") > 0 ||
+                                          std::count(pieces.begin(), pieces.end(), "<pad>") > 0;
+      if (has_what_is_never_said) continue;
+      options.search.beam_size = beam;
+      options.search.min_length = line.value("min_length", 0);
+      options.search.max_extra_length =
+          line["max_length"].get<int64_t>() - static_cast<int64_t>(foreign.source_ids(line["source"]).size());
+      const Hypothesis found = translator.translate_batch({line["source"]}, options).at(0).hypotheses.at(0);
+      ++compared;
+      if (found.tokens != pieces) {
+        std::cerr << folder << ", " << search << ": " << line["source"] << ": " << Json(found.tokens).dump() << ' '
+                  << found.score << " instead of " << wanted["pieces"].dump() << ' ' << wanted["score"].dump() << '\n';
+        continue;
       }
-    EXPECT_EQ(same, compared);
-    EXPECT_GT(compared, 0);
-    RecordProperty("compared", compared);
-  }
+      ++same;
+      if (wanted["score"].is_number()) {
+        EXPECT_NEAR(beam > 1 ? found.score : found.log_probability, wanted["score"].get<double>(), kTolerance);
+      }
+    }
+  EXPECT_EQ(same, compared);
+  EXPECT_GT(compared, 0);
+  RecordProperty("compared", compared);
 }
 
 // Pieces that name languages are part of the request. No result has them, so that tokens, alignments, words and tags
@@ -235,43 +230,37 @@ TEST(ForeignModels, HaveNoLanguagesInTheirResults) {
 }
 
 // A config of the true values may be trained further: one of others is refused.
-TEST(ForeignModels, HaveConfigsThatDescribeTheirVocabularies) {
-  for (const std::string& folder : model_folders()) {
-    SCOPED_TRACE(folder);
-    const LoadedModel model = load_model(folder);
-    ModelConfig config;
-    ConfigSchema schema;
-    config.declare(schema);
-    schema.read_text(model.config, folder);
-    const auto is_of = [&](const char* kind) { return folder.find(kind) != std::string::npos; };
-    const bool is_bpe = is_of("nllb") || is_of("m2m") || is_of("joeynmt");
-    EXPECT_EQ(config.tokenizer.algorithm, is_bpe ? SubwordAlgorithm::bpe : SubwordAlgorithm::unigram);
-    const int64_t target = config.tokenizer.target_vocab_size;
-    EXPECT_EQ(config.tokenizer.vocab_size, model.tokenizer.source().size());
-    EXPECT_EQ(target > 0 ? target : config.tokenizer.vocab_size, model.tokenizer.target().size());
-    EXPECT_EQ(config.tokenizer.vocabulary == VocabularySharing::shared, model.tokenizer.shared());
-  }
+TEST_P(EachForeignModel, HaveConfigsThatDescribeTheirVocabularies) {
+  const LoadedModel model = load_model(folder);
+  ModelConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  schema.read_text(model.config, folder);
+  const auto is_of = [&](const char* kind) { return folder.find(kind) != std::string::npos; };
+  const bool is_bpe = is_of("nllb") || is_of("m2m") || is_of("joeynmt");
+  EXPECT_EQ(config.tokenizer.algorithm, is_bpe ? SubwordAlgorithm::bpe : SubwordAlgorithm::unigram);
+  const int64_t target = config.tokenizer.target_vocab_size;
+  EXPECT_EQ(config.tokenizer.vocab_size, model.tokenizer.source().size());
+  EXPECT_EQ(target > 0 ? target : config.tokenizer.vocab_size, model.tokenizer.target().size());
+  EXPECT_EQ(config.tokenizer.vocabulary == VocabularySharing::shared, model.tokenizer.shared());
 }
 
 // `convert --to folder` does this.
-TEST(ForeignModels, BecomeModelFoldersThatSayTheSame) {
-  for (const std::string& folder : model_folders()) {
-    SCOPED_TRACE(folder);
-    const TemporaryFolder temporary;
-    const LoadedModel original = load_model(folder);
-    save_model_folder(temporary.path(), original.config, original.tokenizer, original.weights);
-    const LoadedModel copy = load_model_folder(temporary.path());
-    const auto parameters = modules_of(copy)->named_parameters();
-    for (const auto& parameter : modules_of(original)->named_parameters())
-      EXPECT_TRUE(torch::equal(parameter.value(), parameters[parameter.key()])) << parameter.key();
-    EXPECT_EQ(copy.config, original.config);
-    for (const auto& [text, side] :
-         {std::pair{"the old bridge is gone.", &Tokenizer::source}, {"die alte Brücke ist weg.", &Tokenizer::target}}) {
-      EXPECT_EQ((copy.tokenizer.*side)().encode(text), (original.tokenizer.*side)().encode(text));
-      EXPECT_EQ((copy.tokenizer.*side)().languages(), (original.tokenizer.*side)().languages());
-    }
-    EXPECT_EQ(copy.tokenizer.target().size(), original.tokenizer.target().size());
+TEST_P(EachForeignModel, BecomeModelFoldersThatSayTheSame) {
+  const TemporaryFolder temporary;
+  const LoadedModel original = load_model(folder);
+  save_model_folder(temporary.path(), original.config, original.tokenizer, original.weights);
+  const LoadedModel copy = load_model_folder(temporary.path());
+  const auto parameters = modules_of(copy)->named_parameters();
+  for (const auto& parameter : modules_of(original)->named_parameters())
+    EXPECT_TRUE(torch::equal(parameter.value(), parameters[parameter.key()])) << parameter.key();
+  EXPECT_EQ(copy.config, original.config);
+  for (const auto& [text, side] :
+       {std::pair{"the old bridge is gone.", &Tokenizer::source}, {"die alte Brücke ist weg.", &Tokenizer::target}}) {
+    EXPECT_EQ((copy.tokenizer.*side)().encode(text), (original.tokenizer.*side)().encode(text));
+    EXPECT_EQ((copy.tokenizer.*side)().languages(), (original.tokenizer.*side)().languages());
   }
+  EXPECT_EQ(copy.tokenizer.target().size(), original.tokenizer.target().size());
 }
 
 // Weights of other types stand for those of the model that they were made from, up to the type's rounding.
