@@ -28,10 +28,6 @@ class CommandLine : public ::testing::Test {
   static void TearDownTestSuite() { model_folder_.reset(); }
 
   static std::string model() { return *model_folder_ / "model"; }
-  static Outcome run(const std::string& name, std::vector<std::string> words, const std::string& input = "") {
-    words.insert(words.begin(), program(name));
-    return run_program_with(words, input);
-  }
   static Outcome translate(const std::string& input, std::vector<std::string> flags = {}) {
     flags.insert(flags.begin(), {"-m", model(), "--max-extra-length", "2"});
     return run("translate", flags, input);
@@ -41,12 +37,6 @@ class CommandLine : public ::testing::Test {
     const Outcome outcome = translate(line + "\n", flags);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     return parse_json(outcome.output)["hypotheses"][0];
-  }
-  static std::string refusal(const std::string& name, const std::vector<std::string>& words, int exit_code = 2,
-                             const std::string& input = "") {
-    const Outcome outcome = run(name, words, input);
-    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.errors;
-    return outcome.errors;
   }
 
   static inline std::unique_ptr<TemporaryFolder> model_folder_;

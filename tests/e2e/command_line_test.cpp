@@ -253,9 +253,7 @@ TEST_F(CommandLine, EvaluateComparesSystemsByNameOrByTheirScoresAlone) {
   const std::string reference = folder_ / "reference.txt", translated = "a b c d e\nf g h i k\n";
   write_text(reference, "a b c d e\nf g h i j\n");
   const std::vector<std::string> flags{"-r", reference, "--compare", reference, "--metric", "ter"};
-  const Outcome table = run("evaluate", flags, translated);
-  ASSERT_EQ(table.exit_code, 0) << table.errors;
-  EXPECT_THAT(table.output,
+  EXPECT_THAT(output_of(run("evaluate", flags, translated)),
               AllOf(StartsWith("TER|"), HasSubstr("  baseline    standard input\n"), EndsWith(" " + reference + "\n")));
   std::vector<std::string> alone = flags;
   alone.emplace_back("--score-only");
@@ -280,10 +278,9 @@ TEST_F(CommandLine, CountsAgreeWithTheirNouns) {
 }
 
 TEST_F(CommandLine, SentencesAreWrittenOnePerLine) {
-  const Outcome outcome =
-      run_program_with({program("sentences"), "--language", "en"}, "Dr. Smith came. He left.\n\nOne.\n");
+  const Outcome outcome = run("sentences", {"--language", "en"}, "Dr. Smith came. He left.\n\nOne.\n");
   EXPECT_EQ(outcome.output, "Dr. Smith came.\nHe left.\n\nOne.\n");
-  EXPECT_EQ(run_program_with({program("sentences"), "--language", "xx"}, "").exit_code, 2);
+  EXPECT_EQ(run("sentences", {"--language", "xx"}, "").exit_code, 2);
 }
 
 }  // namespace

@@ -86,9 +86,8 @@ TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
   for (const char* name : {"translate", "embed"})
     EXPECT_THAT(run(name, {"-m", learned}, text).errors,
                 HasSubstr("1 of 2 lines had more tokens than the model has learned positions for"));
-  const Outcome failed = run("translate", {"-m", learned, "--long-lines", "fail"}, text);
-  EXPECT_EQ(failed.exit_code, 1);
-  EXPECT_THAT(failed.errors, AllOf(HasSubstr("standard input:2: "), HasSubstr("learned positions")));
+  EXPECT_THAT(refusal("translate", {"-m", learned, "--long-lines", "fail"}, 1, text),
+              AllOf(HasSubstr("standard input:2: "), HasSubstr("learned positions")));
   write_text(folder_ / "long_prefixes", "das\ndas alte Haus ist geschlossen.\n");
   const Outcome prefixed =
       run("translate", {"-m", learned, "--target-prefix", folder_ / "long_prefixes"}, "the\nthe\n");

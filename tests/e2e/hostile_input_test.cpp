@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 using testing::names_in;
 using testing::Outcome;
 using testing::program;
-using testing::run_program_with;
+using testing::refusal;
+using testing::run;
 using testing::shell;
 using testing::shell_quoted;
 using testing::TemporaryFolder;
@@ -68,18 +69,17 @@ TEST_F(HostileInput, AFileThatMayNotGrowIsAnErrorAndLeavesNothing) {
     for (int i = 0; i < 2000; ++i) text += "the red house\n";
     return text;
   }());
-  const Outcome outcome =
-      shell("ulimit -f 8; cd " + shell_quoted(folder.path()) + "; " + program("translate") + " --model " + model() +
-            " --beam-size 1 --max-extra-length 1 --input in.txt --output out.txt");
-  EXPECT_EQ(outcome.exit_code, 1) << outcome.errors;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("out.txt"), HasSubstr("File too large")));
+  EXPECT_THAT(
+      refusal(shell("ulimit -f 8; cd " + shell_quoted(folder.path()) + "; " + program("translate") + " --model " +
+                    model() + " --beam-size 1 --max-extra-length 1 --input in.txt --output out.txt"),
+              1),
+      AllOf(HasSubstr("out.txt"), HasSubstr("File too large")));
   EXPECT_THAT(names_in(folder.path()), ElementsAre("in.txt"));
 }
 
 TEST_F(HostileInput, AConfigWithoutEndIsRefused) {
-  const Outcome outcome = shell(with_little_memory() + program("train") + " --threads 2 --config /dev/zero");
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("/dev/zero: has more than"));
+  EXPECT_THAT(refusal(shell(with_little_memory() + program("train") + " --threads 2 --config /dev/zero"), 1),
+              HasSubstr("/dev/zero: has more than"));
 }
 
 // The content of a model's files or a command line could move the cursor or look like another message.
@@ -88,38 +88,35 @@ TEST_F(HostileInput, MessagesCarryNoControlCharacters) {
   fs::copy(model(), folder / "model", fs::copy_options::recursive);
   write_text(folder / "model/config.yaml", "\"\\e[31m\\nred\\x9b\": 1\n");
   fs::remove(folder / "model/checksums.txt");
-  const Outcome outcome = run_program_with({program("translate"), "--model", folder / "model"});
+  const Outcome outcome = run("translate", {"--model", folder / "model"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.errors, HasSubstr(R"(\x1b[31m\nred\u009b)"));
   EXPECT_EQ(outcome.errors.find_first_of("\x1b\x9b"), std::string::npos);
-  const Outcome usage = run_program_with({program("translate"), "--x\x1b[2J", "--model", model()});
+  const Outcome usage = run("translate", {"--x\x1b[2J", "--model", model()});
   EXPECT_EQ(usage.exit_code, 2);
   EXPECT_EQ(usage.errors.find('\x1b'), std::string::npos);
   const std::string terms = folder / "te\x1b[2Jrms";
   write_text(terms, "house\tＨaus\n");
-  const Outcome noted = run_program_with({program("translate"), "--model", model(), "--glossary", terms});
+  const Outcome noted = run("translate", {"--model", model(), "--glossary", terms});
   EXPECT_THAT(noted.errors, HasSubstr("1 target term in another way"));
   EXPECT_EQ(noted.errors.find('\x1b'), std::string::npos) << noted.errors;
   const std::string text = folder / "te\x1b[2Jxt";
   write_text(text, "a b\n");
-  const Outcome logged = run_program_with(
-      {program("train"), "--source", text, "--target", text, "--run-folder", folder / "run", "--threads", "1"});
+  const Outcome logged =
+      run("train", {"--source", text, "--target", text, "--run-folder", folder / "run", "--threads", "1"});
   EXPECT_THAT(logged.errors, HasSubstr("reading " + folder / "te\\x1b[2Jxt"));
   EXPECT_EQ(logged.errors.find('\x1b'), std::string::npos) << logged.errors;
 }
 
 TEST_F(HostileInput, ALineWithoutEndIsRefused) {
   for (const char* input : {" </dev/zero", " --input /dev/zero"}) {
-    const Outcome outcome =
-        shell(with_little_memory() + program("translate") + " --threads 2 --model " + model() + input);
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors,
-                AllOf(HasSubstr(":1: the line has more than 2097152 bytes"), HasSubstr("--max-line-bytes")));
+    EXPECT_THAT(
+        refusal(shell(with_little_memory() + program("translate") + " --threads 2 --model " + model() + input), 1),
+        AllOf(HasSubstr(":1: the line has more than 2097152 bytes"), HasSubstr("--max-line-bytes")));
   }
-  const Outcome outcome = run_program_with({program("translate"), "--model", model(), "--max-line-bytes", "13"},
-                                           "the red house\nthe red house.\n");
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("standard input:2: the line has more than 13 bytes"));
+  EXPECT_THAT(
+      refusal("translate", {"--model", model(), "--max-line-bytes", "13"}, 1, "the red house\nthe red house.\n"),
+      HasSubstr("standard input:2: the line has more than 13 bytes"));
 }
 
 TEST_F(HostileInput, NumbersBeyondReasonAreUsageErrors) {
@@ -151,18 +148,16 @@ TEST_F(HostileInput, NumbersBeyondReasonAreUsageErrors) {
 
 TEST_F(HostileInput, MoreThreadsThanThereIsRoomForAreAnError) {
   if (testing::kHasSanitizer) GTEST_SKIP() << "a sanitizer takes more address space than the test allows";
-  const Outcome outcome =
-      shell("ulimit -v 6000000; echo the | " + program("translate") + " --threads 3000 --model " + model());
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("of 3000 cannot be started"));
+  EXPECT_THAT(
+      refusal(shell("ulimit -v 6000000; echo the | " + program("translate") + " --threads 3000 --model " + model()), 1),
+      HasSubstr("of 3000 cannot be started"));
 }
 
 TEST_F(HostileInput, TooLittleMemoryIsAnErrorThatNamesWhatTakesLess) {
   if (testing::kHasSanitizer) GTEST_SKIP() << "a sanitizer takes more address space than the test allows";
-  const Outcome outcome = shell("ulimit -v 500000; head -c 500000000 /dev/zero | tr '\\0' a | " + program("translate") +
-                                " --threads 1 --max-line-bytes 1000000000 --model " + model());
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors,
+  EXPECT_THAT(refusal(shell("ulimit -v 500000; head -c 500000000 /dev/zero | tr '\\0' a | " + program("translate") +
+                            " --threads 1 --max-line-bytes 1000000000 --model " + model()),
+                      1),
               HasSubstr("there is not enough memory; smaller values take less: --threads, --batch-size"));
 }
 
@@ -172,7 +167,7 @@ TEST_F(HostileInput, WeightsThatAreNotNumbersAreAnErrorAndNoBlankLines) {
   const Weights weights = testing::tiny_weights(tokenizer, 5);
   weights.arrays().back().second.floats()[0] = std::nanf("");  // copies share the numbers
   save_model_folder(folder.path(), testing::tiny_config(), tokenizer, weights);
-  const Outcome outcome = run_program_with({program("translate"), "--model", folder.path()}, "the red house\n");
+  const Outcome outcome = run("translate", {"--model", folder.path()}, "the red house\n");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.output, "");
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("weights.safetensors"), HasSubstr("infinite or no numbers")));

@@ -18,11 +18,10 @@ using ::testing::HasSubstr;
 
 TEST_F(TrainedModel, TranslatesAsWellFromAShortlist) {
   const std::string table = *folder_ / "shortlist.txt";
-  const Outcome made = run_program_with({program("make_shortlist"), "--model", *folder_ / "run/model", "--source",
-                                         *folder_ / "data/train.en", "--target", *folder_ / "data/train.de", "--output",
-                                         table, "--shortlist-best", "20"});
-  ASSERT_EQ(made.exit_code, 0) << made.errors;
-  EXPECT_THAT(made.errors, HasSubstr(" lines from 6,000 sentence pairs"));
+  EXPECT_THAT(messages_of(run("make_shortlist",
+                              {"--model", *folder_ / "run/model", "--source", *folder_ / "data/train.en", "--target",
+                               *folder_ / "data/train.de", "--output", table, "--shortlist-best", "20"})),
+              HasSubstr(" lines from 6,000 sentence pairs"));
   const std::string input = read_text(*folder_ / "data/test.en");
   const auto wanted = split_lines(read_text(*folder_ / "data/test.de"));
   const auto right_of = [&](const std::vector<std::string>& flags) {
@@ -76,7 +75,7 @@ TEST_F(TrainedModel, SaysWhatIsWrongWithAShortlist) {
 
 TEST_F(TrainedModel, ComesBackUnchangedFromTheOtherForms) {
   const auto convert = [](const std::string& from, const std::string& form, const std::string& to) {
-    const Outcome outcome = run_program_with({program("convert"), "--model", from, "--to", form, "--output", to});
+    const Outcome outcome = run("convert", {"--model", from, "--to", form, "--output", to});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
   };
   convert(*folder_ / "run/model", "safetensors", *folder_ / "neutral");
@@ -93,8 +92,8 @@ TEST_F(TrainedModel, StoredInFewerBitsSaysTheSameInThatPrecision) {
   const std::string text = read_text(*folder_ / "data/test.en");
   for (const std::string precision : {"bfloat16", "int8"}) {
     const std::string narrow = *folder_ / precision;
-    const Outcome converted = run_program_with(
-        {program("convert"), "--model", original, "--to", "folder", "--output", narrow, "--precision", precision});
+    const Outcome converted =
+        run("convert", {"--model", original, "--to", "folder", "--output", narrow, "--precision", precision});
     ASSERT_EQ(converted.exit_code, 0) << converted.errors;
     const auto weights = [](const std::string& model) {
       return std::filesystem::file_size(model + "/weights.safetensors");
@@ -102,34 +101,27 @@ TEST_F(TrainedModel, StoredInFewerBitsSaysTheSameInThatPrecision) {
     EXPECT_LT(static_cast<double>(weights(narrow)),
               (precision == "int8" ? 0.5 : 0.7) * static_cast<double>(weights(original)));
     const auto translation_by = [&](const std::string& model, const std::string& in) {
-      const Outcome outcome = run_program_with({program("translate"), "--model", model, "--precision", in}, text);
-      EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-      return outcome.output;
+      return output_of(run("translate", {"--model", model, "--precision", in}, text));
     };
     EXPECT_EQ(translation_by(narrow, precision), translation_by(original, precision));
     if (precision == "int8") {
       EXPECT_EQ(translation_by(narrow, "stored"), translation_by(original, precision));
     }
   }
-  EXPECT_EQ(run_program_with({program("convert"), "--model", original, "--to", "safetensors", "--output",
-                              *folder_ / "refused", "--precision", "int8"})
+  EXPECT_EQ(run("convert",
+                {"--model", original, "--to", "safetensors", "--output", *folder_ / "refused", "--precision", "int8"})
                 .exit_code,
             2);
 }
 
 TEST_F(TrainedModel, ConvertReplacesNoFolderOfOtherThings) {
-  const Outcome outcome = run_program_with(
-      {program("convert"), "--model", *folder_ / "run/model", "--to", "folder", "--output", *folder_ / "data"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("is not a model folder"));
-  EXPECT_EQ(run_program_with({program("convert"), "--model", *folder_ / "run/model", "--to", "onnx", "--output", "x"})
-                .exit_code,
-            2);
+  EXPECT_THAT(refusal("convert", {"--model", *folder_ / "run/model", "--to", "folder", "--output", *folder_ / "data"}),
+              HasSubstr("is not a model folder"));
+  EXPECT_EQ(run("convert", {"--model", *folder_ / "run/model", "--to", "onnx", "--output", "x"}).exit_code, 2);
 }
 
 TEST_F(TrainedModel, ACheckpointIsAModelFolder) {
-  const Outcome outcome =
-      run_program_with({program("translate"), "--model", *folder_ / "run/checkpoints/step-000001200"}, "seven\n");
+  const Outcome outcome = run("translate", {"--model", *folder_ / "run/checkpoints/step-000001200"}, "seven\n");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
 }
 
@@ -149,19 +141,16 @@ TEST_F(TrainedModel, AveragingRefusesModelsOfDifferentNetworks) {
   config.replace(config.find("activation: relu"), 16, "activation: gelu");
   write_text(other + "/config.yaml", config);
   std::filesystem::remove(other + "/checksums.txt");
-  const Outcome outcome =
-      run_program_with({program("average_checkpoints"), "--output", *folder_ / "no_mean", first, other});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("other_network has a different network from "));
+  EXPECT_THAT(refusal("average_checkpoints", {"--output", *folder_ / "no_mean", first, other}),
+              HasSubstr("other_network has a different network from "));
   EXPECT_FALSE(std::filesystem::exists(*folder_ / "no_mean"));
 }
 
 TEST_F(TrainedModel, AveragingReplacesNoFolderOfOtherThings) {
   for (const char* taken : {"data", "run"}) {
-    const Outcome outcome = run_program_with(
-        {program("average_checkpoints"), "--output", *folder_ / taken, *folder_ / "run/checkpoints/step-000001200"});
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, HasSubstr("is not a model folder"));
+    EXPECT_THAT(
+        refusal("average_checkpoints", {"--output", *folder_ / taken, *folder_ / "run/checkpoints/step-000001200"}),
+        HasSubstr("is not a model folder"));
   }
   EXPECT_TRUE(std::filesystem::exists(*folder_ / "run/metrics.jsonl"));
 }

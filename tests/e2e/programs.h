@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
 #include <transmute/tests/support/subprocess.h>
 
 #include <string>
@@ -12,6 +13,33 @@ inline std::string program(const std::string& name) {
   return std::string(TRANSMUTE_PROGRAMS) + "/" + name;
 }
 
+/// Runs a program with these arguments and this standard input.
+inline Outcome run(const std::string& name, std::vector<std::string> words, const std::string& input = "") {
+  words.insert(words.begin(), program(name));
+  return run_program_with(words, input);
+}
+
+/// The standard error of a program that failed with `exit_code`, by default that of bad usage.
+inline std::string refusal(const Outcome& outcome, int exit_code = 2) {
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.errors;
+  return outcome.errors;
+}
+inline std::string refusal(const std::string& name, const std::vector<std::string>& words, int exit_code = 2,
+                           const std::string& input = "") {
+  return refusal(run(name, words, input), exit_code);
+}
+
+/// The standard error of a program that succeeded.
+inline std::string messages_of(const Outcome& outcome) {
+  return refusal(outcome, 0);
+}
+
+/// The standard output of a program that succeeded.
+inline std::string output_of(const Outcome& outcome) {
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  return outcome.output;
+}
+
 /// Runs a line of shell, for at most two minutes.
 inline Outcome shell(const std::string& line) {
   return run_program_with({"timeout", "120", "bash", "-c", line});
@@ -19,8 +47,8 @@ inline Outcome shell(const std::string& line) {
 
 /// The demo corpus in small: numbers to 99, dates and times, in `folder`.
 inline void make_corpus(const std::string& folder, int train_pairs) {
-  const Outcome made = run_program_with({program("make_demo_corpus"), "--output", folder, "--max-number", "99",
-                                         "--train", std::to_string(train_pairs), "--valid", "60", "--test", "200"});
+  const Outcome made = run("make_demo_corpus", {"--output", folder, "--max-number", "99", "--train",
+                                                std::to_string(train_pairs), "--valid", "60", "--test", "200"});
   if (made.exit_code != 0) throw std::runtime_error("make_demo_corpus: " + made.errors);
 }
 

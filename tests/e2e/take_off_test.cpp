@@ -19,8 +19,8 @@ class TakeOff : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = std::make_unique<TemporaryFolder>();
-    const Outcome made = run_program_with({program("make_demo_corpus"), "--output", *folder_ / "data", "--max-number",
-                                           "999", "--train", "6000", "--valid", "100", "--test", "10"});
+    const Outcome made = run("make_demo_corpus", {"--output", *folder_ / "data", "--max-number", "999", "--train",
+                                                  "6000", "--valid", "100", "--test", "10"});
     ASSERT_EQ(made.exit_code, 0) << made.errors;
     write_text(*folder_ / "deep.yaml", "data:\n  folder: " + (*folder_ / "data") +
                                            "\n  train_source: train.en\n  train_target: train.de\n"

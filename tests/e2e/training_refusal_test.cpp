@@ -17,9 +17,8 @@ using ::testing::HasSubstr;
 class TrainingRefusal : public TrainingRun {};
 
 TEST_F(TrainingRefusal, SaysThatAFileWithinAnArchiveMustBeUnpacked) {
-  const Outcome outcome = train("run", {"data.train_source=train.de/train.en"});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.de/train.en: is within a file"), HasSubstr("unpack it")));
+  EXPECT_THAT(refusal(train("run", {"data.train_source=train.de/train.en"}), 1),
+              AllOf(HasSubstr("train.de/train.en: is within a file"), HasSubstr("unpack it")));
 }
 
 TEST_F(TrainingRefusal, RefusesCudaWhereThereIsNone) {
@@ -41,44 +40,34 @@ TEST_F(TrainingRefusal, NamesLineAndNearestNameOfAnUnknownKey) {
 
 TEST_F(TrainingRefusal, NamesARunFolderThatCannotBeMade) {
   write_text(folder_ / "file", "");
-  const Outcome outcome = run_program_with(train_command(config_, folder_ / "file/run"));
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("file/run: the folder cannot be made"));
+  EXPECT_THAT(refusal(run_program_with(train_command(config_, folder_ / "file/run")), 1),
+              HasSubstr("file/run: the folder cannot be made"));
 }
 
 TEST_F(TrainingRefusal, DoesNotAddToAFileThatItsLogIsALinkTo) {
   std::filesystem::create_directory(folder_ / "run");
   write_text(folder_ / "victim", "precious");
   std::filesystem::create_symlink(folder_ / "victim", folder_ / "run/train.log");
-  const Outcome outcome = train("run");
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("run/train.log: is a symbolic link"));
+  EXPECT_THAT(refusal(train("run")), HasSubstr("run/train.log: is a symbolic link"));
   EXPECT_EQ(read_text(folder_ / "victim"), "precious");
 }
 
 TEST_F(TrainingRefusal, PassesOverAsManyDivergingStepsAsItIsToldAndStopsWithTheRemedy) {
-  const Outcome outcome =
-      train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200", "training.max_skipped_steps=2"});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors,
+  EXPECT_THAT(refusal(train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200",
+                                    "training.max_skipped_steps=2"}),
+                      1),
               AllOf(HasSubstr("skipped (1 of at most 2 in a row)"), HasSubstr("skipped (2 of at most 2 in a row)"),
                     HasSubstr("diverged: loss"), HasSubstr("not finite"), HasSubstr("The weights are as they were"),
                     HasSubstr("training.learning_rate_scale")));
 }
 
 TEST(TrainUsage, AnUnknownFlagIsBadUsage) {
-  const Outcome outcome = run_program_with({program("train"), "--confg", "x.yaml"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("--confg"), HasSubstr("train --help")));
+  EXPECT_THAT(refusal("train", {"--confg", "x.yaml"}), AllOf(HasSubstr("--confg"), HasSubstr("train --help")));
 }
 
 TEST(TrainUsage, AMissingConfigIsNamed) {
-  const Outcome none = run_program_with({program("train")});
-  EXPECT_EQ(none.exit_code, 2);
-  EXPECT_THAT(none.errors, HasSubstr("--config FILE is needed"));
-  const Outcome missing = run_program_with({program("train"), "--config", "nowhere.yaml"});
-  EXPECT_EQ(missing.exit_code, 1);
-  EXPECT_THAT(missing.errors, HasSubstr("nowhere.yaml: cannot be opened"));
+  EXPECT_THAT(refusal("train", {}), HasSubstr("--config FILE is needed"));
+  EXPECT_THAT(refusal("train", {"--config", "nowhere.yaml"}, 1), HasSubstr("nowhere.yaml: cannot be opened"));
 }
 
 }  // namespace

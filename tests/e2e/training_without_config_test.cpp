@@ -25,10 +25,9 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
                                          folder_ / "run",
                                          "--minutes",
                                          "0.1"};
-  const Outcome outcome = run_program_with(command);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("chosen for 2"), HasSubstr("all settings are in "),
-                                    Not(HasSubstr("the training ends")), HasSubstr("transmute translate --model")));
+  EXPECT_THAT(messages_of(run_program_with(command)),
+              AllOf(HasSubstr("chosen for 2"), HasSubstr("all settings are in "), Not(HasSubstr("the training ends")),
+                    HasSubstr("transmute translate --model")));
   const std::string config = in_run("run", "config.yaml");
   EXPECT_THAT(config,
               AllOf(HasSubstr("max_minutes: 0.1"), HasSubstr("valid_source: [\"" + (folder_ / "run/text/valid.en"))));
@@ -40,23 +39,19 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   }();
   EXPECT_EQ(lines, 300U) << "each line is on one side";
   // The file that was written says it all.
-  const Outcome rerun =
-      run_program_with({program("train"), "--config", folder_ / "run/config.yaml", "--run-folder", folder_ / "rerun"});
+  const Outcome rerun = run("train", {"--config", folder_ / "run/config.yaml", "--run-folder", folder_ / "rerun"});
   ASSERT_EQ(rerun.exit_code, 0) << rerun.errors;
   EXPECT_EQ(in_run("rerun", "config.yaml"), config);
   // The same command again continues, or finds that all is done.
-  const Outcome again = run_program_with(command);
-  EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_THAT(again.errors, AllOf(HasSubstr("resuming after step"), Not(HasSubstr("chosen for"))));
+  EXPECT_THAT(messages_of(run_program_with(command)),
+              AllOf(HasSubstr("resuming after step"), Not(HasSubstr("chosen for"))));
   EXPECT_EQ(in_run("run", "config.yaml"), config);
   // Another text is not taken for the one that the run has.
   std::vector<std::string> other = command;
   std::swap(other[2], other[4]);
   const std::string divided = in_run("run", "text/train.en");
-  const Outcome refused = run_program_with(other);
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with another text than"), HasSubstr("--valid-source"),
-                                    HasSubstr("--run-folder")));
+  EXPECT_THAT(refusal(run_program_with(other), 1), AllOf(HasSubstr("was begun with another text than"),
+                                                         HasSubstr("--valid-source"), HasSubstr("--run-folder")));
   EXPECT_EQ(in_run("run", "text/train.en"), divided);
 }
 
@@ -66,9 +61,7 @@ TEST_F(FirstSteps, ARunOfTwoFilesCanBeMoved) {
                                    "training.max_steps=2"};
   ASSERT_EQ(run_program_with(command).exit_code, 0);
   const auto goes_on = [](const std::vector<std::string>& words) {
-    const Outcome outcome = run_program_with(words);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-    EXPECT_THAT(outcome.errors, HasSubstr("resuming after step 2"));
+    EXPECT_THAT(messages_of(run_program_with(words)), HasSubstr("resuming after step 2"));
   };
   std::filesystem::rename(folder_ / "run", folder_ / "moved");
   command[6] = folder_ / "moved";
@@ -80,11 +73,8 @@ TEST_F(FirstSteps, ARunOfTwoFilesCanBeMoved) {
 
 TEST_F(FirstSteps, AShapeThatIsTooSlowForTheTimeIsNotTimed) {
   make_corpus(folder_ / "more", 2500);
-  const Outcome outcome =
-      run_program_with({program("train"), "--source", folder_ / "more/train.en", "--target", folder_ / "more/train.de",
-                        "--run-folder", folder_ / "run", "--minutes", "0.02", "--threads", "1"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors,
+  EXPECT_THAT(messages_of(run("train", {"--source", folder_ / "more/train.en", "--target", folder_ / "more/train.de",
+                                        "--run-folder", folder_ / "run", "--minutes", "0.02", "--threads", "1"})),
               AllOf(HasSubstr("measuring how long a step takes here: 2+2 layers of width 128 with 1,024 tokens a step"),
                     Not(HasSubstr("here: 3+3 layers")), ContainsRegex("chosen for .* 2\\+2 layers of width 128")));
 }
@@ -95,9 +85,7 @@ TEST_F(FirstSteps, ValidationTextInTheRunFolderIsReplacedOnlyWhereAnEarlierStart
         program("train"), "--source", folder_ / "data/train.en",  "--target", folder_ / "data/train.de", "--run-folder",
         folder_ / run,    "--set",    "data.max_target_tokens=1", "--set",    "data.max_source_tokens=1"};
     words.insert(words.end(), more.begin(), more.end());
-    const Outcome outcome = run_program_with(words);
-    EXPECT_EQ(outcome.exit_code, 1);
-    return outcome.errors;
+    return refusal(run_program_with(words), 1);
   };
   const std::string own = folder_ / "run/text";
   std::filesystem::create_directories(own);
@@ -111,10 +99,10 @@ TEST_F(FirstSteps, ValidationTextInTheRunFolderIsReplacedOnlyWhereAnEarlierStart
 
 TEST_F(FirstSteps, ARunThatWasBegunWithAConfigIsNotTakenForOneOfTwoFiles) {
   ASSERT_EQ(train("run").exit_code, 0);
-  const Outcome refused = run_program_with({program("train"), "--source", folder_ / "other.en", "--target",
-                                            folder_ / "other.de", "--run-folder", folder_ / "run"});
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with a configuration"), HasSubstr("--config ")));
+  EXPECT_THAT(
+      refusal("train",
+              {"--source", folder_ / "other.en", "--target", folder_ / "other.de", "--run-folder", folder_ / "run"}, 1),
+      AllOf(HasSubstr("was begun with a configuration"), HasSubstr("--config ")));
 }
 
 TEST_F(FirstSteps, AVocabularyForManyCharactersIsChosenLargeEnough) {
@@ -130,11 +118,10 @@ TEST_F(FirstSteps, AVocabularyForManyCharactersIsChosenLargeEnough) {
   }
   write_text(folder_ / "many.zh", source);
   write_text(folder_ / "many.en", target);
-  const Outcome outcome = run_program_with(
-      {program("train"), "--source", folder_ / "many.zh", "--target", folder_ / "many.en", "--run-folder",
-       folder_ / "many", "--set", "training.max_steps=2", "--set", "model.d_model=16", "--set", "model.num_heads=2"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, HasSubstr("the vocabulary gets"));
+  EXPECT_THAT(messages_of(run("train", {"--source", folder_ / "many.zh", "--target", folder_ / "many.en",
+                                        "--run-folder", folder_ / "many", "--set", "training.max_steps=2", "--set",
+                                        "model.d_model=16", "--set", "model.num_heads=2"})),
+              HasSubstr("the vocabulary gets"));
 }
 
 TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
@@ -152,9 +139,7 @@ TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
     words.back() = model;
     return run_program_with(words);
   };
-  const Outcome outcome = fine_tune("stored");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, HasSubstr("the run begins with the weights of " + stored));
+  EXPECT_THAT(messages_of(fine_tune("stored")), HasSubstr("the run begins with the weights of " + stored));
   EXPECT_EQ(in_run("second", "tokenizer.model"), in_run("first", "tokenizer.model"));
   // A tenth of 0.36 / d_model of the model, not of the shape that 300 pairs get.
   EXPECT_THAT(in_run("second", "config.yaml"), AllOf(HasSubstr("d_model: 32"), HasSubstr("learning_rate: 0.001125")));
@@ -169,9 +154,7 @@ TEST_F(FirstSteps, AModelIsSearchedAsItsConfigSays) {
     std::vector<std::string> words{program("translate"), "--model", folder_ / "run/model", "--format", "json",
                                    "--min-length",       "5"};
     words.insert(words.end(), flags.begin(), flags.end());
-    const Outcome outcome = run_program_with(words, "the old train is here.\n");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-    return outcome.output;
+    return output_of(run_program_with(words, "the old train is here.\n"));
   };
   const std::string plain = translate({});
   EXPECT_EQ(plain, translate({"--length-alpha", "0", "--beam-size", "2"}));
@@ -179,22 +162,15 @@ TEST_F(FirstSteps, AModelIsSearchedAsItsConfigSays) {
 }
 
 TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartner) {
-  const auto refusal = [](const std::vector<std::string>& flags) {
-    std::vector<std::string> words{program("train")};
-    words.insert(words.end(), flags.begin(), flags.end());
-    const Outcome outcome = run_program_with(words);
-    EXPECT_EQ(outcome.exit_code, 2);
-    return outcome.errors;
-  };
-  EXPECT_THAT(refusal({"--source", "a", "--run-folder", "x"}), HasSubstr("--target"));
-  EXPECT_THAT(refusal({"--source", "a", "--target", "b", "--run-folder", "x", "--config", "c"}), HasSubstr("--config"));
-  EXPECT_THAT(refusal({"--minutes", "3", "--config", "c"}), HasSubstr("--set training.max_minutes=3"));
-  EXPECT_THAT(refusal({"--initialize-from", "m", "--config", "c"}), HasSubstr("--source"));
-  EXPECT_THAT(refusal({}), HasSubstr("--source FILE --target FILE"));
-  const Outcome missing = run_program_with(
-      {program("train"), "--source", "nowhere.en", "--target", "nowhere.de", "--run-folder", folder_ / "none"});
-  EXPECT_EQ(missing.exit_code, 1);
-  EXPECT_THAT(missing.errors, HasSubstr("nowhere.en: cannot be opened: No such file"));
+  EXPECT_THAT(refusal("train", {"--source", "a", "--run-folder", "x"}), HasSubstr("--target"));
+  EXPECT_THAT(refusal("train", {"--source", "a", "--target", "b", "--run-folder", "x", "--config", "c"}),
+              HasSubstr("--config"));
+  EXPECT_THAT(refusal("train", {"--minutes", "3", "--config", "c"}), HasSubstr("--set training.max_minutes=3"));
+  EXPECT_THAT(refusal("train", {"--initialize-from", "m", "--config", "c"}), HasSubstr("--source"));
+  EXPECT_THAT(refusal("train", {}), HasSubstr("--source FILE --target FILE"));
+  EXPECT_THAT(
+      refusal("train", {"--source", "nowhere.en", "--target", "nowhere.de", "--run-folder", folder_ / "none"}, 1),
+      HasSubstr("nowhere.en: cannot be opened: No such file"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
   for (const std::vector<std::string>& wish : std::vector<std::vector<std::string>>{
            {"--set", "model.d_modle=5"}, {"--set", "training.max_steps=-1"}, {"--initialize-from", "nowhere"}}) {

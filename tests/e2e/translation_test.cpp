@@ -92,18 +92,16 @@ TEST_F(TrainedModel, NBestListsAreMosesAndBestFirst) {
 
 TEST_F(TrainedModel, ReadsAndWritesFiles) {
   write_text(*folder_ / "in.txt", "seven\n");
-  const Outcome outcome = translate("", {"--input", *folder_ / "in.txt", "--output", *folder_ / "out.txt"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_EQ(outcome.output, "");
+  EXPECT_EQ(output_of(translate("", {"--input", *folder_ / "in.txt", "--output", *folder_ / "out.txt"})), "");
   EXPECT_EQ(read_text(*folder_ / "out.txt"), translate("seven\n").output);
 }
 
 TEST_F(TrainedModel, TranslatesTheSameAsAnExportedFile) {
-  const Outcome exported = run_program_with(
-      {program("export_torchscript"), "--model", *folder_ / "run/model", "--output", *folder_ / "model.pt"});
+  const Outcome exported =
+      run("export_torchscript", {"--model", *folder_ / "run/model", "--output", *folder_ / "model.pt"});
   ASSERT_EQ(exported.exit_code, 0) << exported.errors;
   const std::string input = read_text(*folder_ / "data/test.en");
-  const Outcome of_file = run_program_with({program("translate"), "--model", *folder_ / "model.pt"}, input);
+  const Outcome of_file = run("translate", {"--model", *folder_ / "model.pt"}, input);
   EXPECT_EQ(of_file.output, translate(input).output) << of_file.errors;
 }
 
@@ -152,8 +150,8 @@ TEST_F(TrainedModel, ScoresItsOwnTranslationsAsTheSearchDid) {
   const std::string input = read_text(*folder_ / "data/test.en");
   const auto lists = split_lines(translate(input, {"--n-best", "1"}).output);
   write_text(*folder_ / "own.de", translate(input).output);
-  const Outcome outcome = run_program_with({program("score"), "--model", *folder_ / "run/model", "--source",
-                                            *folder_ / "data/test.en", "--target", *folder_ / "own.de"});
+  const Outcome outcome = run("score", {"--model", *folder_ / "run/model", "--source", *folder_ / "data/test.en",
+                                        "--target", *folder_ / "own.de"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_THAT(outcome.errors, HasSubstr("perplexity 1."));
   const auto scores = split_lines(outcome.output);
@@ -165,9 +163,8 @@ TEST_F(TrainedModel, ScoresItsOwnTranslationsAsTheSearchDid) {
   }
   EXPECT_GE(equal, scores.size() * 95 / 100);
 
-  const Outcome per_token =
-      run_program_with({program("score"), "--model", *folder_ / "run/model", "--source", *folder_ / "data/test.en",
-                        "--target", *folder_ / "own.de", "--per-token"});
+  const Outcome per_token = run("score", {"--model", *folder_ / "run/model", "--source", *folder_ / "data/test.en",
+                                          "--target", *folder_ / "own.de", "--per-token"});
   const auto tokens = split_lines(per_token.output);
   double sum = 0;
   std::istringstream fields(tokens.at(0));
@@ -177,10 +174,11 @@ TEST_F(TrainedModel, ScoresItsOwnTranslationsAsTheSearchDid) {
   EXPECT_NEAR(sum, std::stod(tokens[0]), 1e-4);
 
   write_text(*folder_ / "short.de", "eins\n");
-  const Outcome unequal = run_program_with({program("score"), "--model", *folder_ / "run/model", "--source",
-                                            *folder_ / "data/test.en", "--target", *folder_ / "short.de"});
-  EXPECT_EQ(unequal.exit_code, 1);
-  EXPECT_THAT(unequal.errors, HasSubstr("short.de has 1"));
+  EXPECT_THAT(refusal("score",
+                      {"--model", *folder_ / "run/model", "--source", *folder_ / "data/test.en", "--target",
+                       *folder_ / "short.de"},
+                      1),
+              HasSubstr("short.de has 1"));
 }
 
 TEST_F(TrainedModel, AnEnsembleTranslatesAtLeastAsWellAsItsCheckpoints) {
@@ -290,36 +288,25 @@ TEST_F(TrainedModel, MistakesInItsOptionsAreNamed) {
 }
 
 TEST_F(TrainedModel, BadInputIsNamed) {
-  const Outcome not_text = translate("seven\n\xff\n");
-  EXPECT_EQ(not_text.exit_code, 1);
-  EXPECT_THAT(not_text.errors, HasSubstr("standard input:2: not valid UTF-8"));
-  const Outcome bad_beam = translate("seven\n", {"--beam-size", "0"});
-  EXPECT_EQ(bad_beam.exit_code, 2);
-  EXPECT_THAT(bad_beam.errors, HasSubstr("--beam-size: must be from 1 to 10000"));
-  const Outcome no_model = run_program_with({program("translate"), "--model", "nowhere"}, "seven\n");
-  EXPECT_EQ(no_model.exit_code, 1);
-  EXPECT_THAT(no_model.errors, HasSubstr("nowhere: no such model folder"));
+  EXPECT_THAT(refusal(translate("seven\n\xff\n"), 1), HasSubstr("standard input:2: not valid UTF-8"));
+  EXPECT_THAT(refusal(translate("seven\n", {"--beam-size", "0"})), HasSubstr("--beam-size: must be from 1 to 10000"));
+  EXPECT_THAT(refusal("translate", {"--model", "nowhere"}, 1, "seven\n"), HasSubstr("nowhere: no such model folder"));
 }
 
 TEST_F(TrainedModel, IsTheRecommendedOneOfARunFolder) {
-  const auto translated_with = [](const std::string& model) {
-    return run_program_with({program("translate"), "--model", model}, "seven\n");
-  };
-  const Outcome of_run = translated_with(*folder_ / "run");
-  EXPECT_EQ(of_run.exit_code, 0) << of_run.errors;
-  EXPECT_EQ(of_run.output, translated_with(*folder_ / "run/recommended").output);
+  const auto translated_with = [](const std::string& model) { return run("translate", {"--model", model}, "seven\n"); };
+  EXPECT_EQ(output_of(translated_with(*folder_ / "run")), translated_with(*folder_ / "run/recommended").output);
   std::filesystem::create_directory(*folder_ / "unmarked");
   std::filesystem::create_directory_symlink(*folder_ / "run/model", *folder_ / "unmarked/model");
-  const Outcome of_unmarked = translated_with(*folder_ / "unmarked");
-  EXPECT_EQ(of_unmarked.exit_code, 1);
-  EXPECT_THAT(of_unmarked.errors, HasSubstr("its finished model is " + (*folder_ / "unmarked/model")));
+  EXPECT_THAT(refusal(translated_with(*folder_ / "unmarked"), 1),
+              HasSubstr("its finished model is " + (*folder_ / "unmarked/model")));
 }
 
 TEST_F(TrainedModel, AFullDiskIsAnError) {
-  const Outcome outcome =
-      shell("echo seven | " + command_line({program("translate"), "--model", *folder_ / "run/model"}) + ">/dev/full");
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("standard output cannot be written to (is the disk full?)"));
+  EXPECT_THAT(refusal(shell("echo seven | " + command_line({program("translate"), "--model", *folder_ / "run/model"}) +
+                            ">/dev/full"),
+                      1),
+              HasSubstr("standard output cannot be written to (is the disk full?)"));
 }
 
 }  // namespace

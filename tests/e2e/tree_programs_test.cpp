@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/folder_fixture.h>
 #include <transmute/tests/support/tiny_model.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 
@@ -14,21 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class TreePrograms : public ::testing::Test {
- protected:
-  static Outcome run(const std::string& name, std::vector<std::string> words, const std::string& input = "") {
-    words.insert(words.begin(), program(name));
-    return run_program_with(words, input);
-  }
-  static std::string refusal(const std::string& name, const std::vector<std::string>& words, int exit_code = 2,
-                             const std::string& input = "") {
-    const Outcome outcome = run(name, words, input);
-    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.errors;
-    return outcome.errors;
-  }
-
-  TemporaryFolder folder_;
-};
+using TreePrograms = InFolder;
 
 TEST_F(TreePrograms, ASentenceWithoutWordsStaysAnEmptyLineWhichEvaluationCounts) {
   write_text(folder_ / "words", "the dog\n\nhe\n");
@@ -39,9 +26,8 @@ TEST_F(TreePrograms, ASentenceWithoutWordsStaysAnEmptyLineWhichEvaluationCounts)
   EXPECT_THAT(restored.errors, HasSubstr("2 trees; 0 repaired"));
   EXPECT_THAT(restored.errors, HasSubstr("1 line without words"));
   write_text(folder_ / "trees", restored.output);
-  const Outcome scores = run("evaluate", {"--trees", "-i", folder_ / "trees", "-r", folder_ / "trees"});
-  ASSERT_EQ(scores.exit_code, 0) << scores.errors;
-  EXPECT_THAT(scores.output, AllOf(HasSubstr("all: F1 100.00"), HasSubstr("1 without words")));
+  EXPECT_THAT(output_of(run("evaluate", {"--trees", "-i", folder_ / "trees", "-r", folder_ / "trees"})),
+              AllOf(HasSubstr("all: F1 100.00"), HasSubstr("1 without words")));
 }
 
 TEST_F(TreePrograms, StandardInputAndAByteOrderMarkAreRead) {

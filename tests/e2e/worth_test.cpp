@@ -32,36 +32,31 @@ class WorthOfATraining : public TrainingRun {
 
 TEST_F(WorthOfATraining, IsNothingWhereTargetsDoNotBelongToTheirSources) {
   for (const char* file : {"data/train.de", "data/valid.de"}) shift_lines(file);
-  const Outcome outcome = train("run");
-  EXPECT_EQ(outcome.exit_code, 3) << outcome.errors;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("the model is worth nothing: the targets do not belong to their sources"),
-                                    HasSubstr("copying the source"), HasSubstr("the model is in ")));
+  EXPECT_THAT(refusal(train("run"), 3),
+              AllOf(HasSubstr("the model is worth nothing: the targets do not belong to their sources"),
+                    HasSubstr("copying the source"), HasSubstr("the model is in ")));
   EXPECT_THAT(read_text(folder_ / "run/report.html"),
               AllOf(HasSubstr("the targets do not belong to their sources"), HasSubstr("copying the source")));
   EXPECT_EQ(train("run").exit_code, 3) << "a finished run that is started again";
 }
 
 TEST_F(WorthOfATraining, NeedsMoreStepsAfterAFew) {
-  const Outcome outcome = train("run");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("with beam size 4, as translate searches, its BLEU is"),
-                                    HasSubstr("the model is worth nothing yet: "),
-                                    HasSubstr("The training made 30 steps"), HasSubstr("a higher training.max_steps")));
+  EXPECT_THAT(messages_of(train("run")),
+              AllOf(HasSubstr("with beam size 4, as translate searches, its BLEU is"),
+                    HasSubstr("the model is worth nothing yet: "), HasSubstr("The training made 30 steps"),
+                    HasSubstr("a higher training.max_steps")));
 }
 
 TEST_F(WorthOfATraining, IsNotQuestionedWhereTheModelTranslates) {
   const std::vector<std::string> longer{"training.max_steps=800", "training.warmup_steps=150", "model.d_model=64",
                                         "training.checkpoint_every=400", "training.average_checkpoints=1"};
-  const Outcome outcome = train("run", longer);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("that of trivial translators"), Not(HasSubstr("worth nothing"))));
+  EXPECT_THAT(messages_of(train("run", longer)),
+              AllOf(HasSubstr("that of trivial translators"), Not(HasSubstr("worth nothing"))));
   EXPECT_EQ(std::filesystem::read_symlink(folder_ / "run/recommended"), "model");
   const auto translation_by = [&](const std::string& model) {
-    return run_program_with({program("translate"), "--model", folder_ / model, "7. March"});
+    return run("translate", {"--model", folder_ / model, "7. March"});
   };
-  const Outcome by_run = translation_by("run");
-  EXPECT_EQ(by_run.exit_code, 0) << by_run.errors;
-  EXPECT_EQ(by_run.output, translation_by("run/model").output);
+  EXPECT_EQ(output_of(translation_by("run")), translation_by("run/model").output);
 }
 
 }  // namespace

@@ -13,8 +13,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::names_in;
 using testing::Outcome;
+using testing::output_of;
 using testing::program;
 using testing::read_text;
+using testing::refusal;
 using testing::run_program_with;
 using testing::shell;
 using testing::TemporaryFolder;
@@ -58,15 +60,12 @@ TEST_F(PrepareProgram, WritesTheKeptPairsAndSaysWhatWent) {
 }
 
 TEST_F(PrepareProgram, WritesColumnsToStandardOutput) {
-  const Outcome outcome = prepare_pairs({"-o", "-", "--keep", "duplicate,near_duplicate"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_EQ(outcome.output, "A dog.\tEin Hund.\nA cat.\tEine Katze.\nA dog.\tEin Hund.\n");
+  EXPECT_EQ(output_of(prepare_pairs({"-o", "-", "--keep", "duplicate,near_duplicate"})),
+            "A dog.\tEin Hund.\nA cat.\tEine Katze.\nA dog.\tEin Hund.\n");
 }
 
 TEST_F(PrepareProgram, WritesReportsToStandardOutputAndPacked) {
-  const Outcome outcome = prepare_pairs({"--counts", "-", "--report", folder_ / "r.html.gz"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.output, HasSubstr("\"kept\": 2"));
+  EXPECT_THAT(output_of(prepare_pairs({"--counts", "-", "--report", folder_ / "r.html.gz"})), HasSubstr("\"kept\": 2"));
   EXPECT_THAT(run_program_with({"gzip", "-dc", folder_ / "r.html.gz"}).output, HasSubstr("Nothing."));
 }
 
@@ -124,28 +123,24 @@ TEST_F(PrepareProgram, WritesNothingOverItsInputs) {
 }
 
 TEST_F(PrepareProgram, WritesNoOutputOverAnother) {
-  const Outcome outcome = prepare_pairs({"--output-source", folder_ / "b", "--output-target", folder_.path() + "/./b"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("--output-target and --output-source are both"));
+  EXPECT_THAT(refusal(prepare_pairs({"--output-source", folder_ / "b", "--output-target", folder_.path() + "/./b"})),
+              HasSubstr("--output-target and --output-source are both"));
   EXPECT_THAT(names_in(folder_.path()), ElementsAre("a.de", "a.en"));
 }
 
 TEST_F(PrepareProgram, ReadsTestSetsFromAPipeButNoText) {
   const std::string begin = "cd " + folder_.path() + "; " + program("prepare") + " -o - ";
-  const Outcome excluding = shell(begin + "--source a.en --target a.de --exclude <(head -n 1 a.en)");
-  EXPECT_EQ(excluding.exit_code, 0) << excluding.errors;
-  EXPECT_EQ(excluding.output, "A cat.\tEine Katze.\n");
-  const Outcome piped = shell(begin + "--source <(cat a.en) --target a.de");
-  EXPECT_EQ(piped.exit_code, 2);
-  EXPECT_THAT(piped.errors, HasSubstr("is no file, and the text is read twice; save it in a file first"));
+  EXPECT_EQ(output_of(shell(begin + "--source a.en --target a.de --exclude <(head -n 1 a.en)")),
+            "A cat.\tEine Katze.\n");
+  EXPECT_THAT(refusal(shell(begin + "--source <(cat a.en) --target a.de")),
+              HasSubstr("is no file, and the text is read twice; save it in a file first"));
 }
 
 TEST_F(PrepareProgram, LeavesNoFileWhereItFails) {
   write_text(folder_ / "short.de", "Ein Hund.\n");
-  const Outcome unequal =
-      prepare({"--source", folder_ / "a.en", "--target", folder_ / "short.de", "-o", folder_ / "b"});
-  EXPECT_EQ(unequal.exit_code, 1);
-  EXPECT_THAT(unequal.errors, HasSubstr("has more lines than"));
+  EXPECT_THAT(
+      refusal(prepare({"--source", folder_ / "a.en", "--target", folder_ / "short.de", "-o", folder_ / "b"}), 1),
+      HasSubstr("has more lines than"));
   const Outcome none = prepare(
       {"--source", folder_ / "a.en", "--target", folder_ / "a.en", "--exclude", folder_ / "a.en", "-o", folder_ / "b"});
   EXPECT_EQ(none.exit_code, 1);

@@ -111,14 +111,12 @@ TEST_F(Languages, BacktranslationsBecomeTextOfATraining) {
   EXPECT_THAT(pairs, StartsWith("<BT> "));
   const std::string config = read_text(folder_ / "bt/config.yaml");
   EXPECT_THAT(config, AllOf(HasSubstr("bt/pairs.tsv"), HasSubstr("<BT>"), HasSubstr("train.en")));
-  const Outcome trained = run_program_with(train_command(folder_ / "bt/config.yaml", folder_ / "with"));
-  EXPECT_EQ(trained.exit_code, 0) << trained.errors;
-  EXPECT_THAT(trained.errors, HasSubstr(std::to_string(300 + lines_of(pairs)) + " sentence pairs"));
+  EXPECT_THAT(messages_of(run_program_with(train_command(folder_ / "bt/config.yaml", folder_ / "with"))),
+              HasSubstr(std::to_string(300 + lines_of(pairs)) + " sentence pairs"));
 
   // Run again, only what depends on the new flags is made anew.
-  const Outcome again = backtranslate("bt", {"--beam-size", "1", "--tag", "", "--weight", "2"});
-  EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_THAT(again.errors, HasSubstr("has the translations of an earlier run"));
+  EXPECT_THAT(messages_of(backtranslate("bt", {"--beam-size", "1", "--tag", "", "--weight", "2"})),
+              HasSubstr("has the translations of an earlier run"));
   EXPECT_THAT(read_text(folder_ / "bt/pairs.tsv"), Not(HasSubstr("<BT>")));
   EXPECT_THAT(read_text(folder_ / "bt/config.yaml"), HasSubstr("[1, 2]"));
   const Outcome other = backtranslate("bt", {"--beam-size", "2"});
@@ -138,9 +136,8 @@ TEST_F(Languages, BacktranslationsRepeatNoColumnOfTheValidationText) {
   write_text(config_, "data:\n  folder: " + (folder_ / "data") +
                           "\n  train_source: train.en\n  train_target: train.de\n  valid_pairs: valid.tsv\n");
   ASSERT_EQ(shell("cd " + (folder_ / "data") + " && paste valid.en valid.de > valid.tsv").exit_code, 0);
-  const Outcome made = backtranslate("bt", {"--beam-size", "1"});
-  EXPECT_EQ(made.exit_code, 1);
-  EXPECT_THAT(made.errors, HasSubstr("none of the 60 back-translations is left"));
+  EXPECT_THAT(refusal(backtranslate("bt", {"--beam-size", "1"}), 1),
+              HasSubstr("none of the 60 back-translations is left"));
 }
 
 TEST_F(Languages, BacktranslationsAreForATrainingThatContinuesAModelToo) {
@@ -162,9 +159,7 @@ TEST_F(Languages, BacktranslationsNeedAConfigurationThatCanTakeThem) {
               HasSubstr("--languages is for a configuration with data.train_languages"));
   write_text(folder_ / "lm.yaml", "model: {architecture: decoder_only}\ndata: {train_text: a.txt}\n");
   config_ = folder_ / "lm.yaml";
-  const Outcome refused = backtranslate("bt");
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.errors, HasSubstr("is of a language model"));
+  EXPECT_THAT(refusal(backtranslate("bt")), HasSubstr("is of a language model"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "bt/translated.tsv"));
 }
 
