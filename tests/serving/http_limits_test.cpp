@@ -17,9 +17,8 @@ namespace transmute::testing {
 namespace {
 
 TEST_F(AServerWithLimits, ClosesAConnectionThatIsIdleOrTrickles) {
-  HttpLimits limits = small_limits();
-  limits.idle_seconds = 0.5;
-  start(limits);
+  limits_.idle_seconds = 0.5;
+  start();
   Client idle(port());
   EXPECT_TRUE(idle.is_closed_within(5));
   Client trickling(port());
@@ -34,9 +33,8 @@ TEST_F(AServerWithLimits, ClosesAConnectionThatIsIdleOrTrickles) {
 }
 
 TEST_F(AServerWithLimits, ClosesWhatExceedsItsConnections) {
-  HttpLimits limits = small_limits();
-  limits.connections = 3;
-  start(limits);
+  limits_.connections = 3;
+  start();
   std::vector<std::unique_ptr<Client>> open;
   for (int i = 0; i < 3; ++i) {
     open.push_back(std::make_unique<Client>(port()));
@@ -55,9 +53,8 @@ TEST_F(AServerWithLimits, ClosesWhatExceedsItsConnections) {
 }
 
 TEST_F(AServerWithLimits, RefusesBodiesThatTogetherAreTooMuch) {
-  HttpLimits limits = small_limits();
-  limits.body_seconds = 10;
-  start(limits);
+  limits_.body_seconds = 10;
+  start();
   Client first(port()), second(port()), third(port());
   const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n", most(8999, 'x');
   std::vector<std::unique_ptr<Client>> announcing;  // which takes no room
@@ -77,10 +74,9 @@ TEST_F(AServerWithLimits, RefusesBodiesThatTogetherAreTooMuch) {
 
 TEST_F(AServerWithLimits, FreesARefusedBodyBeforeItsClientLeaves) {
   constexpr size_t kBody = size_t{64} << 20;
-  HttpLimits limits = small_limits();
-  limits.body_bytes = kBody;
-  limits.total_body_bytes = 1000;
-  start(limits);
+  limits_.body_bytes = kBody;
+  limits_.total_body_bytes = 1000;
+  start();
   const auto allocated = [] {
     const auto memory = mallinfo2();
     return memory.uordblks + memory.hblkhd;
@@ -139,10 +135,9 @@ TEST_F(AServer, DropsAnAnswerThatItsClientDoesNotTake) {
 }
 
 TEST_F(AServerWithLimits, DropsTheAnswerThatWaitsLongestWhereAllTakeTooMuch) {
-  HttpLimits limits = small_limits();
-  limits.total_answer_bytes = 2 * kMoreThanSocketsHold.size() + 10'000;
-  limits.write_seconds = 60;
-  start(limits);
+  limits_.total_answer_bytes = 2 * kMoreThanSocketsHold.size() + 10'000;
+  limits_.write_seconds = 60;
+  start();
   std::vector<std::unique_ptr<Client>> clients;
   std::vector<std::shared_ptr<HttpExchange>> exchanges;
   for (int i = 0; i < 3; ++i) {
@@ -157,9 +152,8 @@ TEST_F(AServerWithLimits, DropsTheAnswerThatWaitsLongestWhereAllTakeTooMuch) {
 }
 
 TEST_F(AServerWithLimits, FreesABodyWhileItsAnswerWaits) {
-  HttpLimits limits = small_limits();
-  limits.write_seconds = 60;
-  start(limits);
+  limits_.write_seconds = 60;
+  start();
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 4; ++i) {  // 36,000 bytes of bodies, of which 20,000 may be held
     clients.push_back(std::make_unique<Client>(port()));

@@ -41,9 +41,9 @@ inline bool is_abandoned_soon(const HttpExchange& exchange) {
 /// requests to other paths for the test to answer. start() returns the port.
 class AServerWithLimits : public ::testing::Test {
  protected:
-  int start(const HttpLimits& limits) {
+  int start() {
     server_ =
-        std::make_unique<HttpServer>("127.0.0.1", 0, limits, [this](auto exchange) { handle(std::move(exchange)); });
+        std::make_unique<HttpServer>("127.0.0.1", 0, limits_, [this](auto exchange) { handle(std::move(exchange)); });
     thread_ = std::thread([this] { server_->run(); });
     return port();
   }
@@ -64,6 +64,7 @@ class AServerWithLimits : public ::testing::Test {
     return exchange;
   }
 
+  HttpLimits limits_ = small_limits();
   std::unique_ptr<HttpServer> server_;
 
  private:
@@ -90,7 +91,7 @@ class AServerWithLimits : public ::testing::Test {
   std::vector<std::shared_ptr<HttpExchange>> kept_;
 };
 
-/// Such a server with small limits, and a client.
+/// Such a server with the small limits, and a client.
 class AServer : public AServerWithLimits {
  protected:
   void TearDown() override {
@@ -98,7 +99,7 @@ class AServer : public AServerWithLimits {
     AServerWithLimits::TearDown();
   }
 
-  Client client_{start(small_limits())};
+  Client client_{start()};
 };
 
 }  // namespace transmute::testing
