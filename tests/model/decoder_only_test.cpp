@@ -7,6 +7,7 @@
 #include <transmute/model/autograd/dropout.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/new_transformer.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <random>
@@ -20,20 +21,11 @@ using testing::kDoubleTolerance;
 using testing::kFloatTolerance;
 using testing::random_transformer;
 
-constexpr int64_t kPieces = 13;
+constexpr int64_t kPieces = testing::kSmallVocabulary;
 
 TransformerOptions decoder_only_options() {
-  TransformerOptions options;
+  TransformerOptions options = testing::small_options();
   options.architecture = Architecture::decoder_only;
-  options.target_vocab_size = kPieces;
-  options.d_model = 8;
-  options.num_heads = 2;
-  options.d_k = 3;
-  options.d_v = 5;
-  options.d_ff = 10;
-  options.num_decoder_layers = 2;
-  options.max_positions = 16;
-  options.dropout = 0;
   return options;
 }
 
