@@ -87,11 +87,12 @@ void find_content(const std::string& text, std::vector<InlineTag>& tags) {
   tags.erase(std::remove_if(tags.begin(), tags.end(), is_text), tags.end());
 }
 
-// True if the text has such a character outside of these tags.
+// True if the text has such a character outside of these tags, or a word with a key.
 bool has_character(const std::string& text, const std::vector<InlineTag>& tags, UBool (*is_such)(UChar32)) {
   auto tag = tags.begin();
   for (size_t at = 0; at < text.size();) {
     if (tag != tags.end() && at == tag->begin) {
+      if (tag->kind == InlineTag::Kind::mnemonic) return true;
       at += tag++->length;
       continue;
     }
@@ -174,18 +175,100 @@ std::vector<InlineTag> emphasis_tags(const std::string& text, size_t begin, size
   return tags;
 }
 
-// Adds the tags of emphasized words to the tags between the same two places, which are those from number `first` on.
-void add_emphasis(const std::vector<InlineTag>& marks, const std::function<bool(const ProtectedSpan&)>& is_protected,
-                  size_t first, std::vector<InlineTag>& found) {
+// The end of a word such as E[x]tract, [c]reate and e[xp]i[r]ation, in which brackets mark the keys of an option; the
+// place itself if none begins there. Those of file[s], list[T] and [re]start are others.
+size_t mnemonic_end(std::string_view text, size_t begin) {
+  constexpr size_t kMostKeys = 3;
+  constexpr std::string_view kOfCode = "_=([{$\\";
+  const auto is_letter = [&](size_t at) { return u_isalpha(characters::at(text, at)) != 0; };
+  bool has_key = false;
+  size_t at = begin;
+  while (at < text.size()) {
+    if (text[at] == '[') {
+      size_t end = at + 1;
+      while (end < text.size() && is_ascii_letter(text[end])) ++end;
+      const size_t keys = end - at - 1;
+      if (keys == 0 || keys > (at == begin ? 1 : kMostKeys) || text.compare(end, 1, "]") != 0 || !is_letter(end + 1))
+        return begin;
+      has_key = true;
+      at = end + 1;
+    } else if (is_letter(at) || (text[at] == '-' && at > begin && is_letter(at + 1))) {
+      at = characters::end(text, at);
+    } else {
+      break;
+    }
+  }
+  const bool is_code = at < text.size() && (is_ascii_digit(text[at]) || kOfCode.find(text[at]) != std::string::npos);
+  return has_key && !is_code ? at : begin;
+}
+
+// Counts the quotations that are open at places of a text, which are asked for in ascending order.
+class OpenQuotations {
+ public:
+  OpenQuotations(std::string_view text, size_t begin) : text_(text), at_(begin) {}
+
+  bool has_any(size_t place) {
+    for (; at_ < place; at_ = characters::end(text_, at_)) {
+      const UChar32 c = characters::at(text_, at_);
+      const bool is_apostrophe = c == U'\u2018' || c == U'\u2019';
+      if (c == '"') {
+        count_ = count_ > 0 ? 0 : 1;
+      } else if (u_charType(c) == U_INITIAL_PUNCTUATION && !is_apostrophe) {
+        ++count_;
+      } else if (u_charType(c) == U_FINAL_PUNCTUATION && !is_apostrophe && count_ > 0) {
+        --count_;
+      }
+    }
+    return count_ > 0;
+  }
+
+ private:
+  std::string_view text_;
+  size_t at_, count_ = 0;
+};
+
+// The words with keys. In a quotation, a bracket marks a letter that the writer has changed, as in "[t]he court", and
+// has no use in a translation.
+std::vector<InlineTag> mnemonic_tags(const std::string& text, size_t begin, size_t end) {
+  constexpr std::string_view kOfCode = "_-./\\$=]";
+  const std::string_view words = std::string_view(text).substr(0, end);
+  OpenQuotations quotations(words, begin);
+  std::vector<InlineTag> tags;
+  for (size_t at = words.find('[', begin); at != std::string_view::npos; at = words.find('[', at)) {
+    size_t first = at++;
+    while (first > begin && u_isalpha(characters::before(words, first)) != 0) first = characters::begin(words, first);
+    const bool is_of_code =
+        first > begin && (is_ascii_digit(words[first - 1]) || kOfCode.find(words[first - 1]) != std::string_view::npos);
+    const size_t last = is_of_code ? first : mnemonic_end(words, first);
+    if (last == first) continue;
+    at = last;
+    if (!quotations.has_any(first)) {
+      tags.push_back({first, last - first, InlineTag::Kind::mnemonic, TagRole::mnemonic});
+      continue;
+    }
+    for (size_t bracket = first; bracket < last; ++bracket)
+      if (words[bracket] == '[' || words[bracket] == ']') tags.push_back({bracket, 1, InlineTag::Kind::dropped});
+  }
+  return tags;
+}
+
+// Adds the tags of emphasized words and those with keys to the tags between the same two places, which are those from
+// number `first` on.
+void add_words(const std::vector<InlineTag>& marks, const std::vector<InlineTag>& mnemonics,
+               const std::function<bool(const ProtectedSpan&)>& is_protected, size_t first,
+               std::vector<InlineTag>& found) {
   const std::vector<InlineTag> others(found.begin() + static_cast<int64_t>(first), found.end());
-  const auto is_free = [&](const InlineTag& mark) {
+  const auto is_free = [&](const InlineTag& mark, ProtectedKind kind) {
     const auto after = std::partition_point(
         others.begin(), others.end(), [&](const InlineTag& other) { return other.begin + other.length <= mark.begin; });
     return (after == others.end() || mark.begin + mark.length <= after->begin) &&
-           is_protected({mark.begin, mark.length, ProtectedKind::emphasis});
+           is_protected({mark.begin, mark.length, kind});
   };
   for (size_t i = 0; i < marks.size(); i += 2)
-    if (is_free(marks[i]) && is_free(marks[i + 1])) found.insert(found.end(), {marks[i], marks[i + 1]});
+    if (is_free(marks[i], ProtectedKind::emphasis) && is_free(marks[i + 1], ProtectedKind::emphasis))
+      found.insert(found.end(), {marks[i], marks[i + 1]});
+  for (const InlineTag& mnemonic : mnemonics)
+    if (is_free(mnemonic, ProtectedKind::mnemonic)) found.push_back(mnemonic);
   std::sort(found.begin() + static_cast<int64_t>(first), found.end(), comes_first);
 }
 
@@ -279,7 +362,7 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
                        span.kind == ProtectedKind::unknown && separates(text, span)});
       has_spans = true;
     }
-    add_emphasis(emphasis, is_protected, first, found);
+    add_words(emphasis, mnemonic_tags(text, begin, end), is_protected, first, found);
   };
   for (const InlineTag& tag : tags) {
     if (text[tag.begin] != '<') continue;
@@ -345,14 +428,32 @@ TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& ta
     }
     if (is_dash) separate();
   };
+  const auto add_mnemonic = [&](size_t begin, size_t end) {
+    TagSource::Tag word{{begin, end}, {end, end}, {plain.size(), 0}, open.empty() ? 0 : open.back().tag + 1};
+    word.role = TagRole::mnemonic;
+    for (size_t at = begin; at < end; ++at) {
+      if (text[at] == '[' || text[at] == ']') continue;
+      source_.places.emplace_back(plain.size(), at);
+      plain += text[at];
+    }
+    word.content.second = plain.size();
+    source_.tags.push_back(word);
+  };
   auto next = tags.begin();
   for (size_t at = 0, behind = 0; at < text.size();) {
-    if (next == tags.end() || at < next->begin || next->kind == InlineTag::Kind::ascii) {
-      const bool is_ascii = next != tags.end() && at == next->begin;
+    const auto is_text_of = [&](InlineTag::Kind kind) { return next != tags.end() && next->kind == kind; };
+    if (next == tags.end() || at < next->begin || is_text_of(InlineTag::Kind::ascii) ||
+        is_text_of(InlineTag::Kind::mnemonic)) {
+      const bool is_tag = next != tags.end() && at == next->begin;
+      const bool is_ascii = is_tag && next->kind == InlineTag::Kind::ascii;
       if (are_joined(is_ascii ? '-' : text[at])) separate();
       is_apart = is_next_line = false;
-      if (is_ascii) {
-        add_in_ascii(static_cast<size_t>(next - tags.begin()));
+      if (is_tag) {
+        if (is_ascii) {
+          add_in_ascii(static_cast<size_t>(next - tags.begin()));
+        } else {
+          add_mnemonic(next->begin, next->begin + next->length);
+        }
         at = behind = next->begin + next->length;
         ++next;
         continue;

@@ -22,6 +22,7 @@ struct InlineTag {
     empty,     ///< without content: <br>, <br/>, {name}
     attached,  ///< likewise, and ends no word: <wbr>, the & of &File
     dropped,   ///< no tag, but an invisible character that the translation does without
+    mnemonic,  ///< no tag, but a word with a key in brackets, which is read without these: E[x]tract
     ascii,     ///< no tag, but a mark that is read in ASCII (ascii_of)
   };
   size_t begin = 0, length = 0;  ///< bytes of the text
@@ -43,8 +44,9 @@ bool is_word_tag(const std::string& text, const InlineTag& tag);
 /// The tags of a text, in order; no two overlap. Takes linear time.
 std::vector<InlineTag> inline_tags(const std::string& text);
 
-/// The tags, the protected spans outside of tags and the marks of *emphasized* and _emphasized words_, which are tags
-/// with content, in order; invisible characters are dropped. If nothing else of the text has letters, or no part of it
+/// The tags, the protected spans outside of tags, the marks of *emphasized* and _emphasized words_, which are tags with
+/// content, and words with keys, in order; invisible characters are dropped, and so are the brackets of "[t]he" in a
+/// quotation. If nothing else of the text has letters, or no part of it
 /// has letters or digits, there is nothing to translate: the text is one span.
 /// @param has_tags whether to look for tags
 /// @param is_protected whether a span is to be protected

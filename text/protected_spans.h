@@ -21,6 +21,7 @@ enum class ProtectedKind {
   emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes, Open"..."
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   emphasis,     ///< the marks of *emphasized* and _emphasized words_, which protected_spans() does not tell
+  mnemonic,     ///< likewise a word with a key in brackets, such as E[x]tract
   unknown,      ///< words and characters that the vocabulary lacks
   invisible,    ///< soft hyphens and the like that the vocabulary lacks: no translation needs them
   ascii,        ///< marks that the vocabulary lacks, but can read in ASCII (ascii_of), as translations have them

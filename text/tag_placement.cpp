@@ -62,6 +62,9 @@ class Placement {
     const auto after_prefix = std::partition_point(words_.begin(), words_.end(), is_in_prefix);
     find_marks(0, static_cast<size_t>(after_prefix - words_.begin()));
     order_marks();
+    std::stable_sort(keys_.begin(), keys_.end(), [](const Keys& a, const Keys& b) {
+      return std::make_pair(a.word, a.at) < std::make_pair(b.word, b.at);
+    });
   }
 
   TaggedTranslation render() const {
@@ -72,10 +75,10 @@ class Placement {
       for (; mark != marks_.end() && mark->gap == gap; ++mark) here.push_back(*mark);
       write_gap(here, gap, result);
       if (gap == words_.size()) break;
-      const auto [begin, end] = words_[gap].bytes;
-      result.places.emplace_back(begin, result.text.size());
-      result.text += between(begin, end);
+      write_word(gap, result);
     }
+    if (words_.empty())
+      for (const Keys& keys : keys_) result.text += keys.text;
     return result;
   }
 
@@ -90,6 +93,13 @@ class Placement {
     size_t place;      // in the plain text
     int depth;         // 1: what follows is inside of it; -1: outside
     bool is_wordless;  // there are no words between it and its other half
+  };
+
+  // Keys of a word of the source, with their brackets, in place of bytes of a word of the translation.
+  struct Keys {
+    size_t word, at, length;
+    std::string text;
+    size_t tag;
   };
 
   std::string between(size_t from, size_t to) const { return translation_.substr(from, to - from); }
@@ -308,12 +318,56 @@ class Placement {
     std::stable_sort(children.begin(), children.end(), [&](size_t a, size_t b) { return ranges_[a] < ranges_[b]; });
     for (const size_t child : children) {
       const TagSource::Tag& tag = tags_[child];
+      if (tag.role == TagRole::mnemonic) {
+        find_keys(child);
+        continue;
+      }
       const size_t begin = std::max(gap, ranges_[child].first);
       gap = std::max(begin, ranges_[child].second);
       const bool has_content = tag.closing.second > 0;
       marks_.push_back({child, begin, tag.opening, tag.content.first, has_content ? 1 : 0, begin == gap});
       find_marks(child + 1, begin);
       if (has_content) marks_.push_back({child, gap, tag.closing, tag.content.second, -1, begin == gap});
+    }
+  }
+
+  // The place of these letters in a word among the given bytes, if it is at a word's beginning or need not be; npos
+  // without one.
+  size_t find_key(const std::string& key, const ByteSpan& bytes, bool at_beginning) const {
+    const std::string words = lower_case(between(bytes.first, bytes.second)), letters = lower_case(key);
+    size_t at = words.find(letters);
+    while (at_beginning && at != std::string::npos && is_alnum_before(translation_, bytes.first + at))
+      at = words.find(letters, at + 1);
+    return at == std::string::npos ? at : bytes.first + at;
+  }
+
+  // Puts the keys of a word into the words that translate it, else, where these lack one, after them.
+  void find_keys(size_t number) {
+    const auto [begin, end] = tags_[number].opening;
+    const auto [first, last] = ranges_[number];
+    std::vector<Keys> found;
+    std::string all;
+    ByteSpan bytes{0, 0};
+    if (first < last) bytes = {words_[first].bytes.first, words_[last - 1].bytes.second};
+    bool are_in_words = true;
+    for (size_t at = source_.text.find('[', begin); at < end; at = source_.text.find('[', at + 1)) {
+      const std::string key = source_.text.substr(at + 1, source_.text.find(']', at) - at - 1);
+      all += key;
+      size_t place = found.empty() ? find_key(key, bytes, true) : std::string::npos;
+      if (place == std::string::npos) place = find_key(key, bytes, false);
+      are_in_words = are_in_words && place != std::string::npos;
+      if (!are_in_words) continue;
+      size_t word = first;
+      while (words_[word].bytes.second <= place) ++word;
+      found.push_back({word, place, key.size(), '[' + key + ']', number});
+      bytes.first = place + key.size();
+    }
+    if (are_in_words) {
+      keys_.insert(keys_.end(), found.begin(), found.end());
+    } else if (last == 0) {
+      keys_.push_back({0, words_.empty() ? 0 : words_[0].bytes.first, 0, '[' + all + "] ", number});
+    } else {
+      keys_.push_back({last - 1, words_[last - 1].bytes.second, 0, " [" + all + ']', number});
     }
   }
 
@@ -430,6 +484,22 @@ class Placement {
     }
   }
 
+  void write_word(size_t number, TaggedTranslation& to) const {
+    const auto [begin, end] = words_[number].bytes;
+    to.places.emplace_back(begin, to.text.size());
+    size_t copied = begin;
+    auto keys =
+        std::partition_point(keys_.begin(), keys_.end(), [&](const Keys& other) { return other.word < number; });
+    for (; keys != keys_.end() && keys->word == number; ++keys) {
+      to.text += between(copied, keys->at);
+      to.tags[keys->tag] = to.text.size();
+      to.text += keys->text;
+      copied = keys->at + keys->length;
+      to.places.emplace_back(copied, to.text.size());
+    }
+    to.text += between(copied, end);
+  }
+
   // The space of the translation, which the spaces around the tags may replace, is outside of the elements beside it.
   void write_gap(const std::vector<Mark>& marks, size_t gap, TaggedTranslation& to) const {
     const std::string space = space_in(gap);
@@ -470,6 +540,7 @@ class Placement {
   std::map<std::pair<size_t, ByteSpan>, size_t> points_;  // by parent and content, before siblings
   std::vector<std::vector<size_t>> children_;             // children of each parent
   std::vector<Mark> marks_;                               // in the order of the translation
+  std::vector<Keys> keys_;                                // likewise
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ enum class TagRole {
   argument,     ///< likewise; arguments come in the order of the source
   marker,       ///< likewise; the marker of an item at the start of the text
   accelerator,  ///< the & of &File, which is before a letter or a digit
+  mnemonic,     ///< a word with keys, E[x]tract, which come into the word that translates it: E[x]trair; or after: [x]
 };
 
 /// A text and its tags, and the plain text that remains without them.
@@ -37,7 +38,7 @@ struct TagSource {
     ByteSpan closing{};              ///< likewise; empty if the tag has no content
     ByteSpan content;                ///< bytes of the plain text between the two; empty if the tag has no content
     size_t parent = 0;               ///< 1 + the number of the tag around it; 0: none
-    TagRole role = TagRole::markup;  ///< role of a tag without content
+    TagRole role = TagRole::markup;  ///< role of a tag without content, and of a word with keys
   };
   std::string text, plain;
   std::vector<Tag> tags;           ///< in the order of the text

@@ -97,6 +97,47 @@ TEST(InlineTags, AreMarksOfEmphasizedWords) {
   EXPECT_TRUE(tags_and_spans("a __name__, (__FILE__, __LINE__)", false, is_emphasis, {}).empty());
 }
 
+TEST(InlineTags, KeysOfOptionsComeIntoTheWordsThatTranslateTheirs) {
+  const auto tagged = [](const std::string& text) {
+    return TaggedText(text, tags_and_spans(text, true, [](const ProtectedSpan&) { return true; }, {}));
+  };
+  const auto restored = [&](const std::string& source, const std::string& target, const std::vector<size_t>& links) {
+    const TaggedText text = tagged(source);
+    std::vector<std::vector<float>> alignment;
+    for (const size_t link : links) {
+      alignment.emplace_back(words_of(text.plain()).size(), 0);
+      alignment.back()[link] = 1;
+    }
+    return text.restore(target, words_of(text.plain()), words_of(target), alignment);
+  };
+  EXPECT_EQ(tagged("[c]reate, E[x]tract (e[xp]i[r]e) in [r]ead-only <b>[m]ode</b>").plain(),
+            "create, Extract (expire) in read-only mode");
+  EXPECT_EQ(restored("[c]reate a <b>g[z]ipped</b> file", "Criar um ficheiro gzipado", {0, 1, 3, 2}),
+            "[c]riar um ficheiro <b>g[z]ipado</b>");
+  EXPECT_EQ(restored("the e[xp]i[r]ation date", "data de expiração", {2, 1, 1}), "data de e[xp]i[r]ação");
+  EXPECT_EQ(restored("e[x]pi[r]es now", "vence agora", {0, 1}), "vence [xr] agora") << "it has but one of them";
+  EXPECT_EQ(restored("[l]ist the [F]iles", "exibir os arquivos", {0, 1, 2}), "exibir [l] os arquivos [F]");
+  EXPECT_EQ(restored("[d]elete now", "já", {1}), "[d] já");
+  EXPECT_EQ(restored("[d]elete", "", {}), "[d] ");
+  EXPECT_EQ(restored("Wait, [q]uit", "Espere, saia", {0, 1}), "Espere, saia [q]");
+  for (const std::string text : {"file[s]", "arr[i]", "list[T] of", "[re]start", "x = a[i]b()", "my_a[b]c", "[n]o_name",
+                                 "[word] a", "[a]", "--[n]o", "[1]st", "[a][b]c", "[a"})
+    for (const TagSource::Tag& tag : tagged(text).source().tags) EXPECT_NE(tag.role, TagRole::mnemonic) << text;
+}
+
+TEST(InlineTags, LeaveOutTheBracketsOfChangedLettersInQuotations) {
+  const auto plain = [](const std::string& text) {
+    const TaggedText tagged(text, tags_and_spans(text, false, [](const ProtectedSpan&) { return true; }, {}));
+    EXPECT_FALSE(tagged.has_tags()) << text;
+    return tagged.plain();
+  };
+  EXPECT_EQ(plain("She wrote that \"[t]he court\" errs"), "She wrote that \"the court\" errs");
+  EXPECT_EQ(plain("“It’s [t]he law”"), "“It’s the law”");
+  const std::string after = "Use \"x\" to [q]uit";
+  EXPECT_TRUE(
+      TaggedText(after, tags_and_spans(after, false, [](const ProtectedSpan&) { return true; }, {})).has_tags());
+}
+
 TEST(InlineTags, OfAWordWithAHyphenSurroundAllOfIt) {
   EXPECT_EQ(TaggedText("<b>Do</b> ensure that")
                 .restore("Certifique-se de que", {{0, 2}, {2, 9}, {9, 14}}, {{0, 11}, {11, 13}, {13, 16}, {16, 20}},
