@@ -35,6 +35,11 @@ size_t code_name_end(std::string_view text, size_t begin);
 /// is none.
 size_t option_end(std::string_view text, size_t begin);
 
+/// The end of the line that begins at a byte if it tells how a program is called, such as
+/// "git add [<options>] <file>..." and "ls [OPTION]... [FILE]...", or continues such a line; the byte itself if it does
+/// not, as where two words of a sentence follow the first group of brackets.
+size_t synopsis_end(std::string_view text, size_t begin);
+
 /// The end of code in backticks that begins at a byte: `a b`, ``a`b``, and with a role of reStructuredText,
 /// :meth:`~a.b`; the byte itself if there is none. After a role, backticks may also enclose a text: :ref:`the next page
 /// <next>`.

@@ -4,6 +4,7 @@
 #include <transmute/common/ascii_case.h>
 #include <transmute/common/utf8.h>
 #include <transmute/text/characters.h>
+#include <transmute/text/identifiers.h>
 #include <transmute/text/sentence_characters.h>
 #include <transmute/text/tag_end.h>
 #include <unicode/uchar.h>
@@ -175,6 +176,36 @@ std::vector<InlineTag> emphasis_tags(const std::string& text, size_t begin, size
   return tags;
 }
 
+// The lines that tell how a program is called, which may follow a label: "Usage: git add [<options>] <file>...".
+std::vector<ByteSpan> synopses(const std::string& text) {
+  std::vector<ByteSpan> found;
+  if (text.find_first_of("[<(") == std::string::npos) return found;
+  for (size_t line = 0, end = 0; line < text.size(); line = end + 1) {
+    end = std::min(text.find('\n', line), text.size());
+    const size_t begin = std::min(text.find_first_not_of(' ', line), end), label = text.find(": ", begin);
+    size_t at = begin, last = synopsis_end(text, at);
+    if (last == at && label < end) last = synopsis_end(text, at = text.find_first_not_of(' ', label + 1));
+    if (last > at) found.emplace_back(at, last);
+  }
+  return found;
+}
+
+// Puts a word in place of each of these spans and of the tags in it, unless it is not protected.
+std::vector<InlineTag> with_synopses(const std::string& text, const std::vector<InlineTag>& tags,
+                                     const std::function<bool(const ProtectedSpan&)>& is_protected) {
+  std::vector<InlineTag> all;
+  auto tag = tags.begin();
+  const auto is_before = [&](size_t place) { return tag != tags.end() && tag->begin < place; };
+  for (const auto& [begin, end] : synopses(text)) {
+    if (!is_protected({begin, end - begin, ProtectedKind::identifier})) continue;
+    for (; is_before(begin); ++tag) all.push_back(*tag);
+    while (is_before(end)) ++tag;
+    all.push_back({begin, end - begin, InlineTag::Kind::empty, TagRole::text});
+  }
+  all.insert(all.end(), tag, tags.end());
+  return all;
+}
+
 // The end of a word such as E[x]tract, [c]reate and e[xp]i[r]ation, in which brackets mark the keys of an option; the
 // place itself if none begins there. Those of file[s], list[T] and [re]start are others.
 size_t mnemonic_end(std::string_view text, size_t begin) {
@@ -336,7 +367,8 @@ std::vector<InlineTag> inline_tags(const std::string& text) {
 std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
                                       const std::function<bool(const ProtectedSpan& span)>& is_protected,
                                       const IsUnknown& is_unknown) {
-  const std::vector<InlineTag> tags = has_tags ? inline_tags(text) : std::vector<InlineTag>{};
+  const std::vector<InlineTag> tags =
+      with_synopses(text, has_tags ? inline_tags(text) : std::vector<InlineTag>{}, is_protected);
   std::vector<InlineTag> found;
   bool has_spans = false;
   size_t begin = 0;
@@ -365,9 +397,11 @@ std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
     add_words(emphasis, mnemonic_tags(text, begin, end), is_protected, first, found);
   };
   for (const InlineTag& tag : tags) {
-    if (text[tag.begin] != '<') continue;
+    const bool is_synopsis = tag.role == TagRole::text;
+    if (text[tag.begin] != '<' && !is_synopsis) continue;
     add_spans(tag.begin);
     found.push_back(tag);
+    if (is_synopsis) has_spans = true;
     if (is_word_tag(text, tag) && is_protected({tag.begin, tag.length, ProtectedKind::placeholder})) {
       found.back().role = TagRole::text;
       has_spans = true;

@@ -125,6 +125,24 @@ TEST(InlineTags, KeysOfOptionsComeIntoTheWordsThatTranslateTheirs) {
     for (const TagSource::Tag& tag : tagged(text).source().tags) EXPECT_NE(tag.role, TagRole::mnemonic) << text;
 }
 
+TEST(InlineTags, OfALineThatTellsHowAProgramIsCalledAreAllOfIt) {
+  const auto plain = [](const std::string& text) {
+    return TaggedText(text, tags_and_spans(text, true, [](const ProtectedSpan&) { return true; }, {})).plain();
+  };
+  for (const std::string text :
+       {"git add [<options>] [--] <path>...", "git notes [--ref <ref>] add [-f] [-m <msg> | -F <file>] [<object>]",
+        "git cat-file <type> <object>", "git branch (-c | -C) [<old>] <new>", "ls [OPTION]... [FILE]...",
+        "%s [OPTION]... SOURCE... DIRECTORY", "git stash [push [-k|--[no-]keep] [-a]", "[-a|--all] [<message>]]"})
+    for (const std::string& line : {text, "  " + text + "  "})
+      EXPECT_EQ(plain(line).find_first_not_of(' '), plain(line).npos) << line;
+  EXPECT_EQ(plain("Usage: git notes show [<object>]\n   or: git rm <a> <b>"), "Usage: \n   or: ");
+  for (const std::string text :
+       {"use [-f] instead of [-x]", "show full <object> or <rev> contents", "see [file]", "Install [<package>] now",
+        "add [-f], please", "open <var-1/> <var-2/>", "loading files [%s]...", "append <mark> on error",
+        "[[page]] [[other]] words", "- [-a] [-b]"})
+    EXPECT_NE(plain(text).find_first_of("abcdefghijklmnopqrstuvwxyz"), std::string::npos) << text;
+}
+
 TEST(InlineTags, LeaveOutTheBracketsOfChangedLettersInQuotations) {
   const auto plain = [](const std::string& text) {
     const TaggedText tagged(text, tags_and_spans(text, false, [](const ProtectedSpan&) { return true; }, {}));
