@@ -206,6 +206,23 @@ size_t weblate_length(std::string_view text, size_t at) {
   return starts_with(text, at, "[X") && end > at + 2 && starts_with(text, end, "X]") ? end + 2 - at : 0;
 }
 
+// The length of three or more keys that a program asks for, [y,n,q,?], also with a conversion of printf after one of
+// them; 0 if there are none.
+size_t keys_length(std::string_view text, size_t at) {
+  const char separator = at + 2 < text.size() ? text[at + 2] : '\0';
+  if (separator != ',' && separator != '/' && separator != '|') return 0;
+  size_t keys = 0, letters = 0;
+  for (size_t key = at + 1; key < text.size() && U8_IS_SINGLE(text[key]) && text[key] != '['; ++keys) {
+    if (is_ascii_letter(text[key])) ++letters;
+    const size_t end = key + 1 < text.size() && text[key + 1] == '%' ? conversion_end(text, key + 2) : key + 1;
+    if (end == text.size()) return 0;
+    if (text[end] == ']') return letters > 0 && keys > 1 ? end + 1 - at : 0;
+    if (text[end] != separator) return 0;
+    key = end + 1;
+  }
+  return 0;
+}
+
 // &nbsp; or &#160;
 size_t entity_length(std::string_view text, size_t at) {
   constexpr size_t kLongest = 32;
@@ -698,6 +715,7 @@ class SpanFinder {
       case '~':
         return found(tilde_length(text_, at), ProtectedKind::placeholder);
       case '[':
+        if (const size_t length = keys_length(text_, at); length > 0) return found(length, ProtectedKind::emoji);
         return found(weblate_length(text_, at), ProtectedKind::placeholder);
       case '<':
         return found(command_length(text_, at), ProtectedKind::placeholder);

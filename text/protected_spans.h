@@ -18,7 +18,8 @@ enum class ProtectedKind {
   address,      ///< a web or mail address, @name, #topic
   path,         ///< /usr/lib, C:\Temp, src/main.cpp
   identifier,   ///< hashes, UUIDs, keys and the like, see IdentifierFinder; names of program code, `code`, YYYY-MM-DD
-  emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes, Open"..."
+  emoji,        ///< with what modifies it, :smile:, the raised number of a note (.¹), lines of dashes, Open"...",
+                ///< the keys that a program asks for: [y,n,q,?]
   marker,       ///< at the start of a text: the "- " of a list's item or of speech, "# ", "> ", "2) ", "(a) "
   emphasis,     ///< the marks of *emphasized* and _emphasized words_, which protected_spans() does not tell
   mnemonic,     ///< likewise a word with a key in brackets, such as E[x]tract

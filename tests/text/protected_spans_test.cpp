@@ -349,6 +349,12 @@ TEST(ProtectedSpans, AreNotesNamesOfEmojiAndLines) {
   EXPECT_EQ(spans_of("One ----- two ==== three -- four"), (Texts{"-----", "===="}));
 }
 
+TEST(ProtectedSpans, AreKeysThatAProgramAsksFor) {
+  EXPECT_EQ(spans_of("Stage this [y,n,q,a,d%s,/,?]? Or [y/n/A]? [y|n|?]"),
+            (Texts{"[y,n,q,a,d%s,/,?]", "[y/n/A]", "[y|n|?]"}));
+  EXPECT_EQ(spans_of("Really [y/N], (a,b,c), [1,2,3], [a,b/c], [ab,c,d], [a,b,c"), Texts{});
+}
+
 TEST(ProtectedSpans, HaveTheMarksOfTheirLetters) {
   const auto is_unknown = [](int32_t c) { return c == 0xF1 || c == 0x336; };
   EXPECT_EQ(spans_of("Mr. Mun\u0303oz met Zoe\u0308.", is_unknown), Texts{"Mun\u0303oz"});
