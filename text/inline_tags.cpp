@@ -182,9 +182,11 @@ std::vector<ByteSpan> synopses(const std::string& text) {
   if (text.find_first_of("[<(") == std::string::npos) return found;
   for (size_t line = 0, end = 0; line < text.size(); line = end + 1) {
     end = std::min(text.find('\n', line), text.size());
-    const size_t begin = std::min(text.find_first_not_of(' ', line), end), label = text.find(": ", begin);
+    const std::string_view so_far = std::string_view(text).substr(0, end);
+    const size_t begin = std::min(text.find_first_not_of(' ', line), end), label = so_far.find(": ", begin);
     size_t at = begin, last = synopsis_end(text, at);
-    if (last == at && label < end) last = synopsis_end(text, at = text.find_first_not_of(' ', label + 1));
+    if (last == at && label != so_far.npos)
+      last = synopsis_end(text, at = std::min(so_far.find_first_not_of(' ', label + 1), end));
     if (last > at) found.emplace_back(at, last);
   }
   return found;
