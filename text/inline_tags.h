@@ -45,9 +45,9 @@ bool is_word_tag(const std::string& text, const InlineTag& tag);
 std::vector<InlineTag> inline_tags(const std::string& text);
 
 /// The tags, the protected spans outside of tags, the marks of *emphasized* and _emphasized words_, which are tags with
-/// content, and words with keys, in order; invisible characters are dropped, and so are the brackets of "[t]he" in a
-/// quotation. If nothing else of the text has letters, or no part of it
-/// has letters or digits, there is nothing to translate: the text is one span.
+/// content, words with keys, and lines that tell how a program is called, in order. Invisible characters are dropped,
+/// and so are the brackets of "[t]he" in a quotation. If nothing else of the text has letters, or no part of it has
+/// letters or digits, there is nothing to translate: the text is one span.
 /// @param has_tags whether to look for tags
 /// @param is_protected whether a span is to be protected
 std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
