@@ -13,9 +13,10 @@ using namespace transmute;
 
 namespace {
 
-// The document writes line ends within segments as blanks.
+// White space as blanks, which the document also writes in place of line ends within segments.
 std::string on_one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\f' || c == '\r'; }, ' ');
   return text;
 }
 
@@ -34,19 +35,38 @@ size_t value_end(const std::string& text, size_t at) {
   return last == std::string::npos ? text.size() : last + (is_quoted ? 1 : 0);
 }
 
-// The tags of a page without the values of their attributes, some of which are translated. A tag without an end counts
-// up to the first bracket.
+// The tags and comments of a page, without the values of attributes, some of which are translated. A tag without an
+// end counts up to the first bracket.
 std::vector<std::string> tags_in(const std::string& page) {
   const std::string text = on_one_line(page);
   std::vector<std::string> tags;
   for (size_t at = 0; at < text.size(); ++at) {
     if (!begins_markup(text, at)) continue;
+    if (text.compare(at, 4, "<!--") == 0) {
+      const size_t end = std::min(text.find("-->", at + 2), text.find("--!>", at + 4));
+      tags.push_back(text.substr(at, end - at));
+      at = std::min(end, text.size());
+      continue;
+    }
     const size_t bracket = std::min(text.find('>', at), text.size() - 1);
     std::string tag;
     size_t end = at;
+    const size_t name = at + (text[at + 1] == '/' ? 2 : 1);  // what does not begin with a letter has no attributes
+    const bool has_name = name < text.size() && std::isalpha(static_cast<unsigned char>(text[name])) != 0;
+    bool is_after_name = false, has_attribute = false;  // "=" is a part of names, too: <p=">, <p/=">
     while (end < text.size() && text[end] != '>') {
-      tag += text[end];
-      end = text[end] == '=' ? value_end(text, end + 1) : end + 1;
+      const char c = text[end++];
+      tag += c;
+      const bool is_separator = tag.size() > 2 && (c == '/' || c == ' ');
+      is_after_name = is_after_name || (is_separator && has_name);
+      if (c == '=' && has_attribute) {
+        end = value_end(text, end);
+        has_attribute = false;
+      } else if (c == '/') {
+        has_attribute = false;
+      } else if (!is_separator) {
+        has_attribute = is_after_name;
+      }
     }
     const bool is_whole = end < text.size();
     tags.push_back(is_whole ? tag : text.substr(at, bracket + 1 - at));
