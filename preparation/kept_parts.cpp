@@ -119,7 +119,7 @@ std::optional<std::string> find_other_addresses(const TextPair& pair) {
 }
 
 std::optional<std::string> find_other_numbers(const TextPair& pair) {
-  // Bytes of digits and raised digits: no letter of Latin, Greek, Cyrillic or Hebrew has them.
+  // Bytes that begin digits and raised digits, but few letters of Latin, Greek, Cyrillic and Hebrew.
   const auto may_be_of_digit = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return is_ascii_digit(c) || byte == 0xC2 || byte >= 0xD9;

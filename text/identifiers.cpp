@@ -11,8 +11,24 @@ inline namespace v0 {
 
 namespace {
 
+constexpr std::string_view kOpeningBrackets = "[<({", kClosingBrackets = "]>)}";
+
+bool is_one_of(char c, std::string_view set) {
+  return set.find(c) != std::string_view::npos;
+}
+
+// The end of a part of a synopsis: of a word, or of a group in brackets, which may have spaces within.
+size_t synopsis_part_end(std::string_view line, size_t at) {
+  size_t depth = 0;
+  for (; at < line.size() && (depth > 0 || line[at] != ' '); ++at) {
+    if (is_one_of(line[at], kOpeningBrackets)) ++depth;
+    if (is_one_of(line[at], kClosingBrackets) && depth > 0) --depth;
+  }
+  return at;
+}
+
 bool is_joint(char c) {
-  return std::string_view("-:_/+").find(c) != std::string_view::npos;
+  return is_one_of(c, "-:_/+");
 }
 
 template <class Is>
@@ -205,45 +221,38 @@ size_t option_end(std::string_view text, size_t begin) {
 }
 
 size_t synopsis_end(std::string_view text, size_t begin) {
-  constexpr std::string_view kOpening = "[<({", kClosing = "]>)}";
   constexpr size_t kMostCommands = 4;
-  const auto is_in = [](char c, std::string_view set) { return set.find(c) != std::string_view::npos; };
   const auto is_of_command = [](char c) { return is_ascii_small(c) || is_ascii_digit(c) || c == '-' || c == '_'; };
   const auto has_syntax = [](std::string_view group) {
     constexpr std::array<std::string_view, 3> kSyntax{"[<", "[-", "(-"};
     return std::any_of(kSyntax.begin(), kSyntax.end(),
                        [&](std::string_view marks) { return group.find(marks) != std::string_view::npos; });
   };
-  const size_t end = std::min(text.find('\n', begin), text.size());
+  const std::string_view line = text.substr(0, text.find('\n', begin));
   size_t last = begin, in_row = 0;
   bool has_groups = false, is_synopsis = false, follows_group = false;
-  for (size_t at = begin, next = begin; (at = skip_while(text, next, [](char c) { return c == ' '; })) < end;) {
-    size_t depth = 0;
-    for (next = at; next < end && (depth > 0 || text[next] != ' '); ++next) {
-      if (is_in(text[next], kOpening)) ++depth;
-      if (is_in(text[next], kClosing) && depth > 0) --depth;
-    }
-    last = next;
-    const std::string_view part = text.substr(at, next - at);
+  for (size_t at = line.find_first_not_of(' ', begin); at < line.size(); at = line.find_first_not_of(' ', last)) {
+    last = synopsis_part_end(line, at);
+    const std::string_view part = line.substr(at, last - at);
     const bool is_repeated = part.size() > 3 && part.substr(part.size() - 3) == "...";
-    const bool is_group = is_in(part.front(), kOpening), is_option = part.front() == '-' && part.size() > 1;
+    const bool is_group = is_one_of(part.front(), kOpeningBrackets), is_option = part.front() == '-' && part.size() > 1;
     const bool is_tag = part.find("/>") != std::string_view::npos || part.find("</") != std::string_view::npos;
-    if (is_tag || (!is_repeated && is_in(part.back(), ".,:;!?\"'"))) return begin;
+    if (is_tag || (!is_repeated && is_one_of(part.back(), ".,:;!?\"'"))) return begin;
     if (is_group) {
-      const bool has_repeated = is_repeated && is_in(part[part.size() - 4], "]>") && is_ascii_letter(part[1]);
+      const bool has_repeated = is_repeated && is_one_of(part[part.size() - 4], "]>") && is_ascii_letter(part[1]);
       is_synopsis = is_synopsis || has_syntax(part) || (follows_group && part.front() == '<') || has_repeated;
     } else if (!is_option && part != "|") {
       const std::string_view name = is_repeated ? part.substr(0, part.size() - 3) : part;
       const bool is_command = is_ascii_small(name.front()) && skip_while(name, 0, is_of_command) == name.size();
       const bool is_name = is_ascii_capital(name.front()) && std::none_of(name.begin(), name.end(), is_ascii_small);
-      const bool is_program = at == begin && is_in(name.front(), "%$");
+      const bool is_program = at == begin && is_one_of(name.front(), "%$");
       if (!is_command && !(has_groups && is_name) && !is_program) return begin;
       in_row = is_command ? in_row + 1 : 0;
       if (in_row > (has_groups ? 1 : kMostCommands)) return begin;
     }
     if (is_group || is_option) in_row = 0;
     has_groups = has_groups || is_group || is_option;
-    follows_group = is_in(part.front(), "[<");
+    follows_group = is_one_of(part.front(), "[<");
   }
   return is_synopsis ? last : begin;
 }

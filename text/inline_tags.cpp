@@ -192,13 +192,15 @@ std::vector<ByteSpan> synopses(const std::string& text) {
   return found;
 }
 
-// Puts a word in place of each of these spans and of the tags in it, unless it is not protected.
-std::vector<InlineTag> with_synopses(const std::string& text, const std::vector<InlineTag>& tags,
+// Puts a word in place of each of these lines and of the tags in it, unless it is not protected.
+std::vector<InlineTag> with_synopses(const std::string& text, std::vector<InlineTag> tags,
                                      const std::function<bool(const ProtectedSpan&)>& is_protected) {
+  const std::vector<ByteSpan> lines = synopses(text);
+  if (lines.empty()) return tags;
   std::vector<InlineTag> all;
   auto tag = tags.begin();
   const auto is_before = [&](size_t place) { return tag != tags.end() && tag->begin < place; };
-  for (const auto& [begin, end] : synopses(text)) {
+  for (const auto& [begin, end] : lines) {
     if (!is_protected({begin, end - begin, ProtectedKind::identifier})) continue;
     for (; is_before(begin); ++tag) all.push_back(*tag);
     while (is_before(end)) ++tag;
