@@ -17,7 +17,7 @@ std::shared_ptr<const NetworkModel> make_device_model(const std::vector<Transfor
   std::vector<Transformer> in_type;
   for (const Transformer& transformer : transformers) {
     in_type.push_back(type == torch::kFloat ? transformer
-                                            : twin_of(transformer, torch::TensorOptions(device).dtype(type)));
+                                            : replica_of(transformer, torch::TensorOptions(device).dtype(type)));
     in_type.back()->eval();
   }
   return std::make_shared<TransformerStepModel>(std::move(in_type), device);

@@ -88,19 +88,19 @@ void assign_parameters(Transformer& transformer, const NamedArrays& values, cons
   for (auto& [name, parameter] : parameters_of(transformer)) parameter.copy_(to_tensor(weights.float32(name)));
 }
 
-Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers) {
+Transformer replica_of(const Transformer& original, const torch::TensorOptions& numbers) {
   const c10::InferenceMode normal(false);  // as in make_transformer
   const torch::NoGradGuard no_grad;
   const UndrawnWeights undrawn;
-  Transformer twin(original->options);
-  twin->to(numbers.device());
+  Transformer replica(original->options);
+  replica->to(numbers.device());
   const auto from = original->parameters();
-  const auto to = twin->parameters();
+  const auto to = replica->parameters();
   for (size_t p = 0; p < from.size(); ++p) {
     const torch::Tensor values = from[p].detach();
     torch::Tensor(to[p]).set_data(values.dim() > 1 ? values.to(numbers) : values.to(numbers.device()));
   }
-  return twin;
+  return replica;
 }
 
 }  // namespace v0

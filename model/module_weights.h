@@ -46,7 +46,7 @@ TRANSMUTE_API void assign_parameters(Transformer& transformer, const NamedArrays
 
 /// A second network with the same parameters, on the device of `numbers`, matrices in its type. Parameters share memory
 /// if both are unchanged. Vectors and buffers stay float32.
-TRANSMUTE_API Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers);
+TRANSMUTE_API Transformer replica_of(const Transformer& original, const torch::TensorOptions& numbers);
 
 }  // namespace v0
 }  // namespace transmute

@@ -67,7 +67,7 @@ transmute::Transformer network_of(const transmute::LoadedModel& model, const Arg
     throw std::invalid_argument("--precision half is for GPUs; on a CPU take bfloat16 or float32");
   transmute::Transformer network = transmute::make_transformer(model.weights, device);
   if (precision == transmute::Precision::float32) return network;
-  network = transmute::twin_of(network, torch::TensorOptions(device).dtype(transmute::dtype_of(precision)));
+  network = transmute::replica_of(network, torch::TensorOptions(device).dtype(transmute::dtype_of(precision)));
   network->eval();
   return network;
 }

@@ -13,8 +13,8 @@ inline namespace v0 {
 
 namespace {
 
-// Tokens of a batch's hypotheses: their keys and values take 1.5 GiB with the base Transformer. The default options
-// stay below.
+// Maximum number of tokens of all hypotheses in a batch: with the base Transformer, their keys and values take 1.5 GiB.
+// Searches with the default options remain below it.
 constexpr int64_t kMostBatchTokens = 1 << 16;
 
 }  // namespace
@@ -33,7 +33,7 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& le
                                                    int64_t batch_tokens, SearchSize size,
                                                    const std::vector<int64_t>& more_hypotheses) {
   const int64_t least = std::min(size.hypotheses, kMostBatchTokens);
-  // The hypotheses of the text's batch: doubled until they are enough.
+  // The number of hypotheses in this text's batch: doubled until it is enough for the text.
   const auto hypotheses = [&](size_t text) {
     int64_t most = least;
     while (!more_hypotheses.empty() && most < least + more_hypotheses[text]) most = std::max<int64_t>(1, 2 * most);

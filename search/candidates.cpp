@@ -30,7 +30,7 @@ Candidate continued(const SentenceSearch& sentence, NextScores& scores, int64_t 
   return {parent, token, so_far + scores.log_probability(sentence, parent, token)};
 }
 
-// At the maximum length, the end of each live hypothesis instead; of those with most of the terms' tokens.
+// The end of each live hypothesis; with required terms, only of the hypotheses that have most of the terms' tokens.
 std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& scores) {
   size_t most = 0;
   for (const auto& hypothesis : sentence.live()) most = std::max(most, hypothesis.terms.tokens());
@@ -85,8 +85,8 @@ std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& sc
   return candidates;
 }
 
-// The best of all, the best of each hypothesis (it may end, or continue), and what brings each further with the terms
-// that it must contain.
+// The best candidates of all hypotheses, the best of each (it may end or continue), and those that make progress with
+// the terms that a hypothesis must contain.
 std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores& scores) {
   std::vector<Candidate> candidates = best_allowed(sentence, scores);
   for (size_t n = 0; n < sentence.live().size(); ++n) {
@@ -105,7 +105,8 @@ std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores&
   return sentence.share_out(std::move(candidates));
 }
 
-// The best of what the constraint allows each hypothesis. There are no shortlists here, so columns are tokens.
+// The best candidates among the tokens that the constraint allows. Shortlists exclude constraints, so columns are
+// tokens.
 std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, NextScores& scores) {
   const size_t count = sentence.candidates();
   std::vector<Candidate> candidates;
@@ -123,7 +124,7 @@ std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, Nex
   return candidates;
 }
 
-// Lets nothing be drawn but what the constraint allows.
+// Gives the tokens that the constraint does not allow a probability of 0.
 void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<float>& scores) {
   std::vector<float> kept(scores.size(), -INFINITY);
   for (const int64_t token : sentence.free_to_choose(parent, scores.size()))
@@ -131,7 +132,8 @@ void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<flo
   scores = std::move(kept);
 }
 
-// A column by its log-probability (up to a constant), `random` from [0, 1); nothing if none has a probability.
+// Draws a column from the distribution that `scores` gives as logarithms, up to a constant; `random` is from [0, 1).
+// Returns nothing if no column has a probability.
 std::optional<int64_t> draw(const std::vector<float>& scores, const SamplingOptions& options, double random) {
   std::vector<int64_t> tokens(scores.size());
   std::iota(tokens.begin(), tokens.end(), 0);
@@ -164,10 +166,10 @@ std::optional<int64_t> draw(const std::vector<float>& scores, const SamplingOpti
     left -= weights[i];
     if (left < 0) return tokens[i];
   }
-  return tokens.front();  // rounding
+  return tokens.front();  // rounding left a rest
 }
 
-// One token for each live hypothesis; for the first free one, as many as there are to be hypotheses.
+// Draws a token for each live hypothesis. The first token after the prefix is drawn num_hypotheses times.
 std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores) {
   const SearchOptions& options = sentence.options();
   const bool begins = sentence.length() == sentence.prefix_length();
@@ -189,7 +191,7 @@ std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores)
   return candidates;
 }
 
-// The best token of each live hypothesis; for the first free one, as many as there are to be hypotheses.
+// The best token of each live hypothesis; after the prefix, the best num_hypotheses tokens.
 std::vector<Candidate> alternatives(const SentenceSearch& sentence, NextScores& scores) {
   const bool begins = sentence.length() == sentence.prefix_length();
   std::vector<Candidate> candidates;

@@ -10,9 +10,9 @@ namespace transmute {
 inline namespace v0 {
 namespace search {
 
-/// The candidates of a sentence: the next token of its prefix, the end at its maximum length, what is drawn, the
-/// alternatives, or the best that is allowed. Best first in a search, otherwise in the order of their parents. Not
-/// empty.
+/// The candidates of a sentence: the next token of its prefix, the end at its maximum length, the tokens drawn, the
+/// alternatives, or the best allowed continuations. A search gets them best first, the others in the order of their
+/// parents. The list is never empty.
 std::vector<Candidate> find_candidates(const SentenceSearch& sentence, NextScores& scores);
 
 }  // namespace search

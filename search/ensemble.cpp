@@ -20,7 +20,7 @@ constexpr float kNoProbability = -std::numeric_limits<float>::infinity();
 
 class EnsembleBatch : public DecodingBatch {
  public:
-  /// columns: of each sentence's logits, where they differ.
+  /// @param columns number of columns of each sentence's logits, if they have shortlists
   EnsembleBatch(std::vector<std::unique_ptr<DecodingBatch>> members, size_t sentences, std::vector<int64_t> columns)
       : members_(std::move(members)), sentences_(sentences), columns_(std::move(columns)) {}
 
@@ -33,8 +33,8 @@ class EnsembleBatch : public DecodingBatch {
     for (size_t m = 1; m < all.size(); ++m)
       for (size_t i = 0; i < mean.attention.size(); ++i) mean.attention[i] += all[m].attention[i];
     for (float& weight : mean.attention) weight /= static_cast<float>(all.size());
-    // The result is as wide as the longest list: when a sentence has left, some models still have its columns, others
-    // do not.
+    // The result is as wide as the longest list: after a sentence has left the batch, some models still have its
+    // columns and others do not.
     mean.columns = columns_.empty() ? all.front().columns : *std::max_element(columns_.begin(), columns_.end());
     const auto width = static_cast<size_t>(mean.columns);
     logits_.assign(ids.size() * width, kNoProbability);
@@ -57,7 +57,7 @@ class EnsembleBatch : public DecodingBatch {
   }
 
  private:
-  // The logarithm of the mean probability, but for a constant, which does not matter.
+  // Writes the logarithm of the mean probability, up to a constant, which does not matter.
   void average_row(const std::vector<NextToken>& all, int64_t row, int64_t count, float* mean) {
     std::vector<ScoreKernels::ModelRow> models;
     for (const NextToken& next : all) {
@@ -70,8 +70,8 @@ class EnsembleBatch : public DecodingBatch {
 
   std::vector<std::unique_ptr<DecodingBatch>> members_;
   size_t sentences_;
-  std::vector<int64_t> columns_;  // by sentence, where there are shortlists
-  std::vector<float> logits_;     // of the last call
+  std::vector<int64_t> columns_;  // of each sentence; empty without shortlists
+  std::vector<float> logits_;     // the result of the last step
   CandidateFinder finder_;
 };
 

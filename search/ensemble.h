@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Several models of one vocabulary as one: the mean of their probabilities, and of their attention.
+/// Combines several models with the same vocabulary: the mean of their probabilities, and of their attention.
 class EnsembleStepModel : public StepModel {
  public:
   /// @throws std::invalid_argument if there are none.

@@ -28,7 +28,7 @@ Ids ids_of(const TokenNode* last) {
 }
 
 double coverage_penalty(const TokenNode* last) {
-  constexpr double kLeast = 1e-6;  // not -inf for a token that has had none
+  constexpr double kLeast = 1e-6;  // a token without attention must not give -inf
   std::vector<double> had(last->attention.size() - 1);
   for (; last != nullptr; last = last->before.get())
     for (size_t s = 0; s < had.size(); ++s) had[s] += static_cast<double>(last->attention[s]);

@@ -16,7 +16,7 @@ float changed(float logit, double penalty) {
   return static_cast<float>(logit < 0 ? logit * penalty : logit / penalty);
 }
 
-// In memory: a fused pass over each hypothesis' logits.
+// Scores of logits in memory, which are read in one fused pass for each hypothesis.
 class ScoresOnCpu : public NextScores {
  public:
   /// @param first the row of sentence 0; the next sentence's is `rows_per_sentence` further

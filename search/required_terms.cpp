@@ -16,7 +16,7 @@ bool contains(const Ids& ids, int64_t sought) {
 }  // namespace
 
 int64_t hypotheses_for_terms(const std::vector<Ids>& terms) {
-  constexpr int64_t kMost = 64;  // a search for more tokens continues with the hypotheses that have most
+  constexpr int64_t kMost = 64;  // searches for terms with more tokens keep the hypotheses that have most of them
   int64_t tokens = 0;
   for (const Ids& term : terms) tokens += static_cast<int64_t>(term.size());
   return std::min(tokens, kMost);
@@ -69,8 +69,9 @@ std::vector<int64_t> TermsSoFar::wanted() const {
   return tokens;
 }
 
-// The longest of the terms that remain is taken: where one begins with another, what follows tells which it is. What
-// turns out to be the beginning of none is read again for the terms within it, and so is a term whose word continues.
+// Takes the longest of the terms that remain: if one term begins with another, the next tokens decide which of them it
+// is. Tokens that turn out to begin no term are read again for terms within them, and so is a term whose word
+// continues.
 void TermsSoFar::add(int64_t token) {
   if (terms_ == nullptr) return;
   if (ended_ != kNone && is_glued(last_, token)) {
@@ -85,7 +86,7 @@ void TermsSoFar::add(int64_t token) {
     size_t taken = is_glued(last_, open_.front()) ? 0 : open_.size() - 1;
     while (taken > 0 && !finish(taken)) --taken;
     leave_behind(std::max<size_t>(taken, 1));
-    ended_ = kNone;  // another token has followed
+    ended_ = kNone;  // the term is no longer at the end
   }
   if (!open_.empty() && !is_begun(open_, 1)) {
     finish(open_.size());

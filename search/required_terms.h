@@ -53,9 +53,10 @@ class TRANSMUTE_API TermsSoFar {
   bool is_begun(const Ids& tokens, size_t more) const;
   // The first term that remains and has just these tokens; terms_->size() where there is none.
   size_t find(const Ids& tokens) const;
-  // Counts the first open tokens as a term; false if they are none, or if the next one continues their word.
+  // Counts the first open tokens as a term; returns false if they are not one, or if the next token continues their
+  // word.
   bool finish(size_t count);
-  // The first open tokens become part of what is before.
+  // Makes the first open tokens part of what precedes.
   void leave_behind(size_t count);
 
   const std::vector<Ids>* terms_ = nullptr;  // null: none
@@ -63,8 +64,9 @@ class TRANSMUTE_API TermsSoFar {
   std::vector<bool> has_;
   size_t tokens_ = 0;  // in finished terms
   Ids open_;           // the last tokens, with which terms that remain begin
-  int64_t last_ = -1;  // the token before these; -1: none
-  // The term that the last tokens are, which a token that continues its word undoes, and the token before it.
+  int64_t last_ = -1;  // the token before the open ones; -1: none
+  // The index of the term that the last tokens form, and the token before it. A next token that continues its word
+  // revokes it.
   size_t ended_ = kNone;
   int64_t before_ended_ = -1;
 };

@@ -27,11 +27,12 @@ const search::LiveHypothesis& hypothesis(const SentenceSearch& sentence, size_t 
   return sentence.live()[n < sentence.live().size() ? n : 0];
 }
 
-// Rows of many positions that go through a model together: enough for its products, few enough for the caches.
+// Number of rows that go through a model together if many positions are known: enough for its products, few enough for
+// the caches.
 constexpr int64_t kRowsAtOnce = 64;
 
-// Steps that can be taken together from the beginning: as many as the tokens of every sentence are known for; where
-// nothing but known tokens is asked for, as many as the longest sentence has, the end included.
+// Number of steps at the beginning that can be taken together, because their tokens are known for every sentence. If
+// all sentences are known as a whole, this is the length of the longest, the end included.
 int64_t known_steps(const std::vector<SentenceSearch>& sentences) {
   int64_t fewest = std::numeric_limits<int64_t>::max(), most = 0;
   bool all_are_known = true;
@@ -49,10 +50,10 @@ void require_between(int64_t value, int64_t least, int64_t most, const char* nam
     throw std::invalid_argument(fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
 }
 
-// All sentences' search.
+// The search for all sentences of a batch.
 class BatchSearch {
  public:
-  /// Its arguments outlive it.
+  /// The arguments must outlive the object.
   BatchSearch(const StepModel& model, const std::vector<SearchRequest>& requests, const SearchOptions& options,
               const SearchHooks& hooks, const SearchContext& context)
       : hooks_(hooks), results_(requests.size()) {
@@ -80,8 +81,8 @@ class BatchSearch {
   }
 
  private:
-  // The input of a step: the last token of every hypothesis and, where several positions are known, those that follow
-  // in the prefixes, filled up with padding.
+  // The input of a step: the last token of every hypothesis. If several positions are known, the tokens of the prefixes
+  // follow, with padding after the end of a prefix.
   Ids next_tokens(int64_t positions) const {
     Ids ids;
     for (const SentenceSearch& sentence : searching_)
@@ -94,7 +95,7 @@ class BatchSearch {
     return ids;
   }
 
-  // Advances each unfinished sentence by one token, that of a position of the step.
+  // Advances each unfinished sentence by one token, at the given position of the step.
   void advance(const NextToken& next, int64_t position, int64_t positions) {
     const int64_t rows_per_sentence = beam_ * positions;
     size_t most_candidates = 1;
@@ -128,7 +129,7 @@ class BatchSearch {
     }
   }
 
-  // Continues with the others; with one hypothesis each as long as the tokens are known.
+  // Removes the finished sentences from the batch. While tokens are known, the others have one hypothesis each.
   void leave_those_done() {
     std::vector<SentenceSearch> remaining;
     std::vector<int64_t> kept;
@@ -154,9 +155,9 @@ class BatchSearch {
   std::vector<SentenceSearch> searching_;
   std::unique_ptr<DecodingBatch> batch_;
   CandidateFinder finder_;
-  int64_t known_ = 0;   // steps whose tokens are known beforehand
-  int64_t beam_ = 1;    // hypotheses of each sentence in the batch
-  int64_t length_ = 0;  // of those
+  int64_t known_ = 0;   // number of steps whose tokens are known in advance
+  int64_t beam_ = 1;    // number of hypotheses of each sentence in the batch
+  int64_t length_ = 0;  // number of tokens of each hypothesis
 };
 
 }  // namespace

@@ -33,14 +33,15 @@ struct SearchRequest {
 
 /// The facts that hold for all sentences of a search.
 struct SearchContext {
-  /// True if a word continues from one token to the next. A term counts only where no word continues into it or out of
-  /// it. Empty: it counts everywhere.
+  /// True if a word continues from one token to the next. A term counts only if no word continues into it or out of it.
+  /// If the function is empty, terms count everywhere.
   std::function<bool(int64_t before, int64_t after)> is_inside_word{};
   Ids excluded{};  ///< tokens that no translation may contain
   /// Sequences of tokens that no translation may contain, beside its prefix and terms; none is empty. The other tokens
   /// share the probability.
   std::vector<Ids> suppressed{};
-  /// The text of a hypothesis' tokens. Of finished hypotheses with the same text only the best is kept. Empty: any are.
+  /// The text of a hypothesis' tokens. Of finished hypotheses with the same text, only the best is kept; if the
+  /// function is empty, all are.
   std::function<std::string(const Ids& ids)> text_of{};
   /// The most tokens of a translation, prefix included, whatever SearchOptions::max_extra_length is.
   int64_t most_tokens = std::numeric_limits<int64_t>::max();

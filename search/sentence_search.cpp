@@ -68,7 +68,7 @@ std::vector<ChangedLogit> SentenceSearch::changed_logits(size_t n) const {
       penalties[ids[i]] = options_.repetition_penalty;
   const std::vector<int64_t> wanted = live_[n].terms.wanted();
   for (const Ids& sequence : context_->suppressed) {
-    const auto before = static_cast<int64_t>(sequence.size()) - 1;  // tokens before its last
+    const auto before = static_cast<int64_t>(sequence.size()) - 1;  // number of tokens before the last of the sequence
     const bool is_wanted = length_ < prefix_length() || std::count(wanted.begin(), wanted.end(), sequence.back()) > 0;
     if (!is_wanted && before <= static_cast<int64_t>(ids.size()) &&
         std::equal(sequence.begin(), sequence.end() - 1, ids.end() - before))
@@ -116,14 +116,14 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t h
   for (size_t rank = 0; rank < candidates.size(); ++rank) {
     if (static_cast<int64_t>(next.size()) == options_.beam_size) break;
     const Candidate& candidate = candidates[rank];
-    if (candidate.log_probability == kNever) continue;  // forced ends come in the order of their parents
+    if (candidate.log_probability == kNever) continue;  // forced ends are not sorted by probability
     const bool is_end = candidate.token == special_ids::kEnd;
-    // An end that ranks below the beam would not have been kept either, had it been another token.
+    // An end below rank beam_size is dropped, as any other token of that rank would be.
     if (is_end && static_cast<int64_t>(rank) >= options_.beam_size) continue;
     const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
     const int64_t row = place_ * hypotheses + candidate.parent;
     const double log_probability = was_certain ? parent.log_probability : candidate.log_probability;
-    std::vector<float> weights;  // over this sentence's source and its end
+    std::vector<float> weights;  // attention to this sentence's source tokens and its end
     if (attention != nullptr) {
       const float* own = attention + candidate.parent * source_width;
       weights.assign(own, own + source_length() + 1);

@@ -30,12 +30,12 @@ int64_t tops_of(int64_t count) {
       "precision float32, or restore or retrain the model");
 }
 
-// The best candidates so far, best first.
+// The best candidates found so far, best first.
 class Best {
  public:
   Best(size_t count, std::vector<Candidate>& list) : count_(count), list_(list) { list_.reserve(count + 1); }
 
-  /// A score of no more than this is not among the best.
+  /// The score that a candidate must exceed to be among the best.
   double bar() const {
     return list_.size() < count_ ? -std::numeric_limits<double>::infinity() : list_.back().log_probability;
   }
@@ -52,8 +52,8 @@ class Best {
   std::vector<Candidate>& list_;
 };
 
-// A row's candidates: its logits plus `shift` are log-probabilities of whole hypotheses. None is above `most`, that of
-// their parent, as rounding would have it where the model is certain.
+// The candidates of a row: its logits plus `shift` are log-probabilities of whole hypotheses. `most` is the parent's,
+// which rounding must not exceed if the model is certain.
 struct Shifted {
   LogitsRow logits;
   int64_t parent;
@@ -68,7 +68,7 @@ struct Shifted {
   Candidate candidate(int64_t token) const {
     return {parent, token, std::min(static_cast<double>(logits.values[token]) + shift, most)};
   }
-  // Logits up to this are below the bar; rounding leaves some above that are not.
+  // Logits up to this value are below the bar. Because of rounding, some above it are too.
   float bar(const Best& best) const { return std::nextafter(static_cast<float>(best.bar() - shift), kNever); }
 };
 
@@ -111,7 +111,7 @@ std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& ro
   for (size_t parent = 0; parent < rows.size(); ++parent) {
     const CandidateRow& row = rows[parent];
     const double normalizer = log_sum_exp(row.logits);
-    if (normalizer == kNever) continue;  // nothing has a probability
+    if (normalizer == kNever) continue;  // no token has a probability
     const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normalizer,
                           row.log_probability, excluded};
     choose(shifted, chunk_tops_.data(), best);

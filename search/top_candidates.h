@@ -19,7 +19,7 @@ inline bool is_never_chosen(int64_t token) {
   return token == kNeverChosen[0] || token == kNeverChosen[1] || token == kNeverChosen[2];
 }
 
-/// A hypothesis that could be: hypothesis `parent` of a sentence followed by `token`.
+/// A possible continuation: hypothesis `parent` of a sentence followed by `token`.
 struct Candidate {
   int64_t parent;
   int64_t token;
@@ -44,8 +44,8 @@ struct CandidateRow {
   double log_probability;
 };
 
-/// @throws std::runtime_error if one of the scores is not a number or is plus infinity: what damaged weights lead
-/// to.
+/// Detects what damaged weights lead to.
+/// @throws std::runtime_error if one of the scores is not a number or is plus infinity.
 TRANSMUTE_API void check_scores(const float* values, int64_t count);
 
 /// Turns unnormalized scores into the best continuations, reading them twice while they are in the cache and writing

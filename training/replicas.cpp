@@ -64,7 +64,8 @@ LossSum PendingLoss::read(const torch::Tensor& values, int64_t tokens) {
 Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, const ReplicaOptions& options)
     : device_(device), workers_(workers), options_(options) {
   replicas_.push_back(std::move(transformer));
-  while (static_cast<int>(replicas_.size()) < workers.size()) replicas_.push_back(twin_of(replicas_.front(), device));
+  while (static_cast<int>(replicas_.size()) < workers.size())
+    replicas_.push_back(replica_of(replicas_.front(), device));
   trained_ = replicas_;
   rounded_.resize(replicas_.front()->parameters().size());
   float_gradients_.resize(replicas_.size());
@@ -88,7 +89,7 @@ void Replicas::make_rounded_replicas() {
     begin += exact[p].numel();
   }
   for (auto& trained : trained_) {
-    trained = twin_of(replicas_.front(), device_);
+    trained = replica_of(replicas_.front(), device_);
     const auto own = trained->parameters();
     for (size_t p = 0; p < own.size(); ++p)
       if (rounded_[p].defined()) own[p].set_data(rounded_[p]);

@@ -11,7 +11,7 @@ namespace kernels {
 
 namespace {
 
-// Calls body(head, n, h, scratch) for each head h of each sentence, the n-th of all.
+// Calls body(head, n, h, scratch) for each head h of each sentence. n counts the heads of the whole batch.
 template <class T, class Body>
 void for_each_additive_head(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& weight,
                             Body body) {

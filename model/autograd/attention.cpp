@@ -16,7 +16,7 @@ namespace kernels {
 
 namespace {
 
-// [Bm,1,Tm,S], contiguous, Bm being 1 or B, and Tm 1 or T.
+// The mask as a contiguous tensor [Bm,1,Tm,S], where Bm is 1 or B and Tm is 1 or T.
 torch::Tensor whole_mask(const torch::Tensor& mask, int64_t batch, int64_t queries, int64_t keys) {
   torch::Tensor whole = mask;
   while (whole.dim() < 4) whole = whole.unsqueeze(0);
@@ -27,12 +27,12 @@ torch::Tensor whole_mask(const torch::Tensor& mask, int64_t batch, int64_t queri
   return whole.expand({whole.size(0), 1, whole.size(2), keys}).contiguous();
 }
 
-// A mask as the kernels want it. Padding and causal masks allow a first part of the keys, which a number says; only
-// other masks are looked up element by element.
+// A mask in the form that the kernels read. Padding and causal masks allow the first keys of each query, so the number
+// of these keys describes them. Other masks are also read element by element.
 struct QueryMask {
-  std::vector<int32_t> extents;  // [Bm,T], Bm being 1 or B
-  int64_t batch_stride = 0;      // distance of the extents
-  torch::Tensor allowed;         // [Bm,Tm,S] bool, contiguous, where needed
+  std::vector<int32_t> extents;  // [Bm,T], where Bm is 1 or B: the keys up to the last one allowed
+  int64_t batch_stride = 0;      // distance between two sentences in `extents`
+  torch::Tensor allowed;         // [Bm,Tm,S] bool, contiguous; undefined if `extents` says all
   int64_t allowed_batch_stride = 0, allowed_query_stride = 0;
 
   QueryMask(const torch::Tensor& mask, int64_t batch, int64_t queries, int64_t keys) {
@@ -132,7 +132,7 @@ void for_each_head(const Operands& o, const torch::Tensor& mask, const DropoutDr
     }
 }
 
-// On a GPU. The mask is kept for the time of the call.
+// The arguments of the GPU kernels. The object owns the expanded mask, to which `heads` points.
 struct DeviceHeads {
   cuda::Heads heads;
   torch::Tensor mask;
@@ -159,7 +159,7 @@ struct DeviceHeads {
 };
 
 struct FusedAttention : torch::autograd::Function<FusedAttention> {
-  // `given_memory` undefined: self-attention.
+  // Self-attention has no `given_memory`.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_query,
                                const MaybeTensor& given_memory, const MaybeTensor& given_mask, int64_t num_heads,
                                int64_t key_width, int64_t value_width, double scale, double probability) {
@@ -259,7 +259,7 @@ bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const
   if (mask.defined() && mask.dim() >= 3 && mask.size(-3) != 1) return false;
   if (has_kernels(queries)) return true;
   if (!cuda::takes_rows(queries) || queries.scalar_type() != torch::kBFloat16) return false;
-  const c10::DeviceGuard guard(queries.device());  // whose memory decides
+  const c10::DeviceGuard guard(queries.device());  // can_attend asks the current device for its shared memory
   return options.key_width == options.value_width &&
          cuda::can_attend(queries.size(1), memory.size(1), options.key_width);
 }

@@ -36,7 +36,7 @@ torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& m
 torch::Tensor cross_attention(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
                               const HeadOptions& options);
 
-/// The same in LibTorch's own operations: what is right, for any device and type.
+/// The same with LibTorch's own operations, for any device and type: the reference for the fused version.
 torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadOptions& options);
 torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
                                     const HeadOptions& options);

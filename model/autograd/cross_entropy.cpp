@@ -17,8 +17,8 @@ namespace kernels {
 
 namespace {
 
-// Tokens whose logits exist at the same time: enough for the products to run at full speed. A bfloat16 weight gradient
-// is rounded once a chunk, so there are few of them.
+// Number of tokens whose logits exist at the same time: enough for the products to run at full speed. Each chunk rounds
+// a weight gradient in bfloat16 once, so there are at most kMostChunks of them.
 int64_t chunk_tokens(const torch::Tensor& states) {
   constexpr int64_t kFewest = 256;
   constexpr int64_t kMostChunks = 4;
@@ -35,7 +35,7 @@ void check_targets(const torch::Tensor& targets, int64_t vocabulary, int64_t ign
                       "projected_cross_entropy: target ", target[n], " is not among the ", vocabulary, " pieces");
 }
 
-// sum += a b; sum = that where it is undefined.
+// sum += a b. An undefined `sum` becomes the product.
 void add_or_make_product(torch::Tensor& sum, const torch::Tensor& a, const torch::Tensor& b) {
   if (sum.defined())
     add_product(sum, a, b);
@@ -43,21 +43,23 @@ void add_or_make_product(torch::Tensor& sum, const torch::Tensor& a, const torch
     sum = matrix_product(a, b);
 }
 
-// Does not wait for a GPU.
+// gradient * incoming, without waiting for a GPU.
 torch::Tensor scaled(const torch::Tensor& gradient, const torch::Tensor& incoming) {
   if (incoming.is_cuda()) return gradient * incoming.to(gradient.scalar_type());
   const double factor = incoming.item<double>();
   return factor == 1 ? gradient : gradient * factor;
 }
 
-// The forward passes of its kinds save the gradients of states and weight.
+// The backward pass of all losses in this file, whose forward passes compute and save the gradients of states and
+// weight.
 template <class Kind>
 struct CrossEntropyFunction : torch::autograd::Function<Kind> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     check_first_derivative();
     const auto saved = context->get_saved_variables();
-    // The longest list of arguments has as many; autograd leaves out undefined ones after the last argument.
+    // This is the number of arguments of the longest forward(). Autograd accepts undefined gradients beyond the last
+    // argument.
     return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}};
   }
 };
@@ -81,7 +83,8 @@ struct FusedCrossEntropy : CrossEntropyFunction<FusedCrossEntropy> {
     for (int64_t begin = 0; begin < rows; begin += chunk_size) {
       const int64_t count = std::min(chunk_size, rows - begin);
       const torch::Tensor chunk = states.narrow(0, begin, count);
-      // One column a token: both this product and the weight's gradient then take their large operand as it lies.
+      // Each token has a column: both this product and the weight's gradient then read their large operand as it is
+      // stored.
       torch::Tensor logits = memory.narrow(0, 0, vocabulary * count).view({vocabulary, count});
       multiply_into(logits, weight, chunk.t());
       loss += with_element_type(states, [&](auto element) {
@@ -102,7 +105,7 @@ struct FusedCrossEntropy : CrossEntropyFunction<FusedCrossEntropy> {
   }
 };
 
-// Rows of logits that exist on a GPU at the same time.
+// Number of rows of logits that exist on a GPU at the same time.
 int64_t device_chunk(int64_t rows, int64_t vocabulary) {
   constexpr int64_t kMostLogits = int64_t{1} << 27;
   constexpr int64_t kFewestTokens = 1024;
@@ -121,7 +124,7 @@ cuda::Loss device_loss(const torch::Tensor& logits, const torch::Tensor& targets
           logits.size(1)};
 }
 
-// The same on a GPU, one row of logits a token, without waiting for it.
+// The same loss on a GPU, with a row of logits for each token. It never waits for the device.
 struct DeviceCrossEntropy : CrossEntropyFunction<DeviceCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
                                const torch::Tensor& weight, const torch::Tensor& given_targets,
@@ -152,7 +155,7 @@ struct DeviceCrossEntropy : CrossEntropyFunction<DeviceCrossEntropy> {
   }
 };
 
-// The rows of both states of a token are in the same chunk.
+// Each chunk holds the rows of both states of its tokens.
 struct FusedConsistentCrossEntropy : CrossEntropyFunction<FusedConsistentCrossEntropy> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const torch::Tensor& states,
                                                 const torch::Tensor& weight, const torch::Tensor& given_targets,
@@ -258,13 +261,13 @@ bool wants_gradients(const torch::Tensor& states, const torch::Tensor& weight) {
   return torch::GradMode::is_enabled() && (states.requires_grad() || weight.requires_grad());
 }
 
-// [N,V], in the type that sums have.
+// Returns [N,V], in float32, or double for double states.
 torch::Tensor log_probabilities(const torch::Tensor& states, const torch::Tensor& weight) {
   const torch::Tensor logits = torch::linear(states, weight);
   return torch::log_softmax(logits, -1, logits.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat);
 }
 
-// [N], each token's.
+// Returns the loss of each token, [N].
 torch::Tensor smoothed_losses(const torch::Tensor& log_probabilities, const torch::Tensor& targets, double smoothing) {
   const torch::Tensor right = log_probabilities.gather(1, targets.unsqueeze(1)).squeeze(1);
   return right * (smoothing - 1.0) - log_probabilities.mean(1) * smoothing;

@@ -18,28 +18,29 @@ struct CrossEntropyOptions {
 ///
 /// states: [N,D], weight: [V,D], targets: int64 [N]; result: a float32 scalar (double for double states). float32 and
 /// bfloat16 take some rows at a time, on the CPU on the calling thread, and compute the gradients on the way: the
-/// logits of a large batch never exist as a whole. Others take the plain twin.
+/// logits of a large batch never exist as a whole. Others use the plain version.
 torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::Tensor& weight,
                                       const torch::Tensor& targets, const CrossEntropyOptions& options);
 
-/// The same in LibTorch's own operations: what is right, for any device and type.
+/// The same with LibTorch's own operations, for any device and type: the reference for the fused version.
 torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
                                             const torch::Tensor& targets, const CrossEntropyOptions& options);
 
-/// Options for the share of the divergence between the two distributions of each token in the loss.
+/// Weights of the divergences between each token's two distributions in the loss.
 struct DivergenceOptions {
-  bool second_too = false;     ///< the cross-entropy of the second counts as well
+  bool second_too = false;     ///< also count the cross-entropy of the second distribution
   double forward_weight = 0;   ///< factor on KL(first||second)
   double backward_weight = 0;  ///< factor on KL(second||first)
 };
 
 struct ConsistentCrossEntropy {
   torch::Tensor loss;        ///< the training objective
-  torch::Tensor divergence;  ///< the weighted divergences' share of it, without a gradient
+  torch::Tensor divergence;  ///< the weighted divergences' part of `loss`, without a gradient
 };
 
-/// projected_cross_entropy of the first states of each token, or of both, plus divergences between the two
-/// distributions, into both of which gradients flow; all times the factor, without the ignored rows.
+/// The sum over the tokens of projected_cross_entropy of the first states, or of both, and of the divergences between
+/// the two distributions. It is multiplied by the factor and leaves out ignored rows. Gradients flow into both
+/// distributions.
 ///
 /// states: [2N,D], the first of each token, then the second of each; weight: [V,D], targets: int64 [N]; results:
 /// scalars in the types of projected_cross_entropy.
@@ -47,7 +48,7 @@ ConsistentCrossEntropy consistent_cross_entropy(const torch::Tensor& states, con
                                                 const torch::Tensor& targets, const CrossEntropyOptions& options,
                                                 const DivergenceOptions& divergence);
 
-/// The same in LibTorch's own operations: what is right, for any device and type.
+/// The same with LibTorch's own operations, for any device and type: the reference for the fused version.
 ConsistentCrossEntropy consistent_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
                                                       const torch::Tensor& targets, const CrossEntropyOptions& options,
                                                       const DivergenceOptions& divergence);

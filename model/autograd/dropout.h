@@ -26,18 +26,18 @@ class DropoutScope {
  public:
   struct State {
     uint64_t key = 0;
-    uint64_t drawn = 0;  ///< masks
+    uint64_t drawn = 0;  ///< number of masks drawn so far
     bool active = false;
   };
 
   explicit DropoutScope(uint64_t key);
-  /// Draws again what followed when state() was this.
+  /// Continues a scope from one of its states: the next masks are those that followed it.
   explicit DropoutScope(const State& state);
   ~DropoutScope();
   DropoutScope(const DropoutScope&) = delete;
   DropoutScope& operator=(const DropoutScope&) = delete;
 
-  /// The calling thread's.
+  /// The state of the calling thread's current scope, if there is one.
   static State state();
 
  private:
@@ -52,19 +52,19 @@ class DropoutScope {
 torch::Tensor dropout(const torch::Tensor& input, double probability);
 
 /// The dropout mask of a fused operation: its key, drawn in the forward pass and kept for the backward pass. Keys are
-/// drawn in the order in which `dropout` draws them, so that the plain twin has the same mask.
+/// drawn in the order in which `dropout` draws them, so that the plain version has the same mask.
 struct DropoutDraw {
   uint64_t key = 0;
   double probability = 0;
 
-  /// Nothing is drawn with probability 0.
+  /// Draws the key of the next mask; draws nothing if the probability is 0.
   static DropoutDraw next(double probability);
 
-  /// Keeps it for the backward pass, which takes it again with saved().
+  /// Saves the draw for the backward pass, which reads it with saved().
   void save(torch::autograd::AutogradContext& context) const;
   static DropoutDraw saved(torch::autograd::AutogradContext& context);
 
-  /// The mask as the kernels of GPUs take it.
+  /// The mask in the form that the GPU kernels take.
   cuda::Mask device_mask() const;
 };
 

@@ -56,7 +56,8 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
     const int64_t pieces = data["pieces"].toInt();
     const bool sparse = data["sparse"].toBool();
 
-    // Each row of the sums is one piece: all of them, or those that occur, in order of first occurrence.
+    // Each row of the sums belongs to one piece: either every piece of the vocabulary has a row, or only those in the
+    // batch do, in the order of their first occurrence.
     torch::Tensor slots = ids;
     torch::Tensor occurring;
     int64_t rows = pieces;
@@ -89,7 +90,8 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
   }
 };
 
-// The same on a GPU, without gaps. LibTorch sums the gradients of a piece's occurrences in a fixed order.
+// The same operation on a GPU, for ids without gaps. LibTorch sums the gradients of a piece's occurrences in a fixed
+// order.
 struct DeviceEmbed : torch::autograd::Function<DeviceEmbed> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_table,
                                const torch::Tensor& given_ids, const torch::Tensor& given_positions, double scale,
@@ -147,7 +149,7 @@ torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const 
                         (positions.size(0) == 1 || positions.size(0) == ids.size(1)),
                     "embed needs int64 ids [B,L] and positions [L,D], not ", ids.sizes(), " and ", positions.sizes());
   check_same_device({table, ids, positions});
-  // Learned positions want a gradient of their own.
+  // Neither fused operation computes a gradient for learned positions.
   if (cuda::takes_rows(table) && !options.has_gaps && !positions.requires_grad())
     return recorded<DeviceEmbed>(table, ids, positions, options.scale, options.dropout);
   if (!has_kernels(table) || positions.requires_grad()) return embed_plain(table, ids, positions, options);

@@ -7,7 +7,7 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// Stands for no token: its vector is 0, and its position's remains.
+/// The id of a position without a token: it gets the vector 0, plus its position's vector.
 constexpr int64_t kNoToken = -1;
 
 /// Options of `embed` for combining a token's vector with its position's.
@@ -15,7 +15,7 @@ struct EmbedOptions {
   double scale = 1;              ///< factor on the token's vector
   double dropout = 0;            ///< probability; 0 outside training
   bool sparse_gradient = false;  ///< the table's gradient as rows, which autograd adds onto a dense one
-  bool has_gaps = false;         ///< some ids are kNoToken
+  bool has_gaps = false;         ///< some ids may be kNoToken
 };
 
 /// Dropout(scale · table[ids] + positions) (sections 3.4, 3.5 and 5.4). table: [V,D], ids: int64 [B,L], positions:
@@ -24,7 +24,7 @@ struct EmbedOptions {
 torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
                     const EmbedOptions& options);
 
-/// The same in LibTorch's own operations: what is right, for any device and type.
+/// The same with LibTorch's own operations, for any device and type: the reference for the fused version.
 torch::Tensor embed_plain(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
                           const EmbedOptions& options);
 

@@ -29,7 +29,7 @@ torch::Tensor inner_on_cpu(const torch::Tensor& x, const torch::Tensor& weight, 
   return hidden;
 }
 
-// Without dropout, cuBLAS adds and activates while it writes the product.
+// Without dropout, cuBLAS adds the bias and applies ReLU while it writes the product.
 torch::Tensor inner_on_gpu(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                            const DropoutDraw& draw) {
   if (draw.probability == 0)

@@ -13,7 +13,7 @@ namespace kernels {
 torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                   double dropout);
 
-/// The same in LibTorch's own operations: what is right, for any device and type.
+/// The same with LibTorch's own operations, for any device and type: the reference for the fused version.
 torch::Tensor linear_relu_dropout_plain(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                         double dropout);
 

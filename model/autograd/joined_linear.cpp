@@ -69,7 +69,7 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
 
 torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second,
                             const torch::Tensor& third) {
-  // Networks in float64 have second derivatives, which PackedLinear has not.
+  // Networks in float64 are used for second derivatives, which PackedLinear does not have.
   if (x.scalar_type() == torch::kDouble)
     return torch::linear(x, second.defined() ? torch::cat(defined_ones(first, second, third)) : first);
   return recorded<PackedLinear>(x, first, if_defined(second), if_defined(third));

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <utility>
 
-// Between tensors and the plain arrays that kernels/cpu/ takes.
+// Conversions between tensors and the plain arrays that kernels/cpu/ takes.
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
@@ -19,13 +19,13 @@ inline bool has_kernels(const torch::Tensor& x) {
   return x.device().is_cpu() && (x.scalar_type() == torch::kFloat || x.scalar_type() == torch::kBFloat16);
 }
 
-/// float, or uint16_t for bfloat16's bits.
+/// The tensor's memory, or null if it is undefined. T is float, or uint16_t for the bits of bfloat16.
 template <class T>
 T* data_of(const torch::Tensor& x) {
   return x.defined() ? static_cast<T*>(x.data_ptr()) : nullptr;
 }
 
-/// Calls body(T()) with the element type of `x`, which has_kernels.
+/// Calls body(T()) with the element type T of `x`, for which has_kernels() is true.
 template <class Body>
 auto with_element_type(const torch::Tensor& x, Body body) {
   return x.scalar_type() == torch::kFloat ? body(float()) : body(uint16_t());
@@ -39,7 +39,7 @@ inline torch::Tensor or_undefined(const MaybeTensor& x) {
   return x.has_value() ? *x : torch::Tensor();
 }
 
-/// The kernels read memory without asking whose it is. Undefined tensors are ignored.
+/// Checks what the kernels rely on, because they get bare pointers. Undefined tensors are ignored.
 /// @throws c10::ValueError if the tensors are on different devices
 inline void check_same_device(std::initializer_list<torch::Tensor> tensors) {
   const torch::Tensor* first = nullptr;
@@ -51,7 +51,7 @@ inline void check_same_device(std::initializer_list<torch::Tensor> tensors) {
   }
 }
 
-/// For a backward pass that fills its results in place, so that they could not be differentiated again.
+/// To be called by backward passes that fill their results in place, which cannot be differentiated again.
 /// @throws c10::Error under create_graph
 inline void check_first_derivative() {
   TORCH_CHECK(!torch::GradMode::is_enabled(),
@@ -59,7 +59,8 @@ inline void check_first_derivative() {
               "float64 that keeps its activations");
 }
 
-/// F::apply, without the graph's node where none is recorded: a step of decoding would make dozens of them for nothing.
+/// Calls F::apply if autograd records; otherwise calls F::forward directly, which saves a decoding step dozens of
+/// nodes.
 template <class F, class... Arguments>
 torch::Tensor recorded(Arguments&&... arguments) {
   if (torch::GradMode::is_enabled()) return F::apply(std::forward<Arguments>(arguments)...);
@@ -67,7 +68,7 @@ torch::Tensor recorded(Arguments&&... arguments) {
   return F::forward(&context, std::forward<Arguments>(arguments)...);
 }
 
-/// One-dimensional parameters are float32 whatever the matrices are.
+/// Converts one-dimensional parameters to the type in which the kernels read them, whatever the matrices' type is.
 inline torch::Tensor as_float(const torch::Tensor& x) {
   return x.defined() ? x.to(torch::kFloat).contiguous() : x;
 }
@@ -77,7 +78,7 @@ inline torch::Tensor with_bias(const torch::Tensor& product, const torch::Tensor
   return bias.defined() ? product + bias.to(product.scalar_type()) : product;
 }
 
-/// The rows of x, [...,columns], as a matrix.
+/// The number of rows of x, [...,columns], seen as a matrix.
 inline int64_t row_count(const torch::Tensor& x) {
   return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1);
 }

@@ -7,8 +7,8 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-// The dense products of training. On CPUs, float32 and bfloat16 are multiplied by tile_product where it can, on the
-// calling thread; bfloat16 where it cannot, in float32, rounded once. All others are LibTorch's.
+// The dense products of training. On CPUs, tile_product() computes those of float32 and bfloat16 on the calling thread
+// if it can; if not, bfloat16 is multiplied in float32 and rounded once. LibTorch computes all others.
 
 /// a b, [N,M]. a: [N,K], b: [K,M], of one type.
 torch::Tensor matrix_product(const torch::Tensor& a, const torch::Tensor& b);

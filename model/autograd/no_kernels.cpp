@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the place of the kernels for GPUs, where LibTorch is a build without CUDA: run_on, takes_rows and can_attend
-// say that there are none, and nothing else is called.
+// Takes the place of the GPU kernels if LibTorch is built without CUDA: run_on, takes_rows and can_attend say that
+// there are none, so nothing else is called.
 #include <transmute/model/autograd/device_tensors.h>
 
 #include <stdexcept>

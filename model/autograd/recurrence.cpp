@@ -58,7 +58,7 @@ struct FusedRecurrence : torch::autograd::Function<FusedRecurrence> {
   }
 };
 
-// x: [B,T,D]; result: at each position the one `step` before it, or 0.
+// x: [B,T,D]. The result has at each position the vector that is `step` positions before it, or 0.
 torch::Tensor shifted(const torch::Tensor& x, int64_t step) {
   return torch::constant_pad_nd(x.narrow(1, 0, x.size(1) - step), {0, 0, step, 0});
 }

@@ -13,8 +13,8 @@ namespace kernels {
 torch::Tensor recurrence(const torch::Tensor& input_and_gate, const torch::Tensor& gate_bias,
                          const torch::Tensor& first = {});
 
-/// The same in LibTorch's own operations: what is right, for any device and type. The number of operations grows with
-/// the logarithm of T.
+/// The same with LibTorch's own operations, for any device and type: the reference for the fused version. The number of
+/// operations grows with the logarithm of T.
 torch::Tensor recurrence_plain(const torch::Tensor& input_and_gate, const torch::Tensor& gate_bias,
                                const torch::Tensor& first = {});
 

@@ -61,7 +61,7 @@ cuda::Norm device_norm(const torch::Tensor& residual, const torch::Tensor& x, co
           x.size(-1)};
 }
 
-// Without a residual, the LayerNorm of x alone.
+// Without a residual, this is the LayerNorm of x alone.
 struct FusedNorm : torch::autograd::Function<FusedNorm> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const MaybeTensor& given_residual,
                                const torch::Tensor& given_x, const MaybeTensor& given_bias,
@@ -110,7 +110,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const torch::Tensor x_gradient = torch::empty_like(x);
     const NormNumbers numbers{context->saved_data["residual_scale"].toDouble(),
                               context->saved_data["epsilon"].toDouble()};
-    // Without dropout and scale, both summands have one gradient.
+    // Without dropout and scale, the residual and x have the same gradient.
     const bool two = residual.defined() && (draw.probability > 0 || numbers.residual_scale != 1);
     const torch::Tensor residual_gradient = two ? torch::empty_like(x) : torch::Tensor();
     const torch::Tensor to_residual = !residual.defined() ? torch::Tensor() : two ? residual_gradient : x_gradient;

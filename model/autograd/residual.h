@@ -32,9 +32,9 @@ struct Residual {
 };
 
 /// residual + Dropout(product + bias): the pre-norm sub-layer. The fused functions of this file take float32 and
-/// bfloat16, on GPUs half too, in one pass forward and one backward, on the CPU on the calling thread; sums and
-/// statistics are float32, the dropout mask is recomputed. Other tensors, and on GPUs norms of more than 2,048 columns,
-/// take the plain twins.
+/// bfloat16, and half on GPUs, in one pass forward and one backward, on the CPU on the calling thread. Sums and
+/// statistics are float32, and the dropout mask is recomputed. Other tensors, and norms of more than 2,048 columns on
+/// GPUs, use the plain versions.
 torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch);
 
 /// LayerNorm(scale · stream + Dropout(product + bias)): the paper's sub-layer, where scale is 1.
@@ -43,7 +43,7 @@ torch::Tensor residual_norm(const Residual& residual, const Branch& branch, cons
 /// LayerNorm(x).
 torch::Tensor layer_norm(const torch::Tensor& x, const NormParameters& norm);
 
-/// The same in LibTorch's own operations: what is right, for any device and type.
+/// The same with LibTorch's own operations, for any device and type: the reference for the fused version.
 torch::Tensor residual_add_plain(const torch::Tensor& residual, const Branch& branch);
 torch::Tensor residual_norm_plain(const Residual& residual, const Branch& branch, const NormParameters& norm);
 torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& norm);

@@ -181,7 +181,7 @@ TEST_F(ModelFolder, LoadedInInferenceModeIsUsableInItAndOutsideIt) {
     std::optional<c10::InferenceMode> of_the_application(std::in_place, true);
     LoadedModel loaded = by_name ? load_model(path) : load_model_folder(path);
     Transformer modules = modules_of(loaded);
-    Transformer twin = twin_of(modules, torch::TensorOptions(torch::kCPU).dtype(torch::kBFloat16));
+    Transformer twin = replica_of(modules, torch::TensorOptions(torch::kCPU).dtype(torch::kBFloat16));
     twin->eval();
     EXPECT_TRUE(torch::equal(modules->forward(source, target), expected));
     EXPECT_NO_THROW(twin->forward(source, target));

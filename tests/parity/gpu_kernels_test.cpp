@@ -306,7 +306,7 @@ TEST_F(GpuKernels, AStepHasTheCpusGradientsWithDropoutAndWithout) {
       options.d_ff = 256;
       options.dropout = options.activation_dropout = options.attention_dropout = dropout;
       options.norm_position = position;
-      Transformer on_cpu(options), on_gpu = twin_of(on_cpu, torch::kCUDA);
+      Transformer on_cpu(options), on_gpu = replica_of(on_cpu, torch::kCUDA);
       torch::Tensor source = torch::randint(4, 200, {30, 19}, torch::kLong);
       source.slice(0, 10, 20).slice(1, 12, 19).fill_(0);
       const torch::Tensor target = torch::randint(4, 200, {30, 23}, torch::kLong);
