@@ -30,7 +30,7 @@ Candidate continued(const SentenceSearch& sentence, NextScores& scores, int64_t 
   return {parent, token, so_far + scores.log_probability(sentence, parent, token)};
 }
 
-// The end of each live hypothesis; with required terms, only of the hypotheses that have most of the terms' tokens.
+// The end of each live hypothesis; with required terms, only of those that have as many of the terms' tokens as any.
 std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& scores) {
   size_t most = 0;
   for (const auto& hypothesis : sentence.live()) most = std::max(most, hypothesis.terms.tokens());

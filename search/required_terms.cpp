@@ -16,7 +16,7 @@ bool contains(const Ids& ids, int64_t sought) {
 }  // namespace
 
 int64_t hypotheses_for_terms(const std::vector<Ids>& terms) {
-  constexpr int64_t kMost = 64;  // searches for terms with more tokens keep the hypotheses that have most of them
+  constexpr int64_t kMost = 64;  // with more tokens, the beam keeps the hypotheses that have the most of them
   int64_t tokens = 0;
   for (const Ids& term : terms) tokens += static_cast<int64_t>(term.size());
   return std::min(tokens, kMost);

@@ -118,7 +118,7 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t h
     const Candidate& candidate = candidates[rank];
     if (candidate.log_probability == kNever) continue;  // forced ends are not sorted by probability
     const bool is_end = candidate.token == special_ids::kEnd;
-    // An end below rank beam_size is dropped, as any other token of that rank would be.
+    // Ends count only among the best beam_size candidates. The others fill the places that ends leave in the beam.
     if (is_end && static_cast<int64_t>(rank) >= options_.beam_size) continue;
     const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
     const int64_t row = place_ * hypotheses + candidate.parent;
