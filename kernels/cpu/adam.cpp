@@ -45,7 +45,7 @@ void update_parameters(const AdamKernels::Arrays& arrays, int64_t count, const A
       });
 }
 
-// Independent partial sums: the compiler may not reorder a single one.
+// Several independent partial sums, because the compiler may not reorder a single one.
 constexpr int64_t kSums = 16;
 
 double add_squares(const float* values, int64_t count) {

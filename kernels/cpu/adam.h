@@ -33,7 +33,7 @@ struct AdamKernels {
     float* average = nullptr;     ///< the parameters' exponential moving average; null: none
     uint16_t* rounded = nullptr;  ///< the parameters in bfloat16, to nearest, ties to even; null: none
   };
-  /// Updates `count` parameters, their moments and what else `arrays` has of them in one pass.
+  /// Updates `count` parameters in one pass, with their moments and whichever other arrays `arrays` has.
   void (*update)(const Arrays& arrays, int64_t count, const AdamStep& step);
 
   /// Sum of squares, accumulated in double.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Additive scores of one head, compiled once for each instruction set. Vectors run over the keys, so the keys are
-// turned first: a column for each of the A numbers.
+// transposed first: one row for each of their A numbers.
 
 #include <transmute/kernels/cpu/additive_scores.h>
 #include <transmute/kernels/simd/lanes.h>
@@ -10,7 +10,7 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-// The function comes from e^-2|x|, and near 0, where 1 - e^-2|x| would have few bits, by Taylor's series.
+// Computed from e^-2|x|; near 0, where 1 - e^-2|x| would lose most of its bits, by its Taylor series.
 TRANSMUTE_INLINE Floats tanh_of(Floats x) {
   const Floats size = x < Floats{} ? -x : x;
   const Floats power = exp_of_negative(-2.0F * size);
@@ -27,8 +27,8 @@ TRANSMUTE_INLINE Floats tanh_of(Floats x) {
 
 template <class T>
 struct Scratch {
-  float* columns;           // [A,S'], S' whole vectors
-  float* column_gradients;  // the same
+  float* columns;           // [A,S'], where S' is S rounded up to whole vectors
+  float* column_gradients;  // [A,S']
   float* gradient;          // [S']
   float* weight_gradients;  // [A,lanes]
 

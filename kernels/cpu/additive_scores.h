@@ -21,10 +21,10 @@ struct AdditiveKernels {
   };
   /// scores: [T,S].
   void (*forward)(const Head& head, T* scores, float* scratch);
-  /// gradient: [T,S]. The weight's gradient is added to.
+  /// gradient: [T,S]. The weight's gradient is added to weight_gradient.
   void (*backward)(const Head& head, const T* gradient, T* query_gradient, T* key_gradient, float* weight_gradient,
                    float* scratch);
-  /// Floats that `scratch` must hold for either.
+  /// The number of floats that `scratch` must hold for either pass.
   int64_t (*scratch_size)(const Head& head);
 
   static const AdditiveKernels baseline, avx2, avx512, avx512_bf16;

@@ -12,7 +12,7 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-// Queries that are worked on together.
+// Queries that are processed together.
 constexpr int64_t kQueryBlock = 32;
 
 // A[m,k] is at data[m·row_stride + k·column_stride].
@@ -89,7 +89,7 @@ void unpack(const float* from, int64_t rows, int64_t width, float factor, HeadVi
         });
 }
 
-// Ones where a weight is allowed, for the vector of keys from `s` on.
+// A mask of the keys that the query may attend to, for the vector of keys that begins at `s`.
 TRANSMUTE_INLINE Words allowed_lanes(const HeadShape& shape, int64_t query, int64_t s) {
   const int64_t extent = shape.extents[query];
   Words allowed = lane_numbers() + static_cast<uint32_t>(s) < static_cast<uint32_t>(extent);
@@ -101,7 +101,7 @@ TRANSMUTE_INLINE Words allowed_lanes(const HeadShape& shape, int64_t query, int6
   return allowed;
 }
 
-// Factors of dropout, 0 or mask.scale, for the keys from `s` on.
+// Factors of dropout, 0 or mask.scale, for the vector of keys that begins at `s`.
 TRANSMUTE_INLINE Floats dropout_factors(const HeadShape& shape, int64_t query, int64_t s) {
   const int64_t element = shape.first_element + query * shape.keys + s;
   const int64_t in_block = element % kMaskBlock;
@@ -122,13 +122,14 @@ int64_t block_extent(const HeadShape& shape, int64_t begin, int64_t count) {
   return extent;
 }
 
-// Scores -> weights, in place, zeros after the extent. Returns log(sum(exp(scores))), infinity for a row that may
-// attend to nothing: then exp(score - it) is 0. A NaN among the allowed scores makes the whole row NaN.
+// Turns scores into weights in place, with zeros after the extent. Returns log(sum(exp(scores))), or infinity for a row
+// that may attend to nothing, for which exp(score - infinity) is 0. A NaN among the allowed scores makes the whole row
+// NaN.
 float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t stride) {
   const int64_t extent = shape.extents[query];
   const float kNothing = -INFINITY;
   Floats largest = splat(kNothing);
-  Floats zeros = {};  // or NaN: comparisons and exp_of_negative lose it
+  Floats zeros = {};  // NaN if a score is: comparisons and exp_of_negative lose it
   for (int64_t s = 0; s < extent; s += kLanes) {
     const Words may_attend = allowed_lanes(shape, query, s);
     const Floats allowed = may_attend != 0 ? load(scores + s) : splat(kNothing);
@@ -161,7 +162,7 @@ float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t 
   return top + std::log(sum) + poison;
 }
 
-// The places of a head's operands in the scratch.
+// Where the operands of a head lie in the scratch.
 struct Scratch {
   float *key_columns, *values, *queries, *weights, *sums;                                              // forward
   float *keys, *value_columns, *gradients, *weight_gradients, *row, *key_gradients, *value_gradients;  // backward

@@ -42,7 +42,7 @@ struct AttentionKernels {
   void (*backward)(const HeadShape& shape, HeadView<const T> query, HeadView<const T> key, HeadView<const T> value,
                    HeadView<const T> gradient, const float* log_sums, HeadView<T> query_gradient,
                    HeadView<T> key_gradient, HeadView<T> value_gradient, float* scratch);
-  /// Floats that `scratch` must hold for either.
+  /// The number of floats that `scratch` must hold for either pass.
   int64_t (*scratch_size)(const HeadShape& shape);
 
   static const AttentionKernels baseline, avx2, avx512, avx512_bf16;

@@ -13,10 +13,10 @@ namespace {
 
 using namespace kernels;
 
-constexpr int kRows = 4;  // that are worked on together
+constexpr int kRows = 4;  // rows that are processed together
 
 #if defined(__AVX512F__)
-// exp_of_negative in fewer instructions.
+// exp_of_negative in fewer instructions, for scores less their maximum.
 TRANSMUTE_INLINE Floats exp_of_score(Floats x) {
   const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(kernels::kExpLowest), _CMP_GT_OQ);
   const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(kernels::kExpLog2E)), 8);
@@ -37,7 +37,7 @@ TRANSMUTE_INLINE Floats exp_of_score(Floats x) {
 }
 #endif
 
-// Softmax of `count` scores in place; those after them, up to the padding, become 0.
+// Softmax of `count` scores in place; the padding after them becomes 0.
 void softmax_row(float* scores, int64_t count) {
   const int64_t padded = padded_keys(count);
   const Floats never = splat(-INFINITY);
@@ -113,7 +113,7 @@ void attend_all(const AttentionHead& shape, const AttendArguments<T>& a, float* 
     });
 }
 
-// Scores are computed so many at a time.
+// The number of scores that are computed at a time.
 #if defined(__AVX512F__)
 constexpr int kScores = 4;
 
@@ -141,7 +141,7 @@ TRANSMUTE_INLINE void store_scores(float* to, Floats (&sums)[kScores][kParts], f
 template <class T>
 void attend_scattered_one(const AttentionHead& shape, const AttendScatteredArguments<T>& a, float* weights) {
   for (int64_t i = 0; i < a.count; i += kScores) {
-    // After the last key the first serves as well: softmax does not look there.
+    // Past the last key, the first one is read again: softmax ignores those scores.
     const T* key[kScores];
     for (int64_t j = 0; j < kScores; ++j) key[j] = a.tokens[i + j < a.count ? i + j : 0].key + a.key_offset;
     Floats sums[kScores][kParts] = {};

@@ -58,7 +58,8 @@ struct CachedToken {
   T* value;
 };
 
-/// The same for one query over tokens that lie anywhere, `key_offset` and `value_offset` after those places.
+/// The same for one query over tokens anywhere in memory: keys lie at `key_offset` and values at `value_offset` from
+/// the addresses in `tokens`.
 template <class T>
 struct AttendScatteredArguments {
   const float* query;

@@ -11,7 +11,7 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-// Vectors of columns that are worked on together.
+// Vectors of columns that are processed together.
 constexpr int kVectors = 2;
 
 // Rows that are summed before their sums join the total: long float32 sums lose digits.
@@ -137,12 +137,12 @@ TRANSMUTE_INLINE ConsistentSums loss_of_group(T* first, T* second, int64_t vocab
   double target_gradients[2][V * kLanes] = {};
   ConsistentSums total{0, 0};
   for (int64_t n = 0; n < count; ++n) {
-    // A NaN or an infinity among the logits does not pass the comparisons above; it does pass this sum.
+    // The comparisons above pass over a NaN or an infinity among the logits; this sum does not.
     const double poison = (static_cast<double>(p_lanes.logits[n]) + static_cast<double>(q_lanes.logits[n])) * 0.0;
     const double p_log_sum = p_lanes.log_sum(n) + poison;
     const double q_log_sum = q_lanes.log_sum(n) + poison;
-    // Ignored columns have them too: their probabilities would overflow otherwise, and infinity times a scale of 0 is a
-    // NaN.
+    // Ignored columns need their sums too: without them the probabilities would overflow, and infinity times a scale of
+    // 0 is NaN.
     columns.first_log_sums[n] = static_cast<float>(p_log_sum);
     columns.second_log_sums[n] = static_cast<float>(q_log_sum);
     if (targets[n] == loss.loss.ignored) continue;
@@ -158,7 +158,7 @@ TRANSMUTE_INLINE ConsistentSums loss_of_group(T* first, T* second, int64_t vocab
     columns.scales[n] = loss.loss.scale;
     columns.forward[n] = static_cast<float>(forward);
     columns.backward[n] = static_cast<float>(backward);
-    // The target's piece is computed without the detour by a rounded probability, from which so much is subtracted.
+    // The target's entry is computed in double precision: most of a rounded float32 probability would cancel.
     const double p_target = std::exp(log_p), q_target = std::exp(log_q), ratio = log_p - log_q;
     target_gradients[0][n] = p_target - floor - (1 - smoothing) + forward_weight * p_target * (ratio - forward) +
                              backward_weight * (p_target - q_target);

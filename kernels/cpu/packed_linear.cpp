@@ -41,7 +41,7 @@ struct PackedLayout {
   int64_t groups;
 };
 
-// Outputs of a packed matrix as one of their own, filled up with zeros to a multiple of kPanel.
+// Copies the given outputs of a packed matrix into a smaller packed matrix, padded with zeros to a multiple of kPanel.
 template <class T>
 void select_columns(const T* from, const std::vector<int64_t>& outputs, PackedLayout layout, T* to) {
   constexpr size_t kGroupBytes = 4;
@@ -68,7 +68,7 @@ void select_columns(const T* from, const std::vector<int64_t>& outputs, PackedLa
   }
 }
 
-// Lays out a row that is int8 already as quantize_row does.
+// Lays out a row that is already int8, as quantize_row does for float32.
 void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to) {
   for (int64_t step = 0; step < steps; ++step, x += kStepBytes, to += kTileBytes) {
     const int64_t count = std::min(kStepBytes, inputs - step * kStepBytes);
@@ -134,7 +134,7 @@ void PackedLinear::pack(const std::vector<Rows<float>>& weight, const float* bia
       pack_int8(weight);
       break;
     case Precision::half:
-      break;  // there is none
+      break;  // PackedLinear has no such precision
   }
 }
 
@@ -154,8 +154,8 @@ void PackedLinear::pack(Array panels, const float* scales, const float* bias) {
   const int64_t padded = padded_outputs(), steps = blocks_of(inputs_, kStepBytes);
   std::fill_n(column_scales_.at_least(padded), padded, 0.0F);
   std::copy_n(scales, outputs_, column_scales_.data());
-  // The sums of the columns are the product with a row of ones, exactly: int8 sums are. The row comes as it is stored,
-  // whatever is added to activations, and column_sums_ does not take that off again while it is 0.
+  // A product with a row of ones gives the sums of the columns, exactly, because it adds integers. The ones are stored
+  // without the offset of activations, and a column_sums_ of 0 takes nothing off.
   std::fill_n(column_sums_.at_least(padded), padded, 0);
   const std::vector<int8_t> ones(static_cast<size_t>(steps * kTileBytes), 1);
   const std::vector<float> units(static_cast<size_t>(padded), 1.0F);
@@ -221,7 +221,7 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
       break;
     }
     case Precision::half:
-      break;  // there is none
+      break;  // PackedLinear has no such precision
   }
 }
 
@@ -259,7 +259,7 @@ void PackedLinear::pack_int8(const std::vector<Rows<float>>& weight) {
   });
 }
 
-// convert_row gives the row's scale.
+// convert_row returns the row's scale.
 template <class ConvertRow>
 void PackedLinear::pack_int8_rows(const ConvertRow& convert_row) {
   std::fill_n(column_scales_.at_least(padded_outputs()), padded_outputs(), 0.0F);
@@ -271,7 +271,8 @@ void PackedLinear::pack_int8_rows(const ConvertRow& convert_row) {
   });
 }
 
-// Converts the rows of weights as those of activations are, 16 of them into their tiles, and turns each tile's words.
+// Converts the rows of the weights as those of activations are, 16 rows to a panel, and then transposes the
+// 4-byte words of each tile.
 template <class Number, class ConvertRow>
 void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row) {
   const int64_t steps = blocks_of(inputs_, per_step);
@@ -285,7 +286,7 @@ void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, 
     for (int64_t row = 0; row < count; ++row) convert_row(first + row, steps, panel + row * per_step);
     for (int64_t step = 0; step < steps; ++step) {
       constexpr int64_t kWords = kStepBytes / sizeof(float);
-      float rows[kTileOutputs * kWords], columns[kTileOutputs * kWords];  // whatever the bits mean
+      float rows[kTileOutputs * kWords], columns[kTileOutputs * kWords];  // words of any kind
       Number* tile = panel + step * kTileOutputs * per_step;
       std::memcpy(rows, tile, kTileBytes);
       transpose(rows, kTileOutputs, kWords, kWords, columns, kTileOutputs);
@@ -319,7 +320,7 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
   const ProductKernels products = product_kernels(simd_);
   const auto transpose = kernels::kernels_for<RowConverters>(simd_).transpose;
   const ProductOutput out{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
-  // Parts and blocks of about equal size: the last one should not be left with a row or two.
+  // Parts and blocks have about equal sizes, so that the last one is not left with a row or two.
   const int64_t most = blocks_of(rows, blocks_of(rows, rows_at_a_time()));
   const int64_t panels = blocks_of(outputs_, kPanel);
   for (int64_t first = 0; first < rows; first += most) {
@@ -336,12 +337,12 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
         transpose(x + begin * inputs_, block_rows, inputs_, inputs_, to + (begin - first) * inputs_, block_rows);
       }
     }
-    // A block alone goes through all panels at once: where rows are few, the kernel takes several at a time.
+    // A single block goes through all panels at once: with few rows the kernel takes several panels at a time.
     const int64_t at_once = blocks == 1 ? panels : 1;
     for (int64_t panel = 0; panel < panels; panel += at_once)
       for (int64_t b = 0; b < blocks; ++b) {
         const int64_t begin = begin_of(b);
-        // This block's share of the next panel.
+        // The share of the next panel that this block prefetches.
         const float* next = panel + at_once < panels && b < kPanel / kFetchedPerInput
                                 ? float32_.data() + ((panel + 1) * kPanel + b * kFetchedPerInput) * inputs_
                                 : nullptr;

@@ -13,8 +13,7 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
-/// The last operations on a product before it is written: y = relu(x W^T + bias + residual), each part where it is
-/// wanted.
+/// The operations on a product before it is written: y = relu(x W^T + bias + residual), each of which may be left out.
 struct Epilogue {
   const float* residual = nullptr;  ///< [rows,outputs]; may be the output itself
   bool relu = false;
@@ -27,7 +26,7 @@ struct Rows {
   int64_t count;
 };
 
-/// Room for the activations in the layout of a product; one per thread.
+/// Scratch for activations in a product's layout. Each thread needs its own.
 struct ProductScratch {
   AlignedBuffer<float> float32;
   AlignedBuffer<uint16_t> bfloat16;
@@ -45,28 +44,30 @@ struct ProductScratch {
 class PackedLinear {
  public:
   PackedLinear() = default;
-  /// Room for weights, which pack() brings. Rooms that are made before any is filled come in huge pages.
+  /// Allocates memory for the weights, which pack() fills. Maps constructed before any of them is filled get huge
+  /// pages.
   PackedLinear(int64_t outputs, int64_t inputs, Precision precision);
 
   /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
   void pack(const std::vector<Rows<float>>& weight, const float* bias);
-  /// In int8, of weights that are int8 already: weight times its output's scale. All are copied.
+  /// The same for weights that are already int8, each worth its number times its output's scale. All are copied.
   void pack(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias);
-  /// The same of weights in panels (int8_panels.h) on a cache line's border, which are multiplied where they lie.
+  /// The same for int8 weights in panels (int8_panels.h) that begin at a cache line; they are used in place, not
+  /// copied.
   void pack(Array panels, const float* scales, const float* bias);
 
-  /// Both at once.
+  /// Constructs and packs.
   PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, Precision precision);
 
-  /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
-  /// the memory that `selection` has.
+  /// Makes `selection` the map to the given outputs alone, in the given order. Each output is the same number, bit for
+  /// bit, as here. Memory that `selection` has is used again.
   void select(const std::vector<int64_t>& outputs, PackedLinear& selection) const;
 
   /// x: [rows,inputs], y: [rows,outputs].
   void apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
 
   int64_t outputs() const { return outputs_; }
-  /// Rows that apply() multiplies with one pass over the weights; of more it makes parts.
+  /// The number of rows that apply() multiplies in one pass over the weights; it splits longer inputs.
   int64_t rows_at_a_time() const;
 
  private:
@@ -78,7 +79,7 @@ class PackedLinear {
   void pack_bias(const float* bias);
   const int8_t* int8_data() const { return panels_.defined() ? panels_.int8s() : int8_.data(); }
   int64_t padded_outputs() const;
-  int64_t narrow_step() const;                  // numbers of a step
+  int64_t narrow_step() const;                  // numbers in a step
   int64_t narrow_size(int64_t per_step) const;  // numbers in bfloat16_ or int8_
   template <class Number, class ConvertRow>
   void pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row);

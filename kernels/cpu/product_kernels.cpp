@@ -11,7 +11,8 @@ namespace {
 
 using namespace kernels;
 
-// Vectors of sums that fit the registers beside their operands: of float32, and of products of four bytes.
+// The most vectors of sums that fit into the registers beside their operands: sums in float32, and sums of four
+// products of bytes.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int kFloatSums = 24, kNarrowSums = 16;
 #elif defined(__AVX__)
@@ -20,7 +21,8 @@ constexpr int kFloatSums = 12, kNarrowSums = 8;
 constexpr int kFloatSums = 8, kNarrowSums = 8;
 #endif
 
-// Writes a vector of sums of row `row` from output `column` on. The bias is padded, the others are not.
+// Writes a vector of sums to row `row`, from output `column` on. The bias is padded to whole vectors; the output and
+// the residual are not.
 template <class Extent>
 TRANSMUTE_INLINE void finish(Floats sums, int64_t row, int64_t column, Extent extent, const ProductOutput& out) {
   const int64_t at = row * out.outputs + column;
@@ -69,7 +71,7 @@ void float32_tile(const float* x, int64_t stride, const float* weight, int64_t i
   Floats sums[kRows][kVectors] = {};
   const float* w = weight + column / kPanel * inputs * kPanel + column % kPanel;
   const int64_t panel = inputs * kPanel;
-  if (next == nullptr) next = w;  // to no effect: a branch would cost more
+  if (next == nullptr) next = w;  // prefetching it again is harmless, and a branch would cost more
   add_products(
       sums, inputs, [=](int64_t i, int r) __attribute__((always_inline)) { return x[i * stride + r]; },
       [=](int64_t i, int v) __attribute__((always_inline)) {
@@ -86,11 +88,11 @@ void float32_tile(const float* x, int64_t stride, const float* weight, int64_t i
 void multiply_float32(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
                       const float* next, const ProductOutput& out) {
   const int64_t tiles = (rows + kFloatRows - 1) / kFloatRows;
-  // The rows of several tiles are multiplied by a panel while the first-level cache has it.
+  // Rows of several tiles are multiplied by one panel while the first-level cache holds it.
   const int64_t at_once = tiles == 1 ? panels.end - panels.first : 1;
   for (int64_t panel = panels.first; panel < panels.end; panel += at_once)
     for (int64_t row = 0, tile = tiles; tile > 0; --tile) {
-      const int64_t count = (rows - row + tile - 1) / tile;  // of about equal size
+      const int64_t count = (rows - row + tile - 1) / tile;  // tiles of about equal size
       with_constant<kFloatRows>(count, [&](auto constant) {
         constexpr int kRows = decltype(constant)::value;
         constexpr int kVectors = vectors_of(kRows, kFloatVectors, kFloatSums);
@@ -105,7 +107,7 @@ void multiply_float32(const float* x, int64_t rows, const float* weight, int64_t
     }
 }
 
-// sums[i] += the four products of int8 numbers that the words x[i] and w[i] hold. x comes plus kInt8Offset.
+// sums[i] += the four products of the int8 numbers in the words x[i] and w[i]. x has kInt8Offset added.
 #if defined(__AVX512VNNI__)
 constexpr int32_t kInt8Offset = 128;
 TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
@@ -121,8 +123,8 @@ TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
 #else
 constexpr int32_t kInt8Offset = 0;
 TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
-// Instructions for bytes multiply unsigned ones by signed ones and add two products in 16 bits. The weights' magnitudes
-// are the unsigned ones, and x, -127 to 127, gets the weights' signs: two products are at most 2 · 128 · 127.
+// The instruction multiplies unsigned bytes by signed ones and adds pairs of products in 16 bits. The unsigned bytes
+// are the weights' magnitudes; x, from -127 to 127, takes the weights' signs. A pair is at most 2 · 128 · 127.
 #if defined(__AVX512BW__)
   const auto weights = reinterpret_cast<__m512i>(w), inputs = reinterpret_cast<__m512i>(x);
   const __m512i with_sign = _mm512_mask_sub_epi8(inputs, _mm512_movepi8_mask(weights), _mm512_setzero_si512(), inputs);
@@ -133,7 +135,7 @@ TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
   const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(inputs, weights));
   return sums + reinterpret_cast<Signed>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 #elif defined(__SSE2__)
-  // Bytes of even and of odd places become numbers of 16 bits.
+  // Bytes at even and at odd places become 16-bit numbers.
   const auto weights = reinterpret_cast<__m128i>(w), inputs = reinterpret_cast<__m128i>(x);
   const auto even = [](__m128i bytes) { return _mm_srai_epi16(_mm_slli_epi16(bytes, 8), 8); };
   const auto odd = [](__m128i bytes) { return _mm_srai_epi16(bytes, 8); };
@@ -151,7 +153,7 @@ TRANSMUTE_INLINE Signed add_dots(Signed sums, Words x, Words w) {
 }
 #endif
 
-// sums[i] += the two products of bfloat16 numbers that the words x[i] and w[i] hold.
+// sums[i] += the two products of the bfloat16 numbers in the words x[i] and w[i].
 TRANSMUTE_INLINE Floats add_dots(Floats sums, Words x, Words w) {
 #if defined(__AVX512BF16__)
   return add_bfloat16_dots(sums, reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(w));
@@ -185,7 +187,7 @@ TRANSMUTE_INLINE void narrow_tile(const uint8_t* x, const uint8_t* weight, int64
   Sums sums[kRows][kVectors] = {};
   const uint8_t* w = weight + column / kTileOutputs * steps * kTileBytes + column % kTileOutputs * 4;
   const int64_t panel = steps * kTileBytes;
-  // The first rows fetch the weights of the next tile.
+  // The first rows prefetch the weights of the next tile.
   const uint8_t* next = row == 0 ? w + (kVectors * kLanes + kTileOutputs - 1) / kTileOutputs * panel : w;
   for (int64_t step = 0; step < steps; ++step, x += kTileBytes, w += kTileBytes, next += kTileBytes)
     for (int64_t group = 0; group < kTileRows; ++group) {

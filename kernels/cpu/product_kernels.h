@@ -26,7 +26,7 @@ constexpr int64_t kTileOutputs = kTileRows;
 constexpr int64_t kStepBytes = kernels::kTileRowBytes;
 constexpr int64_t kTileBytes = kTileRows * kStepBytes;
 
-/// The destination of a product, from its first row on.
+/// Where a product is written, from its first row on.
 struct ProductOutput {
   float* y;
   const float* bias;      // or null; padded
@@ -35,11 +35,11 @@ struct ProductOutput {
   int64_t outputs;  // the rows' stride too
 };
 
-/// int8: what the integer sums are worth.
+/// The scales of int8 products, from integer sums to float32.
 struct Int8Scales {
   const float* rows;
   const float* columns;
-  const int32_t* column_sums;  // 128 times the sum of a column's weights, where activations are stored plus 128
+  const int32_t* column_sums;  // 128 times the sum of a column's weights, if activations are stored with 128 added
 };
 
 /// While a block of rows is multiplied by a panel, this many floats of other weights are prefetched for each input.
@@ -59,7 +59,7 @@ struct ProductKernels {
   /// Rows in tiles times all panels.
   void (*bfloat16_product)(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                            const ProductOutput& out);
-  /// The same; activations come plus int8_offset.
+  /// The same in int8, with int8_offset added to the activations.
   void (*int8_product)(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
                        const Int8Scales& scales);
   int32_t int8_offset;

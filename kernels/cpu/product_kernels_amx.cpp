@@ -15,7 +15,7 @@ enum class Numbers { bfloat16, int8 };
 
 constexpr int64_t kBlock = 2 * kTileRows;  // rows and outputs that are multiplied together
 
-// Sums of a block that are to be finished, [32 rows][32 outputs], and the place of the first in the output.
+// Sums of a block that has not been written yet, [32 rows][32 outputs], and its first row and output.
 struct Sums {
   const int32_t* values;
   int64_t row;
@@ -53,8 +53,8 @@ TRANSMUTE_TARGET_AMX inline void finish_rows(const Sums& sums, int64_t first, in
     }
 }
 
-// sums = a block's product. The sums of the block before are finished meanwhile: the tiles' products leave the vector
-// units idle.
+// sums = a block's product. Meanwhile the block before is written, since the products of tiles leave the vector units
+// idle.
 template <Numbers kNumbers, bool kTwo>
 TRANSMUTE_TARGET_AMX inline void multiply_tiles(const uint8_t* x, const uint8_t* w, int64_t steps, int32_t* sums,
                                                 const Sums& before, const ProductOutput& out,
@@ -106,7 +106,8 @@ TRANSMUTE_TARGET_AMX void multiply(const uint8_t* x, int64_t rows, const uint8_t
                                    const ProductOutput& out, const Int8Scales* scales) {
   alignas(64) int32_t sums[2][kBlock * kBlock];
   kernels::AmxTiles tiles;
-  // The last block of several is multiplied as whole tiles, of which its rows count: another shape would take longer.
+  // If there are several blocks, the last one is multiplied as whole tiles even if it has fewer rows: changing the
+  // shape takes longer.
   tiles.shape(std::min(kTileRows, rows), std::clamp<int64_t>(rows - kTileRows, 0, kTileRows));
   Sums before{};
   int turn = 0;

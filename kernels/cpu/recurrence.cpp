@@ -43,7 +43,7 @@ void recurrence_backward(const typename RecurrenceKernels<T>::Sequence& sequence
   const int64_t width = sequence.width;
   for_lanes(width, [&](int64_t i, auto part) {
     const Floats bias = load(sequence.gate_bias + i, part);
-    Floats of_cell = {};  // from this position and all later ones
+    Floats of_cell = {};  // the cell's gradient from this position and all later ones
     Floats of_bias = {};
     for (int64_t t = sequence.positions - 1; t >= 0; --t) {
       const T* row = sequence.input_and_gate + t * 2 * width + i;

@@ -20,7 +20,8 @@ struct RecurrenceKernels {
   };
   /// cells: [T,D].
   void (*forward)(const Sequence& sequence, T* cells);
-  /// cells: those of `forward`; gradient: [T,D]; input_and_gate_gradient: [T,2,D]. The bias's gradient is added to.
+  /// cells: as `forward` gave them; gradient: [T,D]; input_and_gate_gradient: [T,2,D]. The bias's gradient is added to
+  /// gate_bias_gradient.
   void (*backward)(const Sequence& sequence, const T* cells, const T* gradient, T* input_and_gate_gradient,
                    float* gate_bias_gradient);
 

@@ -65,8 +65,8 @@ void transpose_matrix(const float* from, int64_t rows, int64_t columns, int64_t 
 }
 #endif
 
-// The largest magnitude, or NaN if there is one: the bits of magnitudes have the order of what they stand for, and
-// those of NaN come last.
+// The largest magnitude, or NaN if there is one. The bits of magnitudes are in the order of the numbers, and those of
+// NaN come last.
 float largest_magnitude(const float* x, int64_t count) {
   Signed largest = {};
   for_lanes(
@@ -82,13 +82,13 @@ float largest_magnitude(const float* x, int64_t count) {
 }
 
 #if defined(__AVX512F__)
-// The conversion is written by hand: compilers make several passes of the conversion to bytes.
+// Written with intrinsics, because compilers make several passes of the conversion to bytes.
 float quantize_row(const float* x, int64_t inputs, int64_t steps, int32_t offset, int8_t* to) {
   const float largest = largest_magnitude(x, inputs);
   const __m512 inverse = _mm512_set1_ps(largest > 0 ? 127.0F / largest : 0.0F);
   const __m512i shift = _mm512_set1_epi8(static_cast<char>(offset));
   const __m512i in_order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
-  // A whole step at a time: a tile's load would wait for parts of a line that were written apart.
+  // Whole steps are stored at once: loading a tile would wait for parts of a cache line that were stored separately.
   for (int64_t step = 0; step < steps; ++step) {
     __m512i words[4];
 #pragma GCC unroll 4
@@ -97,7 +97,8 @@ float quantize_row(const float* x, int64_t inputs, int64_t steps, int32_t offset
       const __m512 values = _mm512_maskz_loadu_ps(first_lanes(inputs - at), x + at);
       words[part] = _mm512_cvtps_epi32(_mm512_mul_ps(values, inverse));
     }
-    // Packing keeps quarters apart: the bytes come in fours, of which every fourth belongs to a part.
+    // The packing instructions work on quarters of a vector, so the bytes come in groups of four, and each part has
+    // every fourth group.
     const __m512i fours =
         _mm512_packs_epi16(_mm512_packs_epi32(words[0], words[1]), _mm512_packs_epi32(words[2], words[3]));
     const __m512i bytes = _mm512_permutexvar_epi32(in_order, fours);

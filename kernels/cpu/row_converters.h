@@ -15,9 +15,10 @@ struct RowConverters {
   /// to[column][row] = from[row][column].
   void (*transpose)(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
                     int64_t to_stride);
-  /// In int8, plus `offset`. Returns the scale, which is NaN where the row has one, and infinite where that is in it.
+  /// To int8, plus `offset`. Returns the scale, which is NaN if the row contains NaN, and infinite if it contains
+  /// infinity.
   float (*quantize_row)(const float* x, int64_t inputs, int64_t steps, int32_t offset, int8_t* to);
-  /// In bfloat16.
+  /// To bfloat16.
   void (*round_row)(const float* x, int64_t inputs, int64_t steps, uint16_t* to);
   /// The sum of a row of int8 that lies in its tiles.
   int32_t (*sum_of_row)(const int8_t* row, int64_t steps);

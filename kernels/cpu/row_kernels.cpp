@@ -14,7 +14,7 @@ namespace {
 
 using namespace kernels;
 
-// AVX-512 multiplies by the inverse, as it always did: translations stay the same, bit for bit.
+// AVX-512 multiplies by the inverse: a division could change the last bit, and with it a translation.
 TRANSMUTE_INLINE float mean_of(float sum, int64_t width) {
 #if defined(__AVX512F__)
   return sum * (1.0F / static_cast<float>(width));

@@ -9,7 +9,7 @@
 // The operations around the products of an inference step. Each row's result depends on that row alone, bit for bit.
 namespace transmute {
 inline namespace v0 {
-enum class Activation;  // network/options.h, with more than files for one instruction set may include
+enum class Activation;  // declared here: network/options.h includes what files for one instruction set may not
 
 namespace inference {
 
@@ -37,7 +37,7 @@ inline void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float*
   kernels::active_kernels<StepKernels>().layer_norm(norm, x, rows, y);
 }
 
-/// The function at each element of x [rows,width], in place; for all but Activation::relu, which products apply.
+/// Applies the function to each element of x [rows,width], in place, except Activation::relu, which products apply.
 inline void activate(Activation activation, int64_t rows, int64_t width, float* x) {
   kernels::active_kernels<StepKernels>().activate[static_cast<int>(activation)](rows * width, x);
 }

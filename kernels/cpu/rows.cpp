@@ -159,7 +159,7 @@ void relu_forward(T* x, const float* bias, MaskView mask, int64_t rows, int64_t 
     for_masked_lanes(
         mask, row, columns, [&](int64_t i, auto part, Words keep) __attribute__((always_inline)) {
           const Floats value = load(at + i, part) + load(bias + i, part);
-          // Not the larger of the two: a NaN must stay one.
+          // A maximum would turn a NaN into 0.
           const Floats positive = value < Floats{} ? Floats{} : value;
           store(at + i, only(keep, positive * mask.scale), part);
         });
@@ -212,10 +212,10 @@ void embed_backward(const T* gradient, const int64_t* slots, float scale, MaskVi
   }
 }
 
-// So many vectors of columns are worked on together: their sums stay in registers while the vocabulary goes by.
+// The number of vectors of columns that are processed together: their sums stay in registers for the whole vocabulary.
 constexpr int kLossVectors = 4;
 
-// Rows whose exponentials are summed before the sum joins the total: long float32 sums lose digits.
+// The number of rows summed before their sum joins the total: long float32 sums lose digits.
 constexpr int64_t kLossRows = 256;
 
 // V vectors of columns; the last of them may be a Part. The first pass takes a block of rows at a time, which stays in
@@ -271,7 +271,7 @@ TRANSMUTE_INLINE double loss_of_group(T* logits, int64_t vocabulary, int64_t str
   double total = 0;
   for (int64_t n = 0; n < columns; ++n) {
     if (targets[n] == loss.ignored) continue;
-    // A NaN or an infinity among the logits does not pass the comparisons above; it does pass this sum.
+    // The comparisons above pass over a NaN or an infinity among the logits; this sum does not.
     const double poison = static_cast<double>(value_lanes[n]) * 0.0;
     const double log_sum = largest_lanes[n] + std::log(static_cast<double>(exponential_lanes[n])) + poison;
     const double right = log_sum - target_logits[n];

@@ -35,7 +35,8 @@ struct RowKernels {
   };
   /// result: [N,D]; means, inverse_deviations: [N], the latter 1 / sqrt(variance + epsilon). scratch: D.
   void (*norm_forward)(const Norm& norm, T* result, float* means, float* inverse_deviations, float* scratch);
-  /// residual_gradient may be null; so may bias_gradient. The [D] gradients are added to. scratch: 2·D + lanes.
+  /// residual_gradient and bias_gradient may be null. The [D] gradients are added to what their arrays hold. scratch:
+  /// 2·D + lanes.
   void (*norm_backward)(const Norm& norm, const T* gradient, const float* means, const float* inverse_deviations,
                         T* residual_gradient, T* x_gradient, float* bias_gradient, float* weight_gradient,
                         float* shift_gradient, float* scratch);
@@ -46,7 +47,8 @@ struct RowKernels {
   void (*add_backward)(const T* gradient, MaskView mask, int64_t rows, int64_t columns, T* x_gradient,
                        float* bias_gradient);
 
-  /// x = Dropout(max(0, x + bias)), in place; backward: the gradient of x from the result, that of bias is added to.
+  /// x = Dropout(max(0, x + bias)), in place; backward: the gradient of x from the result. The bias's gradient is added
+  /// to bias_gradient.
   void (*relu_forward)(T* x, const float* bias, MaskView mask, int64_t rows, int64_t columns);
   void (*relu_backward)(const T* result, float scale, int64_t rows, int64_t columns, const T* gradient, T* x_gradient,
                         float* bias_gradient);
@@ -55,15 +57,15 @@ struct RowKernels {
   /// table. positions: [length,D].
   void (*embed_forward)(const T* table, const int64_t* ids, const float* positions, float scale, int64_t length,
                         MaskView mask, int64_t rows, int64_t columns, T* result);
-  /// sums[slots[n]] += scale · Dropout(gradient)[n]; negative slots are passed over.
+  /// sums[slots[n]] += scale · Dropout(gradient)[n], except where a slot is negative.
   void (*embed_backward)(const T* gradient, const int64_t* slots, float scale, MaskView mask, int64_t rows,
                          int64_t columns, float* sums);
 
   /// Smoothed cross-entropy of logits [V,N], one column a token: the sum over the columns whose target is not
-  /// `ignored`. Where `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns.
+  /// `ignored`. If `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns.
   double (*loss_columns)(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss,
                          float* scratch);
-  /// Floats that the scratch of loss_columns must hold.
+  /// The number of floats that the scratch of loss_columns must hold.
   int64_t (*loss_scratch_size)(int64_t vocabulary);
 
   /// to += from; to = from.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over the logits of a hypothesis' next token, compiled once for each instruction set.
+// Passes over the logits of a hypothesis's next token, compiled once for each instruction set.
 
 #include <transmute/kernels/cpu/score_kernels.h>
 #include <transmute/kernels/simd/lanes.h>
@@ -36,10 +36,10 @@ float find_tops(const float* logits, int64_t count, float* tops) {
   return top;
 }
 
-// e^x = 2^n 2^r with |r| <= 1/2; 2^r by the best polynomial of the fifth degree that is exact at 0. What is below e^-87
-// counts as that.
+// e^x = 2^n 2^r with |r| <= 1/2; 2^r is the best polynomial of the fifth degree that is exact at 0. Lower x are taken
+// as -87.
 TRANSMUTE_INLINE Floats exponential(Floats x) {
-  const Floats t = larger(splat(-126.0F), x * kExpLog2E);  // NaN stays
+  const Floats t = larger(splat(-126.0F), x * kExpLog2E);  // NaN stays NaN
   const Floats shifted = t + kExpRound;
   const Floats r = t - (shifted - kExpRound);
   Floats sum = r * 1.32647272e-3F + 9.67151264e-3F;
@@ -52,7 +52,7 @@ TRANSMUTE_INLINE Floats exponential(Floats x) {
 }
 
 float sum_exponentials(const float* logits, int64_t count, float top) {
-  constexpr int64_t kSums = 32 / kLanes;  // sums in 32 lanes have the same order in every instruction set
+  constexpr int64_t kSums = 32 / kLanes;  // 32 sums, in the same order, in every instruction set
   Floats sums[kSums] = {};
   int64_t i = 0;
   for (; i + 32 <= count; i += 32)
@@ -67,7 +67,7 @@ float sum_exponentials(const float* logits, int64_t count, float top) {
   return sum_of(sums[0]);
 }
 
-// A bit for each lane that is above the bar.
+// A bit for each lane whose value is above `bar`.
 TRANSMUTE_INLINE unsigned lanes_above(Floats values, float bar) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(values, splat(bar), _CMP_GT_OQ);

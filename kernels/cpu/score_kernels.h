@@ -10,19 +10,19 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// Passes over the logits of a hypothesis' next token, for one instruction set.
+/// Passes over the logits of a hypothesis's next token, for one instruction set.
 struct ScoreKernels {
-  /// A chunk of logits leaves the largest in each of its lanes, so that few chunks are read again.
+  /// find_tops leaves the largest logit in each lane of a chunk, so that only a few chunks need to be read again.
   static constexpr int64_t kTopLanes = 16, kChunk = 8 * kTopLanes;
 
-  /// tops: [⌈count / kChunk⌉,kTopLanes]. Returns the largest of all. NaN counts for nothing.
+  /// tops: [⌈count / kChunk⌉,kTopLanes]. Returns the largest of all. NaN is passed over.
   float (*find_tops)(const float* logits, int64_t count, float* tops);
   /// Σ e^(logit - top), each to 2e-7; NaN where a logit is.
   float (*sum_exponentials)(const float* logits, int64_t count, float top);
-  /// The first place of [from, count) whose value is above `bar`; `count` if there is none.
+  /// The index of the first value in [from, count) that is above `bar`, or `count` if there is none.
   int64_t (*next_above)(const float* values, int64_t from, int64_t count, float bar);
 
-  /// A model's logits, and what makes log-probabilities of them.
+  /// A model's logits, and the numbers that turn them into log-probabilities.
   struct ModelRow {
     const float* logits;
     float normalizer;

@@ -26,8 +26,8 @@ template <class T>
 constexpr int64_t kTile = kTileRows* kStep<T>;  // and of a tile
 constexpr int64_t kPair = 2 * kTileRows;        // rows of a, or columns of b, that are multiplied together
 constexpr int64_t kStepsAhead = 4;              // distance at which a row is prefetched
-constexpr int64_t kMostColumns = 1024;          // at once
-constexpr int64_t kTurnedRows = 256;            // rows that are copied at once
+constexpr int64_t kMostColumns = 1024;          // columns of b that are multiplied at once
+constexpr int64_t kTurnedRows = 256;            // rows of a that are transposed at once
 
 // Rows of a, or columns of b.
 template <class T>
@@ -41,7 +41,7 @@ TRANSMUTE_TARGET_AMX inline __mmask32 first_numbers(int64_t count) {
   return count >= 32 ? ~__mmask32(0) : count <= 0 ? __mmask32(0) : (__mmask32(1) << count) - 1;
 }
 
-// The first `count` numbers of a tile's row, and zeros.
+// Loads the first `count` numbers of a tile's row, followed by zeros.
 TRANSMUTE_TARGET_AMX inline __m512i load_first(const float* from, int64_t count) {
   return _mm512_maskz_loadu_epi32(first_lanes(count), from);
 }
@@ -49,8 +49,8 @@ TRANSMUTE_TARGET_AMX inline __m512i load_first(const uint16_t* from, int64_t cou
   return _mm512_maskz_loadu_epi16(first_numbers(count), from);
 }
 
-// Interleaving two vectors of 32 bfloat16 numbers leaves the numbers of the first result in this order, then those of
-// the second. So the columns of their right tiles are in it, and the rows of left ones that are made that way.
+// The column of an operand that comes to place i of the given half when two vectors of bfloat16 numbers are
+// interleaved. The columns of right tiles are in this order, and so are the rows of left tiles made by interleaving.
 template <class T>
 constexpr int64_t unpacked_place(int64_t half, int64_t i) {
   return sizeof(T) == 2 ? i / 4 * 8 + half * 4 + i % 4 : half * kTileRows + i;
@@ -73,7 +73,7 @@ TRANSMUTE_TARGET_AMX void pack_tiles(const Operand<T>& x, int64_t first, int64_t
       }
   } else {
     const auto numbers_at = [&](int64_t depth, int64_t from) TRANSMUTE_TARGET_AMX {
-      __builtin_prefetch(x.data + (depth + kStep<T>)*x.depth_stride + from);  // for the next step
+      __builtin_prefetch(x.data + (depth + kStep<T>)*x.depth_stride + from);  // prefetches the next step
       return depth < x.depth ? load_first(x.data + depth * x.depth_stride + from, x.count - from)
                              : _mm512_setzero_si512();
     };
@@ -93,8 +93,8 @@ TRANSMUTE_TARGET_AMX void pack_tiles(const Operand<T>& x, int64_t first, int64_t
   }
 }
 
-// Pairs from `first` on, and of the depth `steps` from `begin` on: [pair][2][steps][tile]. In the order in which they
-// lie.
+// Packs pairs of tiles from `first` on, and of the depth `steps` steps from `begin` on, in the order in which the
+// product reads them: [pair][2][steps][tile].
 template <Side kSide, class T>
 TRANSMUTE_TARGET_AMX void pack(const Operand<T>& x, int64_t first, int64_t pairs, int64_t begin, int64_t steps, T* to) {
   const int64_t apart = steps * kTile<T>;
@@ -110,7 +110,7 @@ TRANSMUTE_TARGET_AMX void pack(const Operand<T>& x, int64_t first, int64_t pairs
   }
 }
 
-// A pair of left tiles for each step, wherever they lie; distances in numbers.
+// A pair of left tiles for each step, wherever they lie; distances are counted in numbers.
 template <class T>
 struct LeftTiles {
   const T* first;
@@ -221,8 +221,8 @@ TRANSMUTE_TARGET_AMX inline void write_row(const float* sums, int64_t columns, b
   _mm512_mask_storeu_epi16(out, lanes, sum);
 }
 
-// True if tiles can be loaded from where it lies: whole ones, of whose 32 rows no more than 2 have lines that want the
-// same places in the first-level cache, 4 KiB apart.
+// True if tiles can be loaded from the matrix itself: the depth is a whole number of steps, and of the 32 rows of a
+// pair no more than 2 compete for the same places in the first-level cache, 4 KiB apart.
 template <class T>
 bool lies_in_tiles(const Operand<T>& x) {
   constexpr int64_t kPlaces = 64, kLeastApart = 4;  // cache lines
@@ -239,7 +239,7 @@ struct Scratch {
   AlignedBuffer<float> sums;
 };
 
-// A part of the depth, for all rows and columns.
+// A part of the depth, with all rows and columns.
 template <class T>
 struct DepthChunk {
   Operand<T> left, right;
@@ -261,14 +261,14 @@ struct Destination {
   bool adds;
 };
 
-// A way to multiply pairs, and the steps of a depth block for it.
+// A function that multiplies pairs, and the most steps of a block of the depth for it.
 template <class T>
 struct Multiplication {
   void (*multiply)(const LeftTiles<T>& a, const T* b, int64_t steps, int64_t apart, bool begins, float* sums);
   int64_t most_steps;
 };
 
-// 32 KiB in the first-level cache: the left tiles alone, or both sides.
+// The steps fill 32 KiB of the first-level cache: with the left tiles alone for AMX, with both sides for vectors.
 template <class T>
 Multiplication<T> multiplication_here() {
   if constexpr (sizeof(T) == 2)
@@ -276,7 +276,7 @@ Multiplication<T> multiplication_here() {
   return {multiply_vectors<T>, 8};
 }
 
-// sums: between chunks [pairs of rows][pairs of columns][32,32]; for one alone, room for kMostColumns.
+// sums: between chunks, [pairs of rows][pairs of columns][32,32]; for a single chunk, room for kMostColumns.
 template <class T>
 TRANSMUTE_TARGET_AMX void multiply(const DepthChunk<T>& chunk, const Multiplication<T>& way, float* sums,
                                    const Destination<T>& out, Scratch<T>& scratch) {
@@ -284,10 +284,10 @@ TRANSMUTE_TARGET_AMX void multiply(const DepthChunk<T>& chunk, const Multiplicat
   const auto& [left, right, is_first, is_last] = chunk;
   const int64_t blocks = std::max<int64_t>(1, (left.depth + most_in_block - 1) / most_in_block);
   const int64_t steps = ((left.depth + blocks - 1) / blocks + kStep<T> - 1) / kStep<T>;
-  const int64_t pair_size = 2 * steps * kTile<T>;  // in one block
+  const int64_t pair_size = 2 * steps * kTile<T>;  // numbers in one block
   const int64_t all_column_pairs = whole_pairs(right.count);
-  // Contiguous rows of a are copied when they are needed, if at all; others many at a time, so that
-  // the way through memory is made of runs.
+  // Contiguous rows of a are copied one pair at a time, if at all; others are copied many at a time, so that memory is
+  // read in long runs.
   const bool by_rows = left.depth_stride == 1;
   const bool lies_so = lies_in_tiles(left);
   const int64_t rows_at_once = by_rows ? kPair : kTurnedRows;

@@ -13,9 +13,9 @@ namespace kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kChunk = 1 << 15;  // elements of a block
+constexpr int64_t kChunk = 1 << 15;  // elements that a block takes
 
-// 4 KiB of arguments is what every driver takes.
+// Every driver takes 4 KiB of arguments.
 constexpr int kMost = 60;
 struct Part {
   Trained parameters[kMost];
@@ -30,7 +30,7 @@ int64_t chunks_of(const Trained& parameter) {
 }
 
 bool begins_vector(const void* data) {
-  return reinterpret_cast<uintptr_t>(data) % 16 == 0;  // null, too
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0;  // true for null, too
 }
 
 bool lies_in_vectors(const Trained& t) {
@@ -38,7 +38,7 @@ bool lies_in_vectors(const Trained& t) {
          begins_vector(t.rounded) && begins_vector(t.average);
 }
 
-// Calls body(part, chunks, number of its first parameter, of its first chunk).
+// Calls body(part, chunks, index of its first parameter, index of its first chunk).
 template <class Body>
 void for_each_part(const Trained* parameters, int64_t count, Body body) {
   int64_t chunks_before = 0;
@@ -63,7 +63,7 @@ __device__ __forceinline__ int parameter_of_block(const Part& part) {
   return p;
 }
 
-// The loop over a block's elements: kVector at a time where they lie so. body(begin, number of elements).
+// The loop over a block's elements, kVector at a time if they are aligned. body(begin, number of elements).
 template <class Body>
 __device__ __forceinline__ void for_each_vector(const Part& part, int p, Body body) {
   const Trained& t = part.parameters[p];

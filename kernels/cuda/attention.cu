@@ -194,7 +194,7 @@ struct Drops {
   int64_t block = -1;
   uint64_t block_key = 0;
 
-  // 0 or the scale of what is kept.
+  // The factor on a weight: 0, or the scale if the weight is kept.
   __device__ __forceinline__ float factor(int query, int key) {
     if (mask.threshold == 0) return 1;
     const int64_t at = first + query * keys + key;
@@ -242,7 +242,7 @@ __device__ __forceinline__ void scores_of(const Heads& h, const Place& place, co
     }
 }
 
-// K: the most tiles of keys.
+// K is the most tiles of keys.
 template <int W, int K>
 __global__ void __launch_bounds__(kMostTiles* kLanes)
     attention_forward_kernel(Heads h, const Number* query, const Number* key, const Number* value, Number* output,
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(kMostTiles* kLanes)
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     largest[r] = quad_max(largest[r]);
-    if (largest[r] == -INFINITY) largest[r] = 0;  // nothing is allowed
+    if (largest[r] == -INFINITY) largest[r] = 0;  // the query may attend to nothing
   }
   Drops drops{h.mask, place.row_of(h, 0) * h.keys, h.keys};
 #pragma unroll
@@ -338,7 +338,7 @@ __global__ void __launch_bounds__(kMostTiles* kLanes)
   __syncthreads();
 
   const int tile = static_cast<int>(threadIdx.x) / kLanes;
-  if (tile < query_tiles) {  // a tile of queries
+  if (tile < query_tiles) {  // this warp has a tile of queries
     Sums scores[2 * K], to_weights[2 * K];
     scores_of<W, K>(h, place, own_query, own_key, tile, key_tiles, scores);
     multiply_by_rows<W, K>(own_gradient, tile, own_value, key_tiles, to_weights);
@@ -399,7 +399,7 @@ __global__ void __launch_bounds__(kMostTiles* kLanes)
   __syncthreads();
   if (tile >= key_tiles) return;
 
-  Sums to_key[W / 8], to_value[W / 8];  // a tile of keys
+  Sums to_key[W / 8], to_value[W / 8];  // of this warp's tile of keys
 #pragma unroll
   for (int n = 0; n < W / 8; ++n) to_key[n] = to_value[n] = {{0, 0, 0, 0}};
   for (int k = 0; k < query_tiles; ++k) {
@@ -416,7 +416,7 @@ __global__ void __launch_bounds__(kMostTiles* kLanes)
       multiply_add(to_key[2 * n + 1], score_gradient, right[1]);
     }
   }
-  // Nobody reads keys and values any more.
+  // No warp reads keys and values any more, so their memory is free.
   const Matrix key_tile{own_key.at(tile * kTile, 0), kStride}, value_tile{own_value.at(tile * kTile, 0), kStride};
   store_by_way_of<W>(key_tile, key_gradient + place.in(h.keys, h.memory_stride, W), h.memory_stride, tile * kTile, keys,
                      to_key);
@@ -457,7 +457,7 @@ void with_shape(const Heads& h, Body body) {
     with_tiles(std::integral_constant<int, 64>());
 }
 
-// More than 48 KiB of a block have to be asked for.
+// A kernel must ask for a block's shared memory beyond 48 KiB.
 template <class Kernel>
 void allow(Kernel kernel, size_t memory) {
   if (memory > 48 * 1024)

@@ -11,22 +11,22 @@ namespace kernels::cuda {
 
 namespace {
 
-constexpr int kRowWarps = 8;  // of a block of norms
+constexpr int kRowWarps = 8;  // warps in a block that computes norms
 constexpr int kRowThreads = kRowWarps * kLanes;
-constexpr int kRowBlocks = 4;  // of a multiprocessor
+constexpr int kRowBlocks = 4;  // blocks on a multiprocessor
 constexpr int kLossThreads = 256;
 
-// The part of a row's work that a lane has where it has one vector of it: a row takes W warps, and a block has
+// A lane's part of the work on a row if each lane has one vector of it: a row takes W warps, and a block works on
 // kRowWarps / W rows at a time.
 template <int W>
 struct RowPart {
-  static constexpr int kRows = kRowWarps / W;  // of a block
+  static constexpr int kRows = kRowWarps / W;  // rows of a block
   static constexpr int kRowLanes = W * kLanes;
 
   const int group = static_cast<int>(threadIdx.x) / kRowLanes;
   const int64_t column = static_cast<int64_t>(threadIdx.x) % kRowLanes * kVector;
 
-  // Barriers by number, which the assembler must know to keep few.
+  // The barriers' numbers are constants, so that the assembler can tell how few are used.
   __device__ __forceinline__ void wait_for_row() const {
     switch (group) {
       case 0:
@@ -43,7 +43,7 @@ struct RowPart {
     }
   }
 
-  // The sums of a row's lanes. Each of the two memories, of kRowWarps, is used in turns, so that one barrier suffices.
+  // Sums over the lanes of a row. Callers pass two memories of kRowWarps in turn, so that one barrier suffices.
   template <int N>
   __device__ __forceinline__ void sum(float (&values)[N], float (&memory)[N][kRowWarps]) const {
 #pragma unroll
@@ -78,7 +78,7 @@ __device__ __forceinline__ void sum_vector(const Norm& n, int64_t row, int64_t c
   for (int i = 0; i < kVector; ++i) sums[i] += residual[i] * n.residual_scale;
 }
 
-// A row for each warp: V vectors of a lane, so that nobody waits for other warps.
+// One warp for each row, with V vectors for each lane, so that no warp waits for another.
 template <class T, int V>
 __global__ void __launch_bounds__(kRowThreads)
     norm_forward_kernel(Norm n, T* result, float* means, float* inverse_deviations) {
@@ -212,7 +212,7 @@ void column_sums(const float* partial, int64_t rows, int64_t columns, float* sum
   check_launch();
 }
 
-// Warps of a row.
+// The number of warps that work on a row.
 int64_t row_warps(int64_t columns) {
   int64_t warps = 1;
   while (warps * kLanes * kVector < columns) warps *= 2;
@@ -247,7 +247,7 @@ __global__ void sum_forward_kernel(Sum s, T* result) {
   }
 }
 
-// A block has kLanes vectors of columns and every kSumRows · gridDim.y-th row.
+// A block works on kLanes vectors of columns and on every row that is (kSumRows · gridDim.y)-th from its own.
 template <class T>
 __global__ void __launch_bounds__(kLanes* kSumRows)
     sum_backward_kernel(SumGradient s, T* x_gradient, float* partial_sums) {
@@ -285,7 +285,7 @@ __global__ void __launch_bounds__(kLanes* kSumRows)
 }
 static_assert(kSumRows == kVector, "sum_backward_kernel has a thread for each of a block's columns");
 
-// Row blocks of sum_backward_kernel.
+// The number of blocks of rows for sum_backward_kernel.
 int64_t sum_blocks(int64_t rows, int64_t columns) {
   const int64_t across = blocks_for(columns, kLanes * kVector);
   return std::max<int64_t>(1, std::min(blocks_for(rows, kSumRows), blocks_for(int64_t{8} * multiprocessors(), across)));
@@ -366,7 +366,7 @@ __device__ __forceinline__ RowSums sums_of_row(const T* logits, int64_t vocabula
     own.join(__shfl_xor_sync(~0U, own.largest, offset), __shfl_xor_sync(~0U, own.sum, offset));
   value_sum = warp_sum(value_sum);
   __shared__ float largest_of[kLossWarps], sum_of[kLossWarps], values_of[kLossWarps];
-  __syncthreads();  // the memory may hold another row's
+  __syncthreads();  // the memory may hold the numbers of another row
   if (threadIdx.x % kLanes == 0) {
     largest_of[threadIdx.x / kLanes] = own.largest;
     sum_of[threadIdx.x / kLanes] = own.sum;
@@ -417,7 +417,7 @@ __global__ void __launch_bounds__(kLossThreads) loss_kernel(Loss l, T* all_logit
   const float loss = loss_of(l, logits, target, sums);
   if (threadIdx.x == 0) losses[row] = loss;
   if (!l.differentiate) return;
-  __syncthreads();  // all have read the target's logit
+  __syncthreads();  // every thread has read the target's logit
   for_each_part<N>(logits, l.vocabulary, [&](int64_t column, float(&values)[N]) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
@@ -461,7 +461,7 @@ __global__ void __launch_bounds__(kLossThreads)
     divergences[token] = c.forward_weight * forward + c.backward_weight * backward;
   }
   if (!l.differentiate) return;
-  __syncthreads();  // all have read the target's logits
+  __syncthreads();  // every thread has read the target's logits
   for_each_part<N>(first, l.vocabulary, [&](int64_t column, float(&of_first)[N]) {
     float of_second[N];
     load(second + column, of_second);
@@ -494,7 +494,7 @@ void with_row_warps(int64_t columns, Body body) {
   }
 }
 
-constexpr int kThreads = 256;  // of passes over single elements
+constexpr int kThreads = 256;  // threads of passes over single elements
 
 int64_t element_blocks(int64_t elements) {
   return std::max<int64_t>(1, std::min(blocks_for(elements / kVector, kThreads), int64_t{16} * multiprocessors()));

@@ -29,13 +29,13 @@ TRANSMUTE_AVX512_INLINE __mmask16 first_lanes(int64_t count) {
 __attribute__((target("avx512f,avx512bf16"))) TRANSMUTE_INLINE __m512 add_bfloat16_dots(__m512 sums, __m512i x,
                                                                                         __m512i w) {
 #if defined(__clang__) && (__clang_major__ == 16 || __clang_major__ == 17)
-  asm("" : "+v"(x));  // Both crash where a vector of bfloat16 is known to repeat one number.
+  asm("" : "+v"(x));  // both crash if they know that a vector of bfloat16 repeats one number
 #endif
   return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(w));
 }
 
-/// A 16 by 16 matrix of words, the other way, in registers: words change places, then pairs of them, then quarters of
-/// rows.
+/// Transposes a 16 by 16 matrix of words in registers: first single words change places, then pairs of them, then
+/// quarters of rows.
 TRANSMUTE_AVX512_INLINE void transpose_words(__m512i (&rows)[16]) {
   __m512i other[16];
 #pragma GCC unroll 8

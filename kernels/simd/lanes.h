@@ -201,7 +201,7 @@ TRANSMUTE_INLINE Floats multiply_add(Floats a, Floats b, Floats sum) {
 template <int R, int V, class Factor, class Vector>
 TRANSMUTE_INLINE void add_products(Floats (&sums)[R][V], int64_t depth, const Factor& factor, const Vector& vector) {
   for (int64_t k = 0; k < depth; ++k) {
-    // The fewer of factors and vectors stay in registers.
+    // Whichever of the factors and vectors are fewer stay in registers.
     if constexpr (R <= V) {
       Floats factors[R];
 #pragma GCC unroll 16
@@ -279,7 +279,7 @@ TRANSMUTE_INLINE float largest_of(Floats values) {
 #endif
 }
 
-// Rows become columns.
+// Transposes a square block.
 TRANSMUTE_INLINE void transpose(Floats (&block)[kLanes]) {
 #if defined(__AVX512F__)
   __m512i rows[kLanes];
@@ -287,7 +287,7 @@ TRANSMUTE_INLINE void transpose(Floats (&block)[kLanes]) {
   transpose_words(rows);
   for (int64_t i = 0; i < kLanes; ++i) block[i] = reinterpret_cast<Floats>(rows[i]);
 #else
-  // A perfect shuffle of all numbers, as often as kLanes has bits.
+  // A perfect shuffle of all numbers, repeated log2(kLanes) times, transposes them.
   for (int64_t width = 1; width < kLanes; width *= 2) {
     Floats shuffled[kLanes];
     for (int64_t i = 0; i < kLanes / 2; ++i) {

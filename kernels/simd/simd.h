@@ -25,25 +25,25 @@ enum class Simd {
   amx           ///< and both in tiles, where Linux lets the process use them
 };
 
-/// The fastest that this machine and its kernel offer.
+/// The best level that this machine and its operating system's kernel offer.
 Simd best_simd();
 
-/// All that they offer, from the baseline to the best.
+/// All levels that they offer, from the baseline to the best.
 std::vector<Simd> available_simd();
 
-/// True if they multiply bfloat16 numbers; where they do not, a loop of float32 does, and nothing is gained.
+/// True if the level multiplies bfloat16 numbers. Other levels convert them to float32, which saves no time.
 bool multiplies_bfloat16(Simd simd);
 
-/// The level that the kernels use: best_simd(), unless a test has the process do with less.
+/// The level that the kernels use: best_simd(), unless a SimdLimit lowers it.
 Simd active_simd();
 
-/// Its name as logs and --version write it, for example "AVX-512 with bfloat16" or "NEON with dot products".
+/// The level's name in logs and in --version, for example "AVX-512 with bfloat16" or "NEON with dot products".
 const char* simd_name(Simd simd);
 
-/// Bytes of a core's second-level cache; 1 MiB where there is less or where the system does not know.
+/// Bytes of a core's second-level cache; 1 MiB if it has less or if the system does not say.
 int64_t second_level_cache();
 
-/// For tests: has every kernel use `level`, where the CPU has it, for as long as the object lives.
+/// For tests: makes every kernel use `level`, if the CPU has it, while the object exists.
 class SimdLimit {
  public:
   explicit SimdLimit(Simd level);
