@@ -202,6 +202,7 @@ class MarkdownReader {
     is_row_ = is_table_ || (byte(end_) == '|' && byte(second) == '|');
     pair_html();
     has_images_alone_ = has_images_alone();
+    has_sentence_lines_ = has_sentence_lines();
     for (i_ = 0; i_ < events_.size(); ++i_)
       if (!read_event()) return {};
     if (!open_.empty()) return {};
@@ -301,6 +302,28 @@ class MarkdownReader {
       has_words = has_words || (begin < event.end && has_letters(between(begin, event.end)));
     }
     return has_image && !has_words;
+  }
+
+  // True if there are several lines, each of which ends a sentence.
+  bool has_sentence_lines() const {
+    size_t end = end_;
+    for (const MarkdownEvent& event : events_)
+      if (event.begin != kNoPlace) end = std::max(end, event.end);
+    std::vector<std::string> lines;
+    for (size_t line = end_; line < end; line = next_line(content_.find('\n', line))) {
+      lines.emplace_back(line_at(line));
+      std::string& words = lines.back();
+      words.erase(std::remove_if(words.begin(), words.end(), [](char c) { return c == '*' || c == '_'; }), words.end());
+      words.erase(words.find_last_not_of(" \t\r") + 1);
+    }
+    if (lines.size() < 2) return false;
+    const SentenceSplitter splitter;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const auto sentences = splitter.spans(lines[i] + ' ' + lines[(i + 1) % lines.size()]);
+      const auto ends_here = [&](const auto& sentence) { return sentence.second == lines[i].size(); };
+      if (std::none_of(sentences.begin(), sentences.end(), ends_here)) return false;
+    }
+    return true;
   }
 
   // Tells which tags of HTML end which.
@@ -426,8 +449,8 @@ class MarkdownReader {
     const size_t line_end = content_.find('\n', end_);
     if (line_end == kNoPlace || content_.find_first_not_of(" \t\r\\", end_) != line_end) return false;
     const size_t next = next_line(line_end);
-    const bool has_own_line =
-        is_row_ || is_title_ || stands_alone(between(text_.begin, end_)) || is_line_of_extension(line_at(next));
+    const bool has_own_line = is_row_ || is_title_ || has_sentence_lines_ || stands_alone(between(text_.begin, end_)) ||
+                              is_line_of_extension(line_at(next));
     if (is_hard || is_empty() || (has_own_line && open_.empty())) {
       end_line(next);
       is_row_ = byte(next) == '|' || (is_table_ && line_at(next).find('|') != kNoPlace);
@@ -632,12 +655,13 @@ class MarkdownReader {
   size_t placed_ = 0;  // the next event with a known place; cached, so that many links without words take linear time
   bool is_first_ = true;
   bool is_cell_;
-  bool is_of_program_ = false;     // see is_of_program()
-  bool has_images_alone_ = false;  // see has_images_alone()
-  bool is_table_ = false;          // the lines are rows of a table that the parser has not seen
-  bool is_row_ = false;            // the line is such a row
-  bool is_title_ = false;          // the text is one of an admonition, in quotation marks
-  size_t first_word_ = 0;          // place of the first word after the mark of a definition or an admonition
+  bool is_of_program_ = false;       // see is_of_program()
+  bool has_images_alone_ = false;    // see has_images_alone()
+  bool has_sentence_lines_ = false;  // see has_sentence_lines()
+  bool is_table_ = false;            // the lines are rows of a table that the parser has not seen
+  bool is_row_ = false;              // the line is such a row
+  bool is_title_ = false;            // the text is one of an admonition, in quotation marks
+  size_t first_word_ = 0;            // place of the first word after the mark of a definition or an admonition
 };
 
 // The settings that site generators put before the Markdown, between lines of "---" or "+++".

@@ -375,6 +375,21 @@ TEST(MarkdownFile, BlocksWithSlashesAndAbbreviationsKeepTheirLines) {
   for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
 }
 
+TEST(MarkdownFile, LinesWithOneSentenceEachStayLines) {
+  const std::string page =
+      "> It runs a program.\n> It shows the **output.**\n> More: <http://a.b>.\n\n"
+      "- The dog ran.\r\n  (The cat slept.)\r\n  Nobody knows!";
+  const auto file = opened("a.md", page);
+  EXPECT_THAT(file->texts(), ElementsAre("It runs a program.", "It shows the <x0>output.</x0>", "More: <x0/>.",
+                                         "The dog ran.", "(The cat slept.)", "Nobody knows!"));
+  EXPECT_EQ(shouted_page(page),
+            "> IT RUNS A PROGRAM.\n> IT SHOWS THE **OUTPUT.**\n> MORE: <http://a.b>.\n\n"
+            "- THE DOG RAN.\r\n  (THE CAT SLEPT.)\r\n  NOBODY KNOWS!");
+  for (const char* wrapped :
+       {"Ask Mr.\nSmith. He knows.\n", "It ran.\nIt was\ntired.\n", "It ran.\nWhere to\n", "*It ran.\nIt slept.*\n"})
+    EXPECT_EQ(opened("a.md", wrapped)->texts().size(), 1U) << wrapped;
+}
+
 TEST(MarkdownFile, LinesOfScriptsWithoutSpacesAreJoinedWithoutOne) {
   EXPECT_THAT(opened("a.md", "彼は家で働\nく。\n\n彼はNHK\nで働く\n")->texts(),
               ElementsAre("彼は家で働く。", "彼はNHK で働く"));
