@@ -38,17 +38,42 @@ bool is_punctuation(char c) {
   return std::ispunct(static_cast<unsigned char>(c)) != 0;
 }
 
-// For the first byte of an address, a path, an identifier or a placeholder that the source has without a backslash, the
-// place after it; 0 for other bytes.
-std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view source) {
+// Tells whether names with marks that begin no emphasis, such as "*.txt", have a backslash or are as in the source.
+enum class MarkdownNames { escaped, as_in_source };
+
+// True if the source has a name without a backslash and apart from other words.
+bool has_name(std::string_view source, std::string_view name) {
+  const auto is_apart = [&](size_t at) {
+    return at >= source.size() ||
+           (!is_alphanumeric(source[at]) && std::string_view("\\*_`").find(source[at]) == kNoPlace);
+  };
+  for (size_t at = source.find(name); at != kNoPlace; at = source.find(name, at + 1))
+    if (is_apart(at - 1) && is_apart(at + name.size())) return true;
+  return false;
+}
+
+// For the first byte of an address, a path, an identifier, a placeholder, or one of such names that the source has
+// without a backslash, the place after it; 0 for other bytes.
+std::vector<size_t> ends_of_addresses(std::string_view words, std::string_view source, MarkdownNames names) {
   constexpr size_t kMostBytes = 1 << 14;  // bytes of the source; a limit, so that many addresses take linear time
   source = source.substr(0, kMostBytes);
   std::vector<size_t> ends(words.size());
+  for (size_t begin = 0; names == MarkdownNames::as_in_source && begin < words.size();) {
+    const size_t space = std::min(words.find(' ', begin), words.size());
+    const std::string_view word = words.substr(begin, space - begin);
+    const size_t first = std::min(word.find_first_not_of("(\"'"), word.size());
+    const std::string_view name = word.substr(first, word.find_last_not_of(".,:;!?)\"'") + 1 - first);
+    if (name.find_first_of("*_") != kNoPlace && name.find_first_of("\\`<>[]|&~$") == kNoPlace && has_letters(name) &&
+        has_name(source, name))
+      ends[begin + first] = begin + first + name.size();
+    begin = space + 1;
+  }
   for (const ProtectedSpan& span : protected_spans(std::string(words))) {
     const bool is_address = span.kind == ProtectedKind::address || span.kind == ProtectedKind::path ||
                             span.kind == ProtectedKind::identifier || span.kind == ProtectedKind::placeholder ||
                             span.kind == ProtectedKind::argument;
-    if (is_address && source.find(words.substr(span.begin, span.length)) != std::string_view::npos)
+    if (is_address && ends[span.begin] == 0 &&
+        source.find(words.substr(span.begin, span.length)) != std::string_view::npos)
       ends[span.begin] = span.begin + span.length;
   }
   return ends;
@@ -74,41 +99,52 @@ bool is_of_program(std::string_view text) {
 struct MarkdownText {
   size_t begin, end;
   TextMarkup markup = {};
-  std::string escaped_signs = {};   // signs to write with a backslash: '|' in a cell, '$' if the text has one so
+  std::string_view source = {};
+  bool begins_line = false;         // true if it begins where a list could
+  std::string escaped_signs = {};   // signs to write with a backslash: '|' in a cell, those that the text has so
   std::string unlinked_signs = {};  // '(', '[', and '<' for markup, that are after a bracket that ends no link
 };
 
+// The place of the sign for which words at the beginning of a line would be a list, a heading, a quotation or a rule;
+// npos if they would be none.
+size_t block_sign(std::string_view words) {
+  constexpr size_t kLevels = 6, kMostDigits = 9;
+  const auto ends_at = [&](size_t at) {
+    return at == words.size() || std::isspace(static_cast<unsigned char>(words[at]));
+  };
+  const auto length_of = [&](const char* signs) { return std::min(words.find_first_not_of(signs), words.size()); };
+  const size_t digits = length_of("0123456789"), hashes = length_of("#"), marks = length_of(">-+*");
+  if (digits > 0 && digits <= kMostDigits && digits < words.size() && (words[digits] == '.' || words[digits] == ')'))
+    return ends_at(digits + 1) ? digits : kNoPlace;
+  const bool is_heading = hashes > 0 && hashes <= kLevels && ends_at(hashes);
+  const bool is_list = marks > 0 && (words.front() == '>' || ends_at(1));
+  return is_heading || is_list || length_of("-=*_ ") == words.size() ? 0 : kNoPlace;
+}
+
 // Words as Markdown writes them: what would be markup and is none in the text has a backslash before it. Addresses stay
 // as the source has them.
-std::string markdown_escaped(std::string_view words, bool is_first, const MarkdownText& text, std::string_view source) {
+// @param before_words what is written before them
+std::string markdown_escaped(std::string_view words, std::string_view before_words, const MarkdownText& text,
+                             MarkdownNames names) {
   const auto has = [](std::string_view signs, char sign) { return signs.find(sign) != std::string_view::npos; };
+  const size_t line_end = before_words.find_last_not_of(" \t>");  // of a line within markup
+  const bool begins_line =
+      before_words.empty() ? text.begins_line : line_end != kNoPlace && before_words[line_end] == '\n';
+  const size_t in_block = begins_line ? block_sign(words) : kNoPlace;
   std::string result;
-  if (is_first) {
-    const auto ends_at = [&](size_t at) {
-      return at == words.size() || std::isspace(static_cast<unsigned char>(words[at]));
-    };
-    const size_t digits = std::min(words.find_first_not_of("0123456789"), words.size());
-    const size_t marks = std::min(words.find_first_not_of("#-+>="), words.size());
-    if (marks > 0 && (ends_at(marks) || words.front() == '>')) result = '\\';
-    const bool is_number = digits > 0 && digits < words.size() && (words[digits] == '.' || words[digits] == ')');
-    if (is_number && ends_at(digits + 1)) {
-      result = std::string(words.substr(0, digits)) + '\\';
-      words.remove_prefix(digits);
-    }
-  }
-  const std::vector<size_t> addresses = ends_of_addresses(words, source);
+  const std::vector<size_t> addresses = ends_of_addresses(words, text.source, names);
   for (size_t i = 0; i < words.size(); ++i) {
-    if (addresses[i] > 0) {
+    if (addresses[i] > 0 && i != in_block) {
       result += words.substr(i, addresses[i] - i);
       i = addresses[i] - 1;
       continue;
     }
     const char c = words[i], before = i > 0 ? words[i - 1] : ' ', after = i + 1 < words.size() ? words[i + 1] : ' ';
     const bool is_apart = before == ' ' && after == ' ' && i > 0 && i + 1 < words.size();
-    const bool is_markup = c == '`' || (c == '*' && !is_apart) ||
-                           (c == '_' && !is_apart && !(is_alphanumeric(before) && is_alphanumeric(after))) ||
+    const bool is_word_sign = c == '_' && is_alphanumeric(before) && is_alphanumeric(after);
+    const bool is_markup = i == in_block || (has("*_`", c) && !is_word_sign && !is_apart) ||
                            (c == '\\' && (is_punctuation(after) || i + 1 == words.size())) ||
-                           (c == '<' && begins_markup(words, i)) || (c == '<' && is_alphanumeric(after)) ||
+                           (c == '<' && (begins_markup(words, i) || is_ascii_letter(after))) ||
                            (c == '~' && (before == '~' || after == '~')) ||
                            (c == ']' && i + 1 == words.size() && !has(words, '[') && !has(text.unlinked_signs, '<')) ||
                            (c == ']' && (after == '(' || after == '[') && !has(text.unlinked_signs, after)) ||
@@ -273,6 +309,8 @@ class MarkdownReader {
     is_title_ = false;
     add_words();
     text_.end = end_;
+    text_.source = between(text_.begin, end_);
+    text_.begins_line = begins_block(text_.begin);
     if (is_cell_ || is_row_) text_.escaped_signs += '|';
     note_unlinked_signs();
     const bool is_container = content_.substr(text_.begin, 3) == ":::";  // in an item of a list or a cell
@@ -289,6 +327,11 @@ class MarkdownReader {
       if (words.find(sign) != std::string::npos) text_.unlinked_signs += sign[1];
   }
   bool is_empty() const { return end_ == text_.begin; }
+  // True if a list could begin at `at`: after nothing but marks of lists, quotations and definitions.
+  bool begins_block(size_t at) const {
+    const size_t last = at == 0 ? kNoPlace : content_.find_last_not_of(" \t>", at - 1);
+    return last == kNoPlace || std::string_view("\n-+*.):").find(content_[last]) != kNoPlace;
+  }
 
   // True if the paragraph has images, and no words beside them but attributes.
   bool has_images_alone() const {
@@ -375,7 +418,7 @@ class MarkdownReader {
     const bool is_escaped = event.begin == end_ + 1 && byte(end_) == '\\';
     if (is_escaped) ++end_;
     if (event.begin != end_) return false;
-    if (is_escaped && byte(end_) == '$') text_.escaped_signs = '$';
+    if (is_escaped && std::string_view("#$*<=@^_{|}~").find(byte(end_)) != kNoPlace) text_.escaped_signs += byte(end_);
     if (end_ < first_word_ && is_empty()) text_.begin = end_ = std::min(first_word_, event.end);
     if (is_row_ && !is_escaped && open_.empty()) {
       const std::string_view line = content_.substr(0, event.end);
@@ -664,6 +707,32 @@ class MarkdownReader {
   size_t first_word_ = 0;            // place of the first word after the mark of a definition or an admonition
 };
 
+std::string written(const MarkdownText& text, const std::string& translation, MarkdownNames names) {
+  return text.markup.written(translation, [&](std::string_view words, std::string_view before) {
+    return markdown_escaped(words, before, text, names);
+  });
+}
+
+// The texts of a paragraph.
+std::vector<std::string> texts_of(const std::string& paragraph) {
+  const std::string page = "a " + paragraph;  // a letter, so that it is no list
+  std::vector<std::string> texts;
+  read_markdown("", page, 0, [&](const MarkdownParagraph& read) {
+    for (const MarkdownText& text : MarkdownReader(page, read).read()) texts.push_back(text.markup.text());
+  });
+  return texts;
+}
+
+// A translation as Markdown writes it, with names as in the source if they have the same meaning here.
+std::string written(const MarkdownText& text, const std::string& translation) {
+  std::string escaped = written(text, translation, MarkdownNames::escaped);
+  if (translation.find_first_of("*_") == std::string::npos) return escaped;
+  std::string plain = written(text, translation, MarkdownNames::as_in_source);
+  if (plain == escaped) return escaped;
+  const std::vector<std::string> texts = texts_of(escaped);
+  return !texts.empty() && texts_of(plain) == texts ? plain : escaped;
+}
+
 // The settings that site generators put before the Markdown, between lines of "---" or "+++".
 size_t front_matter_end(const std::string& content) {
   const size_t begin = byte_order_mark_length(content), after = begin + 3;
@@ -685,14 +754,11 @@ class MarkdownFile : public SpanFile {
       for (MarkdownText& text : MarkdownReader(content_, paragraph).read()) {
         if (text.begin < last_) return;
         last_ = text.end;
-        const std::string_view source = std::string_view(content_).substr(text.begin, text.end - text.begin);
         add({text.begin,
              text.end,
              {text.markup.text()},
-             [text = std::move(text), source](const std::vector<std::string>& translations) {
-               return text.markup.written(translations.front(), [&](std::string_view words, bool is_first) {
-                 return markdown_escaped(words, is_first, text, source);
-               });
+             [text = std::move(text)](const std::vector<std::string>& translations) {
+               return written(text, translations.front());
              }});
       }
     });

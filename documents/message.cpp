@@ -497,7 +497,7 @@ std::vector<std::string> Message::texts() const {
 }
 
 std::string Message::with(const std::vector<std::string>& translations) const {
-  const auto encode = [this](std::string_view words, bool) {
+  const auto encode = [this](std::string_view words, std::string_view) {
     return has_cases_ || doubles_apostrophes_ ? doubled(words, '\'') : std::string(words);
   };
   std::string message = between_.front();

@@ -91,12 +91,9 @@ std::string TextMarkup::written(const std::string& translation, const Encode& en
     if (piece.kind != Kind::words) tags[tag(piece, name)] = &piece.bytes;
   std::string result;
   size_t begin = 0;
-  bool is_first = true;
   std::vector<size_t> open;  // where the tags begin that have no end yet
   const auto add_words = [&](size_t end) {
-    if (end == begin) return;
-    result += encode(std::string_view(translation).substr(begin, end - begin), is_first);
-    is_first = false;
+    if (end > begin) result += encode(std::string_view(translation).substr(begin, end - begin), result);
   };
   for (size_t at = translation.find('<'); at != std::string::npos; at = translation.find('<', at + 1)) {
     constexpr size_t kDigits = 20;  // bytes of a tag's number, and "</" and "/>"

@@ -33,8 +33,8 @@ class TextMarkup {
   bool has_letters() const;
   /// The words and tags.
   std::string text() const;
-  /// Writes the words between two tags as the file has them. The first words of all have `is_first` set.
-  using Encode = std::function<std::string(std::string_view words, bool is_first)>;
+  /// Writes the words between two tags as the file has them. `before` is all that is before them.
+  using Encode = std::function<std::string(std::string_view words, std::string_view before)>;
   /// A translation with the markup in the place of its tags.
   std::string written(const std::string& translation, const Encode& encode) const;
 

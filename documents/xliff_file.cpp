@@ -297,7 +297,7 @@ class XliffFile : public SpanFile {
     span.write = [read = std::move(read)](const std::vector<std::string>& translations) {
       std::string result = read.between.front();
       for (size_t i = 0; i < translations.size(); ++i)
-        result += read.texts[i].written(translations[i], [&](std::string_view words, bool) {
+        result += read.texts[i].written(translations[i], [&](std::string_view words, std::string_view) {
           return xml_escaped(read.doubles_apostrophes ? doubled(words, '\'') : std::string(words));
         }) + read.between[i + 1];
       return result;

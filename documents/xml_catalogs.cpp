@@ -194,8 +194,8 @@ class AndroidFile : public SpanFile {
          tokens[end].begin,
          {std::move(words)},
          [markup = std::move(markup), has_cdata](const std::vector<std::string>& translations) {
-           return markup.written(translations.front(), [&](std::string_view part, bool is_first) {
-             const std::string escaped = android_escaped(part, is_first);
+           return markup.written(translations.front(), [&](std::string_view part, std::string_view before) {
+             const std::string escaped = android_escaped(part, before.empty());
              return has_cdata ? xml_cdata(escaped) : xml_escaped(escaped);
            });
          }});

@@ -114,6 +114,34 @@ TEST(MarkdownFile, NumbersAndSignsThatAreNoMarkupHaveNoBackslash) {
     EXPECT_EQ(file->with({words, "H", words}), words + "\n\n| H |\n|---|\n| " + words + " |\n");
 }
 
+TEST(MarkdownFile, SignsThatBeginNoBlockHaveNoBackslash) {
+  const Pages pages{{"### 1. A\n\n## - b\n", "### 1. A\n\n## - B\n"},
+                    {"**1. A** b [2. c](d)\n", "**1. A** B [2. C](d)\n"},
+                    {"| 1. A | - b |\n|---|---|\n| # C | > d |\n", "| 1. A | - B |\n|---|---|\n| # C | > D |\n"},
+                    {"1\\. A\n\n> \\- b\n\n- \\# c\n", "1\\. A\n\n> \\- B\n\n- \\# C\n"},
+                    {"1\\. A\n===\n\n\\- b | c\n---|---\n", "1\\. A\n===\n\n\\- B | C\n---|---\n"},
+                    {"*a  \n1\\. b*\n", "*A  \n1\\. B*\n"}};
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
+}
+
+TEST(MarkdownFile, NamesHaveNoBackslashWhereTheyAreNoEmphasis) {
+  expect_texts({{"The (*.txt) files and foo_", "The (*.txt) files and foo_"},
+                {"**The** *.o files, not [*.a](b)", "<x0>The</x0> *.o files, not <x1>*.a</x1>"},
+                {"See libc.* or _start", "See libc.* or _start"}});
+  const auto file = opened("a.md", "See libc.* and *.md, or \\*.o here\n");
+  ASSERT_THAT(file->texts(), ElementsAre("See libc.* and *.md, or *.o here"));
+  EXPECT_EQ(file->with({"*.md, libc.*"}), "\\*.md, libc.\\*\n");
+  EXPECT_EQ(file->with({"*.o, *.c"}), "\\*.o, \\*.c\n");
+}
+
+TEST(MarkdownFile, SignsKeepTheBackslashOfTheSource) {
+  const Pages pages{{"A\\_b c\n", "A\\_B C\n"},
+                    {"5 \\* 6 is a\n", "5 \\* 6 IS A\n"},
+                    {"A \\#1 b\n", "A \\#1 B\n"},
+                    {"A b \\<5\n", "A B \\<5\n"}};
+  for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
+}
+
 TEST(MarkdownFile, AddressesHaveNoBackslash) {
   for (const std::string address :
        {"https://en.wikipedia.org/wiki/Mercury_(planet)", "https://a.b/static/*.js", "src/_index.md", "/usr/_lib.so",
