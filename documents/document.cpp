@@ -324,8 +324,7 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
   size_t begin = 0, brackets = 0;  // number of open brackets
   bool is_row = false;
   for (size_t at = 0; at < text.size();) {
-    if (format_ == TextFormat::text && (at == 0 || text[at - 1] == '\n'))
-      is_row = is_row_with_bars(std::string_view(text).substr(at, text.find('\n', at) - at));
+    if (format_ == TextFormat::text && (at == 0 || text[at - 1] == '\n')) is_row = is_row_with_bars(text, at);
     const bool is_tag = tag != tags.end() && at == tag->begin;
     size_t line_end = !is_tag ? line_end_at(text, at) : ends_line(text, *tag) ? tag->length : 0;
     if (format_ == TextFormat::text && line_end == 0) line_end = is_row && text[at] == '|' ? 1 : gap_length(text, at);

@@ -97,7 +97,7 @@ size_t hanging_length(std::string_view text) {
 bool has_cells(std::string_view text) {
   for (const char* const divider : {"\t", ".....", "___", " | "})
     if (text.find(divider) != std::string_view::npos) return true;
-  if (is_row_with_bars(text)) return true;
+  if (text.substr(0, 1) == "|" && text.find('|', 1) != std::string_view::npos) return true;
   for (size_t at = text.find("  "); at != std::string_view::npos; at = text.find("  ", text.find_first_not_of(' ', at)))
     if (at == 0 || text.find("   ", at) == at ||
         std::string_view(".:!?\")").find(text[at - 1]) == std::string_view::npos)
@@ -362,8 +362,7 @@ std::string wrapped_line(std::string_view line, const UnwrappedLine& like) {
 }
 
 // The spaces between the columns of a line, where Document cuts it: gaps, and those before each bar of a table.
-std::vector<ByteSpan> column_ends(std::string_view line) {
-  const bool is_row = is_row_with_bars(line);
+std::vector<ByteSpan> column_ends(std::string_view line, bool is_row) {
   std::vector<ByteSpan> ends;
   for (size_t at = indentation_length(line); at < line.size(); ++at) {
     const size_t next = std::min(line.find_first_not_of(' ', at), line.size());
@@ -375,8 +374,9 @@ std::vector<ByteSpan> column_ends(std::string_view line) {
 }
 
 // The translation of a line, of which each column begins where it does in the source if there is room.
-std::string with_columns(std::string_view line, std::string_view source) {
-  const std::vector<ByteSpan> ends = column_ends(line), of_source = column_ends(source);
+std::string with_columns(std::string_view line, std::string_view source, std::string_view all) {
+  const bool is_row = is_row_with_bars(all, static_cast<size_t>(source.data() - all.data()));
+  const std::vector<ByteSpan> ends = column_ends(line, is_row), of_source = column_ends(source, is_row);
   if (ends.size() != of_source.size()) return std::string(line);
   std::string result;
   size_t at = 0, of_source_at = 0, columns = 0, place = 0;  // columns of the result so far, and of the source
@@ -433,7 +433,7 @@ std::string wrapped_like(const std::string& text, const std::string& translation
     }
     const bool is_same = *next == line.text;
     std::string wrapped(is_same ? line.written : *next);
-    if (!is_same) wrapped = line.columns > 0 ? wrapped_line(*next, line) : with_columns(*next, line.written);
+    if (!is_same) wrapped = line.columns > 0 ? wrapped_line(*next, line) : with_columns(*next, line.written, text);
     ++next;
     if (line.rest > 0) {
       const std::string_view rest = lines[line.rest].written;

@@ -54,6 +54,23 @@ TEST(Document, ColumnsOfPlainTextAreTextsOfTheirOwn) {
             "    I. Musik    1\r\nStart | Über uns | Stellen\n|eins|zwei Wörter|  \nA");
 }
 
+TEST(Document, ALineWithBarsIsARowOnlyBesideOthers) {
+  for (const std::string text : {"Use a | b | c here", "Use a | b | c\n-----\nor d | e", "A | b | c\n\nD | e | f"}) {
+    const Document document(text, TextFormat::text, false);
+    EXPECT_EQ(document.segments().front(), text.substr(0, text.find('\n')));
+    EXPECT_EQ(document.with(document.segments()), text);
+  }
+  for (const std::string table :
+       {"A | b | c\nD |  | f", "A | b | c\n--+---+--\n", "A | b | c\r\n=====\r\nD | e | f\r\n", "A | b | c\n| d | e |",
+        "---|---\nA | b | c"}) {
+    const Document document(table, TextFormat::text, false);
+    EXPECT_EQ(document.with(document.segments()), table);
+    EXPECT_THAT(document.segments(), ::testing::IsSupersetOf({"A", "b", "c"}));
+  }
+  EXPECT_THAT(Document("Home | About us | 2 Jobs", TextFormat::text, false).segments(),
+              ElementsAre("Home", "About us", "2 Jobs"));
+}
+
 TEST(Document, BarsDivideTheTextsOfAMessage) {
   const std::string filter = "Text files (*.txt)|*.txt|All files (*.*)|*.*";
   EXPECT_THAT(Document(filter, TextFormat::tags, false).segments(),

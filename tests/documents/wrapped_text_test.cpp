@@ -112,6 +112,9 @@ TEST(WrappedText, ColumnsStayApart) {
   EXPECT_EQ(wrapped_like("| you   | can |\n|one|two|\n| a | b |", "| du   | kannst |\n|eins|zwei|\n| a | b | c |",
                          WrappedText::plain),
             "| du    | kannst |\n|eins|zwei|\n| a | b | c |");
+  EXPECT_EQ(wrapped_like("Use ab | b | c\n\nab | b | c\nd | e | f", "Mit a | b | c\n\na | b | c\nd | e | f",
+                         WrappedText::plain),
+            "Mit a | b | c\n\na  | b | c\nd | e | f");
 }
 
 TEST(WrappedText, ManyColumnsTakeLinearTime) {
