@@ -733,18 +733,21 @@ std::string written(const MarkdownText& text, const std::string& translation) {
   return !texts.empty() && texts_of(plain) == texts ? plain : escaped;
 }
 
-// The settings that site generators put before the Markdown, between lines of "---" or "+++".
-size_t front_matter_end(const std::string& content) {
-  const size_t begin = byte_order_mark_length(content), after = begin + 3;
-  const std::string fence = content.substr(begin, 3);
-  const size_t rest = content.find_first_not_of(" \t\r", after);
-  if ((fence != "---" && fence != "+++") || rest == std::string::npos || content[rest] != '\n') return begin;
-  size_t end = content.find('\n' + fence, after);
-  for (const char* dots : {"\n...\n", "\n...\r\n"})
-    if (fence == "---") end = std::min(end, content.find(dots, after));
-  if (end == std::string::npos) return begin;
-  const size_t line_end = content.find('\n', end + 1);
-  return line_end == std::string::npos ? content.size() : line_end + 1;
+// The settings that site generators put before the Markdown, between lines of "---" or "+++"; "..." may end them, too.
+size_t front_matter_end(std::string_view content) {
+  const size_t begin = byte_order_mark_length(content);
+  const auto line_end = [&](size_t at) { return std::min(content.find('\n', at), content.size()); };
+  const auto line_at = [&](size_t at) {
+    const std::string_view line = content.substr(at, line_end(at) - at);
+    return line.substr(0, line.find_last_not_of(" \t\r") + 1);
+  };
+  const std::string_view fence = line_at(begin);
+  if (fence != "---" && fence != "+++") return begin;
+  for (size_t at = line_end(begin); at < content.size(); at = line_end(at + 1)) {
+    const std::string_view line = line_at(at + 1);
+    if (line == fence || (line == "..." && fence == "---")) return std::min(line_end(at + 1) + 1, content.size());
+  }
+  return begin;
 }
 
 class MarkdownFile : public SpanFile {

@@ -177,6 +177,16 @@ TEST(MarkdownFile, FrontMatterStays) {
     EXPECT_EQ(shouted(*opened("a.md", matter + "b\n\n---\n")), matter + "B\n\n---\n");
 }
 
+TEST(MarkdownFile, FrontMatterEndsAtALineOfMarksAlone) {
+  for (const std::string matter :
+       {"---\ntitle: a\n... \n", "---\na: |\n  b\n---not: c\n----\n---\t\n", "---\r\na: b\r\n...\t\r\n",
+        "+++\na = \"\"\"\n...\n+++x\n\"\"\"\n+++\n", "---\n---\n"})
+    EXPECT_EQ(shouted(*opened("a.md", matter + "b\n")), matter + "B\n");
+  for (const std::string page : {"---\ntitle: a\n...", "---\ntitle: a\n--- ", "\xEF\xBB\xBF---\na: b\n... "})
+    EXPECT_TRUE(opened("a.md", page)->texts().empty()) << page;
+  EXPECT_EQ(shouted(*opened("a.md", "---\n\nA word\n\n---more\n")), "---\n\nA WORD\n\n---MORE\n");
+}
+
 TEST(MarkdownFile, WhatOtherProgramsReadStays) {
   EXPECT_THAT(
       opened("a.md", "A note[^1] {% raw %}\n\n[^1]: Two words\n\nThe <kbd>Ctrl</kbd> key {{< a \"b\" >}}, {{% c %}}\n")
