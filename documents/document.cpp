@@ -193,6 +193,26 @@ size_t line_end_at(const std::string& text, size_t at) {
   return 0;
 }
 
+// The length of Markdown's fenced code that begins at `at`, up to the end of its last line; 0 if there is none.
+size_t fenced_code_length(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 1 << 14;  // limit, so that many fences without an end take linear time
+  const std::string_view fence = text.substr(at, 3);
+  if (fence != "```" && fence != "~~~") return 0;
+  const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t", at - 1);
+  if (before != std::string_view::npos && text[before] != '\n') return 0;
+  text = text.substr(at, kMostBytes);
+  for (size_t end = text.find('\n'); end != std::string_view::npos;) {
+    const size_t begin = end + 1;
+    end = text.find('\n', begin);
+    const std::string_view line = text.substr(begin, end - begin);
+    const size_t first = line.find_first_not_of(" \t");
+    if (first != std::string_view::npos && line.substr(first, fence.size()) == fence &&
+        line.find_first_not_of("`~ \t\r", first) == std::string_view::npos)
+      return std::min(end, text.size());
+  }
+  return 0;
+}
+
 // True for a bar between the texts of a message, such as "Image files|*.png", "Yes|No" and "1 file|{n} files", but not
 // for those of "on|off", "TCP|UDP" and "--format=PDF|HTML" within a sentence.
 bool divides_message(const std::string& text, size_t begin, size_t at) {
@@ -305,7 +325,7 @@ void Document::add_segment(const std::string& text) {
 }
 
 // A line ends at a line end or a leader outside of tags, at <br>, at the gaps between columns of plain text, and at a
-// bar or a semicolon that divides a message.
+// bar or a semicolon that divides a message. Fenced code of a message stays.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const auto has_bar = [&](const ProtectedSpan& span) {
     return text.substr(span.begin, span.length).find('|') != std::string::npos;
@@ -325,6 +345,13 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
   bool is_row = false;
   for (size_t at = 0; at < text.size();) {
     if (format_ == TextFormat::text && (at == 0 || text[at - 1] == '\n')) is_row = is_row_with_bars(text, at);
+    const size_t code_end = at + (format_ == TextFormat::tags ? fenced_code_length(text, at) : 0);
+    if (code_end > at) {
+      between_.back().html += text.substr(begin, code_end - begin);
+      begin = at = code_end;
+      while (tag != tags.end() && tag->begin < at) ++tag;
+      continue;
+    }
     const bool is_tag = tag != tags.end() && at == tag->begin;
     size_t line_end = !is_tag ? line_end_at(text, at) : ends_line(text, *tag) ? tag->length : 0;
     if (format_ == TextFormat::text && line_end == 0) line_end = is_row && text[at] == '|' ? 1 : gap_length(text, at);

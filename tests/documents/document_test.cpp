@@ -84,6 +84,14 @@ TEST(Document, BarsDivideTheTextsOfAMessage) {
     EXPECT_THAT(Document(text, TextFormat::tags, false).segments(), ElementsAre(text));
 }
 
+TEST(Document, FencedCodeOfAMessageStays) {
+  const Document document("Run this:\n```sh\nls | <b>no\n\n```\nThen go.\n  ~~~\nno\n  ~~~", TextFormat::tags, false);
+  EXPECT_THAT(document.segments(), ElementsAre("Run this:", "Then go."));
+  EXPECT_EQ(document.with({"A", "B"}), "A\n```sh\nls | <b>no\n\n```\nB\n  ~~~\nno\n  ~~~");
+  for (const std::string text : {"```sh\nA word", "So ```\nA word\n```", "```\nA word\n``` b"})
+    EXPECT_THAT(Document(text, TextFormat::tags, false).segments(), ::testing::Contains("A word")) << text;
+}
+
 TEST(Document, ItemsOfAListAreTextsOfTheirOwn) {
   for (const auto& [text, items] : std::vector<std::pair<std::string, std::vector<std::string>>>{
            {"folder;file manager;disk;", {"folder", "file manager", "disk"}},
