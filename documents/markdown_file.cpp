@@ -100,7 +100,7 @@ struct MarkdownText {
   size_t begin, end;
   TextMarkup markup = {};
   std::string_view source = {};
-  bool begins_line = false;         // true if it begins where a list could
+  bool begins_line = false;         // true if it begins where a list could, or the source has it so
   std::string escaped_signs = {};   // signs to write with a backslash: '|' in a cell, those that the text has so
   std::string unlinked_signs = {};  // '(', '[', and '<' for markup, that are after a bracket that ends no link
 };
@@ -119,6 +119,12 @@ size_t block_sign(std::string_view words) {
   const bool is_heading = hashes > 0 && hashes <= kLevels && ends_at(hashes);
   const bool is_list = marks > 0 && (words.front() == '>' || ends_at(1));
   return is_heading || is_list || length_of("-=*_ ") == words.size() ? 0 : kNoPlace;
+}
+
+// True for "1\. A title".
+bool has_escaped_block_sign(std::string_view source) {
+  const size_t sign = source.find('\\');
+  return sign != kNoPlace && block_sign(std::string(source.substr(0, sign)).append(source.substr(sign + 1))) == sign;
 }
 
 // Words as Markdown writes them: what would be markup and is none in the text has a backslash before it. Addresses stay
@@ -310,7 +316,7 @@ class MarkdownReader {
     add_words();
     text_.end = end_;
     text_.source = between(text_.begin, end_);
-    text_.begins_line = begins_block(text_.begin);
+    text_.begins_line = begins_block(text_.begin) || has_escaped_block_sign(text_.source);
     if (is_cell_ || is_row_) text_.escaped_signs += '|';
     note_unlinked_signs();
     const bool is_container = content_.substr(text_.begin, 3) == ":::";  // in an item of a list or a cell

@@ -138,6 +138,7 @@ TEST(MarkdownFile, SignsKeepTheBackslashOfTheSource) {
   const Pages pages{{"A\\_b c\n", "A\\_B C\n"},
                     {"5 \\* 6 is a\n", "5 \\* 6 IS A\n"},
                     {"A \\#1 b\n", "A \\#1 B\n"},
+                    {"# 1\\. a\n\n* [ ] 2\\. b\n", "# 1\\. A\n\n* [ ] 2\\. B\n"},
                     {"A b \\<5\n", "A B \\<5\n"}};
   for (const auto& [page, translated] : pages) EXPECT_EQ(shouted_page(page), translated);
 }
