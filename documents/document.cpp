@@ -213,6 +213,17 @@ size_t fenced_code_length(std::string_view text, size_t at) {
   return 0;
 }
 
+// The length of the line at `at` if it has a command after a prompt, "$ make install", with the lines that continue it
+// after a backslash; 0 otherwise.
+size_t command_length(std::string_view text, size_t at) {
+  if (at > 0 && text[at - 1] != '\n') return 0;
+  const size_t prompt = at + indentation_length(text.substr(at));
+  if (text.substr(prompt, 2) != "$ " || prompt + 2 == text.size() || !is_ascii_small(text[prompt + 2])) return 0;
+  size_t end = std::min(text.find('\n', prompt), text.size());
+  while (end < text.size() && text[end - 1] == '\\') end = std::min(text.find('\n', end + 1), text.size());
+  return end - at;
+}
+
 // True for a bar between the texts of a message, such as "Image files|*.png", "Yes|No" and "1 file|{n} files", but not
 // for those of "on|off", "TCP|UDP" and "--format=PDF|HTML" within a sentence.
 bool divides_message(const std::string& text, size_t begin, size_t at) {
@@ -325,7 +336,8 @@ void Document::add_segment(const std::string& text) {
 }
 
 // A line ends at a line end or a leader outside of tags, at <br>, at the gaps between columns of plain text, and at a
-// bar or a semicolon that divides a message. Fenced code of a message stays.
+// bar or a semicolon that divides a message. Fenced code of a message and commands of
+// plain text stay.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const auto has_bar = [&](const ProtectedSpan& span) {
     return text.substr(span.begin, span.length).find('|') != std::string::npos;
@@ -345,7 +357,8 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
   bool is_row = false;
   for (size_t at = 0; at < text.size();) {
     if (format_ == TextFormat::text && (at == 0 || text[at - 1] == '\n')) is_row = is_row_with_bars(text, at);
-    const size_t code_end = at + (format_ == TextFormat::tags ? fenced_code_length(text, at) : 0);
+    const size_t code_end =
+        at + (format_ == TextFormat::tags ? fenced_code_length(text, at) : command_length(text, at));
     if (code_end > at) {
       between_.back().html += text.substr(begin, code_end - begin);
       begin = at = code_end;

@@ -84,6 +84,16 @@ TEST(Document, BarsDivideTheTextsOfAMessage) {
     EXPECT_THAT(Document(text, TextFormat::tags, false).segments(), ElementsAre(text));
 }
 
+TEST(Document, CommandsOfPlainTextStay) {
+  const std::string text = "Run it:\n\n    $ ls | the dog    \\\n      a dog \\\n    the dog\nA dog.\n$ make it";
+  const Document document(text, TextFormat::text, false);
+  EXPECT_THAT(document.segments(), ElementsAre("Run it:", "A dog."));
+  EXPECT_EQ(document.with({"Run it:", "A dog."}), text);
+  for (const std::string price : {"$ 5 for a dog", "A $ for a dog", "$", "$ "})
+    EXPECT_THAT(Document(price, TextFormat::text, false).segments(),
+                ElementsAre(price.substr(0, price.find_last_not_of(' ') + 1)));
+}
+
 TEST(Document, FencedCodeOfAMessageStays) {
   const Document document("Run this:\n```sh\nls | <b>no\n\n```\nThen go.\n  ~~~\nno\n  ~~~", TextFormat::tags, false);
   EXPECT_THAT(document.segments(), ElementsAre("Run this:", "Then go."));

@@ -139,6 +139,10 @@ TEST(WrappedText, PoemsAddressesAndTablesKeepTheirLines) {
         "anna smith     london   23 years and no month\npeter pan      paris    12 years",
         "a line that has more than forty columns, and\ta cell\nand another",
         "Bash and zsh tab completion for all of the programs\n===================================================",
+        "$ command of the program --with an option --and another --option\nand the text that comes after it, which is "
+        "longer",
+        "a line of a command that has an option and that goes on \\\nwith another line that has more than the first "
+        "one",
         "// the cache keeps the last hundred results, so that\n// the same question is answered without a search",
         "| the name of the dog | the age of the dog in years |\n| the name of the cat | the age of the cat in years |",
         "the history of the city and its people...........1\nthe first settlers and their way of life.........7",
