@@ -336,8 +336,8 @@ void Document::add_segment(const std::string& text) {
 }
 
 // A line ends at a line end or a leader outside of tags, at <br>, at the gaps between columns of plain text, and at a
-// bar or a semicolon that divides a message. Fenced code of a message and commands of
-// plain text stay.
+// bar or a semicolon that divides a message. Fenced code of a message stays, and so do commands, if the text has other
+// lines: "$ per month" alone is none.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const auto has_bar = [&](const ProtectedSpan& span) {
     return text.substr(span.begin, span.length).find('|') != std::string::npos;
@@ -353,12 +353,13 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
     }
   };
   auto tag = tags.begin();
+  const bool has_lines = text.find('\n') != std::string::npos;
   size_t begin = 0, brackets = 0;  // number of open brackets
   bool is_row = false;
   for (size_t at = 0; at < text.size();) {
     if (format_ == TextFormat::text && (at == 0 || text[at - 1] == '\n')) is_row = is_row_with_bars(text, at);
-    const size_t code_end =
-        at + (format_ == TextFormat::tags ? fenced_code_length(text, at) : command_length(text, at));
+    const size_t command = has_lines ? command_length(text, at) : 0;
+    const size_t code_end = at + (command == 0 && format_ == TextFormat::tags ? fenced_code_length(text, at) : command);
     if (code_end > at) {
       between_.back().html += text.substr(begin, code_end - begin);
       begin = at = code_end;

@@ -89,7 +89,8 @@ TEST(Document, CommandsOfPlainTextStay) {
   const Document document(text, TextFormat::text, false);
   EXPECT_THAT(document.segments(), ElementsAre("Run it:", "A dog."));
   EXPECT_EQ(document.with({"Run it:", "A dog."}), text);
-  for (const std::string price : {"$ 5 for a dog", "A $ for a dog", "$", "$ "})
+  EXPECT_THAT(Document("Example:\n  $ make a dog\n", TextFormat::tags, false).segments(), ElementsAre("Example:"));
+  for (const std::string price : {"$ 5 for a dog", "A $ for a dog", "$ per dog", "$", "$ "})
     EXPECT_THAT(Document(price, TextFormat::text, false).segments(),
                 ElementsAre(price.substr(0, price.find_last_not_of(' ') + 1)));
 }
