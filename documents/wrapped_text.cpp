@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ struct Line {
   std::string_view indentation;  // white space, and the marks of a quotation
   std::string_view text;         // after it
   size_t columns;                // of both
+  bool is_justified = false;     // spaces between its words make it as long as others
 };
 
 // A line without its end, or several that were joined.
@@ -92,17 +94,37 @@ size_t hanging_length(std::string_view text) {
   return is_clause ? std::min(text.find_first_not_of(' ', number), text.size()) : mark_length(text);
 }
 
-// True for a row of a table, whose cells a tab, several spaces, dots or bars divide, and for a line to fill in. Some
-// people write two spaces after a sentence.
-bool has_cells(std::string_view text) {
+// True for a row of a table, whose cells a tab, dots or bars divide, and for a line to fill in.
+bool has_dividers(std::string_view text) {
   for (const char* const divider : {"\t", ".....", "___", " | "})
     if (text.find(divider) != std::string_view::npos) return true;
-  if (text.substr(0, 1) == "|" && text.find('|', 1) != std::string_view::npos) return true;
+  return text.substr(0, 1) == "|" && text.find('|', 1) != std::string_view::npos;
+}
+
+bool may_end_sentence(char c) {
+  return std::string_view(".:!?\")").find(c) != std::string_view::npos;
+}
+
+// True for a row of a table, whose cells several spaces divide. Some people write two spaces after a sentence.
+bool has_gaps(std::string_view text) {
   for (size_t at = text.find("  "); at != std::string_view::npos; at = text.find("  ", text.find_first_not_of(' ', at)))
-    if (at == 0 || text.find("   ", at) == at ||
-        std::string_view(".:!?\")").find(text[at - 1]) == std::string_view::npos)
-      return true;
+    if (at == 0 || text.find("   ", at) == at || !may_end_sentence(text[at - 1])) return true;
   return false;
+}
+
+// True if a line has wider spaces than others, but all of a width, as words of justified text have. The width may
+// differ by one, and by one more after a sentence.
+bool has_even_gaps(std::string_view text) {
+  constexpr size_t kFewestGaps = 3;
+  size_t gaps = 0, least = text.size(), most = 0;
+  for (size_t at = text.find(' '); at != std::string_view::npos; ++gaps) {
+    const size_t next = std::min(text.find_first_not_of(' ', at), text.size());
+    const size_t width = next - at - (next - at > 1 && at > 0 && may_end_sentence(text[at - 1]) ? 1 : 0);
+    least = std::min(least, width);
+    most = std::max(most, width);
+    at = text.find(' ', next);
+  }
+  return gaps >= kFewestGaps && most > 1 && most - least <= 1 && !has_dividers(text);
 }
 
 // True for "# A comment", "// code", "| a cell" and the like.
@@ -124,7 +146,8 @@ bool is_one_word(std::string_view text) {
 // True if the line may be of the same paragraph as the one before it, of which `first` is the first line.
 bool may_continue(const Line& first, const Line& before, const Line& line) {
   const std::string_view words = before.text.substr(&before == &first ? hanging_length(first.text) : 0);
-  if (line.text.empty() || mark_length(line.text) > 0 || has_cells(words) || has_cells(line.text) ||
+  if (line.text.empty() || mark_length(line.text) > 0 || has_dividers(words) || has_dividers(line.text) ||
+      (!before.is_justified && has_gaps(words)) || (!line.is_justified && has_gaps(line.text)) ||
       !has_letter_or_digit(before.text) || begins_with_sign(line.text) || begins_with_label(line.text) ||
       (is_one_word(before.text) && is_one_word(line.text)) || line.text.front() == '\f' ||
       before.text.substr(0, 2) == "$ " ||
@@ -208,6 +231,27 @@ void join_word(std::string& joined, std::string_view next, std::string_view all)
   }
 }
 
+// The text of a line, without the spaces that justify it.
+std::string words_of(const Line& line) {
+  std::string words(line.text);
+  if (line.is_justified)
+    words.erase(std::unique(words.begin(), words.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+                words.end());
+  return words;
+}
+
+// Finds lines of justified text, of which several end at the same column.
+void find_justified(std::vector<Line>& lines) {
+  constexpr size_t kFewest = 3;
+  std::map<size_t, std::vector<Line*>> by_columns;
+  for (Line& line : lines)
+    if (line.columns >= kLeastColumns && line.columns <= kMostColumns && has_even_gaps(line.text) &&
+        has_prose(line.text))
+      by_columns[line.columns].push_back(&line);
+  for (const auto& [columns, same] : by_columns)
+    for (Line* const line : same) line->is_justified = same.size() >= kFewest;
+}
+
 // Adds the lines of a text between two empty ones. Poems and addresses have long lines that are shorter than their
 // neighbors, or begin with capitals; a wrapped text has few.
 void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view all,
@@ -224,7 +268,7 @@ void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view a
     if (!may_continue(lines[first], lines[i - 1], lines[i])) continue;
     const std::string_view word = lines[i].text.substr(0, end_of_word(lines[i].text, 0));
     joins[i] = lines[i - 1].columns + 1 + columns_in(word) + slack >= longest;
-    const bool is_within_sentence = is_in_capitals || begins_within_sentence(lines[i]);
+    const bool is_within_sentence = is_in_capitals || lines[i - 1].is_justified || begins_within_sentence(lines[i]);
     if (joins[i]) ++full;
     if (joins[i] && is_within_sentence) ++within_sentence;
     const bool is_small = u_islower(characters::at(lines[i].text, 0)) != 0;
@@ -245,16 +289,16 @@ void unwrap(const std::vector<Line>& lines, WrappedText kind, std::string_view a
                continues_sentence(lines, i);
   }
   for (size_t i = 0; i < lines.size(); ++i) {
-    const auto& [indentation, text, columns] = lines[i];
+    const auto& [indentation, text, columns, is_justified] = lines[i];
     if (!joins[i]) {
       const std::string_view whole(indentation.data(), indentation.size() + text.size());
-      result.push_back({std::string(whole), whole, indentation});
+      result.push_back({std::string(indentation) + words_of(lines[i]), whole, indentation});
       continue;
     }
     UnwrappedLine& joined = result.back();
     if (joined.text.back() != ' ') joined.text += space_between(joined.text, std::string(text));
     join_word(joined.text, text, all);
-    joined.text += text;
+    joined.text += words_of(lines[i]);
     joined.written = {joined.written.data(), static_cast<size_t>(text.data() + text.size() - joined.written.data())};
     joined.indentation = indentation;
     joined.columns = is_wrapped ? longest : std::max({joined.columns, columns, lines[i - 1].columns});
@@ -325,9 +369,10 @@ void join_pages(std::vector<UnwrappedLine>& lines, std::string_view all) {
 
 std::vector<UnwrappedLine> unwrapped_lines(const std::string& text, WrappedText kind) {
   std::vector<UnwrappedLine> result;
-  std::vector<Line> block;
-  for (const std::string_view line : lines_of(text)) {
-    const Line next = line_of(line);
+  std::vector<Line> lines, block;
+  for (const std::string_view line : lines_of(text)) lines.push_back(line_of(line));
+  if (kind == WrappedText::plain) find_justified(lines);
+  for (const Line& next : lines) {
     if (!block.empty() && (block.back().text.empty() || quotations(next) != quotations(block.back()))) {
       unwrap(block, kind, text, result);
       block.clear();

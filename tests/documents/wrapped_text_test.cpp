@@ -84,6 +84,45 @@ TEST(WrappedText, LinesOfCopiesFromPdfFilesMayBeNextToALongerOne) {
                        "reserved word precedes it.\nThe End");
 }
 
+TEST(WrappedText, JustifiedLinesAreJoined) {
+  expect_unwrapped(
+      "NAME\n"
+      "       Lists  information  about  the  files  in   the   current\n"
+      "       directory,  by  their  names  unless  an  option asks for\n"
+      "       another order.\n"
+      "\n"
+      "       -b, --block=SIZE\n"
+      "              with the option for long names,  scales  sizes  by\n"
+      "              the size when printing them; see below\n"
+      "\n"
+      "       The dogs of the city ran to the new houses of the  people\n"
+      "       and slept there.\n"
+      "\n"
+      "       one    two    three    four five\n"
+      "       six    seven    eight    nine",
+      "NAME\n"
+      "       Lists information about the files in the current directory, by their names unless an option asks for "
+      "another order.\n"
+      "\n"
+      "       -b, --block=SIZE\n"
+      "              with the option for long names, scales sizes by the size when printing them; see below\n"
+      "\n"
+      "       The dogs of the city ran to the new houses of the people and slept there.\n"
+      "\n"
+      "       one    two    three    four five\n"
+      "       six    seven    eight    nine");
+  // Lines that begin with capitals, too.
+  const std::string terms =
+      "The software  is provided  BY THE AUTHORS\nAS IS.  IN  NO EVENT SHALL  THE  AUTHORS,\n"
+      "The OWNERS or others be  LIABLE  FOR  ANY\nDamages.";
+  expect_unwrapped(terms,
+                   "The software is provided BY THE AUTHORS AS IS. IN NO EVENT SHALL THE AUTHORS, The OWNERS or others "
+                   "be LIABLE FOR ANY Damages.");
+  // Two lines that are equally long by chance are rows.
+  const std::string rows = "the  dog  of the man is at home today\nand  the  dog of the woman has gone to\nsleep";
+  expect_unwrapped(rows, rows);
+}
+
 TEST(WrappedText, LinesInCapitalsAreJoined) {
   const std::string disclaimer =
       "IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES\n"
