@@ -151,7 +151,7 @@ bool may_continue(const Line& first, const Line& before, const Line& line) {
       !has_letter_or_digit(before.text) || begins_with_sign(line.text) || begins_with_label(line.text) ||
       (is_one_word(before.text) && is_one_word(line.text)) || line.text.front() == '\f' ||
       before.text.substr(0, 2) == "$ " ||
-      is_one_of(characters::before(before.text, before.text.size()), U".:!?\\。：！？\r"))
+      (!before.is_justified && is_one_of(characters::before(before.text, before.text.size()), U".:!?\\。：！？\r")))
     return false;
   if (&before != &first) return line.indentation == before.indentation;
   const size_t mark = hanging_length(first.text);

@@ -118,6 +118,12 @@ TEST(WrappedText, JustifiedLinesAreJoined) {
   expect_unwrapped(terms,
                    "The software is provided BY THE AUTHORS AS IS. IN NO EVENT SHALL THE AUTHORS, The OWNERS or others "
                    "be LIABLE FOR ANY Damages.");
+  // A sentence that ends with a line ends no paragraph.
+  expect_unwrapped(
+      "The  dogs  of the city ran to a new house.\nAll the other  animals  went  to  sleep at\n"
+      "night. They  were  at home then, not away,\nof course.",
+      "The dogs of the city ran to a new house. All the other animals went to sleep at night. They were at "
+      "home then, not away, of course.");
   // Two lines that are equally long by chance are rows.
   const std::string rows = "the  dog  of the man is at home today\nand  the  dog of the woman has gone to\nsleep";
   expect_unwrapped(rows, rows);
