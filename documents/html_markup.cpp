@@ -55,10 +55,10 @@ constexpr std::array<OptionalEnd, 11> kOptionalEnds{
 // A page's head ends before any other tag, and those that have content are passed over with it.
 constexpr const char* kElementsOfHead = "base link meta title script style noscript template";
 
-// Classes that Doxygen, Qt, Javadoc, rustdoc and Sphinx give to declarations of code.
-constexpr std::array<const char*, 10> kCodeClasses{
-    "code-header",       "memitemleft",    "memitemright",     "memproto",   "memtemplitemleft",
-    "memtemplitemright", "memtemplparams", "member-signature", "sig-object", "type-signature"};
+// Classes that Doxygen, Qt, Javadoc, rustdoc, Sphinx and Texinfo give to declarations of code.
+constexpr std::array<const char*, 11> kCodeClasses{
+    "code-header",       "def-name",       "memitemleft",      "memitemright", "memproto",      "memtemplitemleft",
+    "memtemplitemright", "memtemplparams", "member-signature", "sig-object",   "type-signature"};
 
 // The elements that are open within another.
 class OpenElements {

@@ -14,9 +14,12 @@
 namespace transmute::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -177,6 +180,10 @@ TEST(Document, CodeInDocumentationStays) {
         "<div class=memproto><table><tr><td class=memname>void add</td><td>(int count)</td></table></div>",
         "<div class=\"fragment\"><div class=\"line\">int dog = 1;</div><div class=\"line\">dog++;</div></div>"})
     EXPECT_THAT(segments_of(code + std::string("<p>A dog.")), ElementsAre("A dog.")) << code;
+  EXPECT_THAT(
+      segments_of("<dt class='deftypefn def-line'><span class=category-def>Function: </span><span><code>int</code> "
+                  "<strong class=def-name>open</strong> <code>(int <var>a</var>)</code></span></dt>"),
+      ElementsAre(AllOf(StartsWith("<span class=category-def>Function: "), Not(HasSubstr("open")))));
   for (const char* text : {"<div class=fragment><div>A dog.", "<div class=line-block><div class=line>A dog.",
                            "<div class=fragment>A dog."})
     EXPECT_THAT(segments_of(text), ElementsAre("A dog.")) << text;
