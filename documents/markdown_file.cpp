@@ -720,7 +720,7 @@ std::string written(const MarkdownText& text, const std::string& translation, Ma
 }
 
 // The texts of a paragraph.
-std::vector<std::string> texts_of(const std::string& paragraph) {
+std::vector<std::string> texts_of_paragraph(const std::string& paragraph) {
   const std::string page = "a " + paragraph;  // a letter, so that it is no list
   std::vector<std::string> texts;
   read_markdown("", page, 0, [&](const MarkdownParagraph& read) {
@@ -735,8 +735,8 @@ std::string written(const MarkdownText& text, const std::string& translation) {
   if (translation.find_first_of("*_") == std::string::npos) return escaped;
   std::string plain = written(text, translation, MarkdownNames::as_in_source);
   if (plain == escaped) return escaped;
-  const std::vector<std::string> texts = texts_of(escaped);
-  return !texts.empty() && texts_of(plain) == texts ? plain : escaped;
+  const std::vector<std::string> texts = texts_of_paragraph(escaped);
+  return !texts.empty() && texts_of_paragraph(plain) == texts ? plain : escaped;
 }
 
 // The settings that site generators put before the Markdown, between lines of "---" or "+++"; "..." may end them, too.
