@@ -115,7 +115,7 @@ bool has_gaps(std::string_view text) {
 // True if a line has wider spaces than others, but all of a width, as words of justified text have. The width may
 // differ by one, and by one more after a sentence.
 bool has_even_gaps(std::string_view text) {
-  constexpr size_t kFewestGaps = 3;
+  constexpr size_t kFewestGaps = 3, kNarrowest = 4;  // of columns, see gap_length()
   size_t gaps = 0, least = text.size(), most = 0;
   for (size_t at = text.find(' '); at != std::string_view::npos; ++gaps) {
     const size_t next = std::min(text.find_first_not_of(' ', at), text.size());
@@ -124,7 +124,7 @@ bool has_even_gaps(std::string_view text) {
     most = std::max(most, width);
     at = text.find(' ', next);
   }
-  return gaps >= kFewestGaps && most > 1 && most - least <= 1 && !has_dividers(text);
+  return gaps >= kFewestGaps && most > 1 && most - least <= 1 && least < kNarrowest && !has_dividers(text);
 }
 
 // True for "# A comment", "// code", "| a cell" and the like.

@@ -127,6 +127,10 @@ TEST(WrappedText, JustifiedLinesAreJoined) {
   // Two lines that are equally long by chance are rows.
   const std::string rows = "the  dog  of the man is at home today\nand  the  dog of the woman has gone to\nsleep";
   expect_unwrapped(rows, rows);
+  const std::string columns =
+      "northern    southern    eastern    westerly\nspeaking    thinking    walking    sleeping\n"
+      "mountain    elephant    parents    children";
+  expect_unwrapped(columns, columns);
 }
 
 TEST(WrappedText, LinesInCapitalsAreJoined) {
