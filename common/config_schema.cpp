@@ -327,17 +327,30 @@ void ConfigSchema::read_section(const std::string& file, const std::string& sect
 void ConfigSchema::read_file(const std::string& path) {
   // The chain of bases, outermost first.
   std::vector<std::pair<std::string, YAML::Node>> chain;
+  std::string named_at;  // location of the "base" that names `file`
+  const auto text_of = [&](const std::string& file) {
+    try {
+      return transmute::read_file(file, kMaxConfigBytes);
+    } catch (const std::exception& error) {
+      if (named_at.empty()) throw;
+      throw std::runtime_error(fmt::format(
+          "{}. It is the \"base\" of {}: correct the name, which is relative to the folder of that file, or "
+          "put the base there",
+          error.what(), named_at));
+    }
+  };
   for (std::string file = path; !file.empty();) {
     if (chain.size() == kMaxBaseDepth)
       throw std::invalid_argument(
           fmt::format("{}: more than {} files in the chain of \"base\"; does it name itself?", path, kMaxBaseDepth));
-    chain.emplace_back(file, parse_yaml(transmute::read_file(file, kMaxConfigBytes), file));
+    chain.emplace_back(file, parse_yaml(text_of(file), file));
     files_.push_back(file);
     const YAML::Node& root = chain.back().second;
     std::string base;
     if (root.IsMap() && root[kBaseKey]) {
       if (!root[kBaseKey].IsScalar())
         throw std::invalid_argument(location(file, root[kBaseKey]) + ": \"base\" needs the name of one file");
+      named_at = location(file, root[kBaseKey]);
       base = (std::filesystem::path(file).parent_path() / root[kBaseKey].Scalar()).string();
     }
     file = base;

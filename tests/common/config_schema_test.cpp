@@ -354,6 +354,17 @@ TEST_F(ConfigSchemaTest, NamesTheBaseThatIsAtFault) {
   EXPECT_THAT(refusal_of("base: [a.yaml, b.yaml]\n"), HasSubstr("\"base\" needs the name of one file"));
 }
 
+TEST_F(ConfigSchemaTest, NamesTheFileWhoseBaseIsMissing) {
+  const auto message_for = [&](const std::string& text) { return message_of<std::runtime_error>([&] { read(text); }); };
+  write_text(folder / "parent.yaml", "model: {num_heads: 2}\n\nbase: absent.yaml\n");
+  EXPECT_THAT(message_for("base: parent.yaml\n"),
+              AllOf(StartsWith(folder / "absent.yaml"), HasSubstr("the \"base\" of " + (folder / "parent.yaml") + ":3"),
+                    HasSubstr("correct the name")));
+  std::filesystem::create_directory(folder / "family");
+  EXPECT_THAT(message_for("base: family\n"),
+              AllOf(HasSubstr("family: is a folder"), HasSubstr("the \"base\" of " + path + ":1")));
+}
+
 TEST_F(ConfigSchemaTest, RefusesACycleOfBases) {
   EXPECT_THAT(refusal_of("base: exp.yaml\n"), HasSubstr("\"base\""));
   write_text(folder / "other.yaml", "base: exp.yaml\n");
