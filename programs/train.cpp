@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
@@ -53,25 +54,32 @@ std::unique_ptr<spdlog::formatter> log_line(const std::string& who) {
   return line;
 }
 
+// The lines that are logged before there is a run folder.
+using EarlyLines = spdlog::sinks::ringbuffer_sink_mt;
+
 // To the terminal alone: before there is a run folder and, of the launcher and of ranks other than the first, only
-// what goes wrong.
-void log_to_terminal(const std::string& who, spdlog::level::level_enum level) {
+// what goes wrong. The lines are also kept in `early`, if it is given.
+void log_to_terminal(const std::string& who, spdlog::level::level_enum level,
+                     const std::shared_ptr<EarlyLines>& early = nullptr) {
   auto logger = std::make_shared<spdlog::logger>("train", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  if (early) logger->sinks().push_back(early);
   logger->set_formatter(log_line(who));
   logger->set_level(level);
   spdlog::set_default_logger(logger);
 }
 
-// To the terminal, and once the run folder is known to be writable, to its train.log as well.
-void start_logging(const std::string& run_folder) {
+// To the terminal, and once the run folder is known to be writable, to its train.log as well, which begins with the
+// lines logged so far: warnings about the text and the settings come before the run folder is known.
+void start_logging(const std::string& run_folder, EarlyLines& early) {
   const transmute::RunFolder folder(run_folder);
   folder.check_links();
   transmute::ensure_writable_folder(run_folder);
+  const auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(folder.log());
   auto logger = std::make_shared<spdlog::logger>(
-      "train", spdlog::sinks_init_list{std::make_shared<spdlog::sinks::stderr_color_sink_mt>(),
-                                       std::make_shared<spdlog::sinks::basic_file_sink_mt>(folder.log())});
+      "train", spdlog::sinks_init_list{std::make_shared<spdlog::sinks::stderr_color_sink_mt>(), file});
   logger->set_formatter(log_line(""));
   logger->flush_on(spdlog::level::info);
+  for (const auto& line : early.last_raw()) file->log(line);
   spdlog::set_default_logger(logger);
 }
 
@@ -198,7 +206,9 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
         "a text without --config sets up a training of one process; for several, run it once, then take the "
         "config.yaml "
         "of its run folder with --config");
-  log_to_terminal("", options.ranks.rank == 0 ? spdlog::level::info : spdlog::level::warn);
+  constexpr size_t kMostEarlyLines = 1000;
+  const auto early = std::make_shared<EarlyLines>(kMostEarlyLines);
+  log_to_terminal("", options.ranks.rank == 0 ? spdlog::level::info : spdlog::level::warn, early);
   if (options.ranks.rank == 0) {  // what a signal leaves unfinished goes at the next start
     transmute::end_at_once_on_stop_signals(
         "\ntrain: stopped before the first step; the same command prepares the training again\n");
@@ -217,7 +227,7 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
   if (options.ranks.rank == 0) {
     // Before anything is written there. With several ranks the Trainer locks it: the others must hear of a refusal.
     if (options.ranks.size == 1 && !experiment.lock) experiment.lock = transmute::RunFolder(options.run_folder).lock();
-    start_logging(options.run_folder);
+    start_logging(options.run_folder, *early);
     spdlog::info("training {} in {}", has_text ? arguments.setup.text.train.first() : arguments.setup.config,
                  options.run_folder);
     for (const std::string& message : experiment.config.unused_values(experiment.chosen)) spdlog::warn(message);
@@ -251,7 +261,8 @@ void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config) {
       ->type_name("MODEL")
       ->needs(source)
       ->group("Without a config");
-  app.add_option("--minutes", arguments.setup.minutes, "training time; default: chosen from the size of the text")
+  app.add_option("--minutes", arguments.setup.minutes,
+                 "training time, counted from the first step; default: chosen from the size of the text")
       ->check(transmute::positive())
       ->group("Without a config");
 }

@@ -55,6 +55,17 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   EXPECT_EQ(in_run("run", "text/train.en"), divided);
 }
 
+TEST_F(FirstSteps, WhatIsSaidBeforeThereIsARunFolderIsInItsLogToo) {
+  const std::string text = folder_ / "data/train.en";
+  std::string columns;
+  for (const char byte : read_text(text)) columns += byte == '\n' ? "\tx\n" : std::string(1, byte);
+  write_text(text, columns);
+  const Outcome outcome = run("train", {"--source", text, "--target", folder_ / "data/train.de", "--run-folder",
+                                        folder_ / "run", "--minutes", "0.02"});
+  EXPECT_THAT(outcome.errors, HasSubstr(text + ": has tabs")) << "the file as given, before it is divided";
+  EXPECT_EQ(in_run("run", "train.log"), outcome.errors);
+}
+
 TEST_F(FirstSteps, ARunOfTwoFilesCanBeMoved) {
   std::vector<std::string> command{program("train"),          "--source",     folder_ / "data/train.en", "--target",
                                    folder_ / "data/train.de", "--run-folder", folder_ / "run",           "--set",
