@@ -61,6 +61,14 @@ std::string header_parameter(std::string_view header, const std::string& wanted)
   return "";
 }
 
+// Browsers and curl write a quotation mark in a name as %22, and encode no percent sign ("multipart/form-data encoding
+// algorithm" of the HTML standard).
+std::string with_quotation_marks(std::string name) {
+  constexpr std::string_view kMark = "%22";
+  for (size_t at = 0; (at = name.find(kMark, at)) != std::string::npos; ++at) name.replace(at, kMark.size(), 1, '"');
+  return name;
+}
+
 // The name of a part's file; empty if there is none. .NET sends a name that is not ASCII as filename*=utf-8''%C3%BC
 // (RFC 8187), beside a filename for programs that do not know this.
 std::string file_name_of(std::string_view disposition) {
@@ -68,7 +76,7 @@ std::string file_name_of(std::string_view disposition) {
   const std::string extended = header_parameter(disposition, "filename*");
   const size_t language_end = extended.find('\'', kCharset.size());
   if (lower_case(extended.substr(0, kCharset.size())) != kCharset || language_end == std::string::npos)
-    return header_parameter(disposition, "filename");
+    return with_quotation_marks(header_parameter(disposition, "filename"));
   return percent_decoded(std::string_view(extended).substr(language_end + 1));
 }
 

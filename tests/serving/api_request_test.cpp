@@ -297,6 +297,7 @@ TEST(FileRequest, TakesTheFilesNameAsDotNetSendsIt) {
   EXPECT_EQ(name("filename=\"=?utf-8?B?w7xiZXIrMS50eHQ=?=\"; filename*=utf-8''%C3%BCber+1.txt"), "über+1.txt");
   EXPECT_EQ(name("filename*=UTF-8'de'a.txt; filename=b.txt"), "a.txt");
   EXPECT_EQ(name("filename=\"a+%20.txt\"; filename*=iso-8859-1''%FC.txt"), "a+%20.txt");
+  EXPECT_EQ(name("filename=\"%22a%22%0A.txt\""), "\"a\"%0A.txt") << "as browsers and curl write a quotation mark";
 }
 
 TEST(LibreTranslateRequest, SaysWhatIsWrongWithAMultipartForm) {

@@ -151,6 +151,11 @@ TEST_F(Serve, TellsTheNameAndTheCharsetOfAFile) {
   };
   EXPECT_EQ(headers("M\u00E4rz it''s.txt").at("content-disposition"),
             "attachment; filename=\"M_rz it__s_de.txt\"; filename*=UTF-8''M%C3%A4rz%20it%27%27s_de.txt");
+  const auto injected = headers("x\"; filename*=UTF-8''%22a%22%0D%0ASet-Cookie:%20b.txt; x=\"");
+  EXPECT_EQ(
+      injected.at("content-disposition"),
+      "attachment; filename=\"_a___Set-Cookie: b_de.txt\"; filename*=UTF-8''%22a%22%0D%0ASet-Cookie%3A%20b_de.txt");
+  EXPECT_EQ(injected.count("set-cookie"), 0U);
   EXPECT_EQ(headers("a.txt").at("content-type"), "text/plain; charset=utf-8");
   EXPECT_EQ(headers("a.html").at("content-type"), "text/html; charset=utf-8");
   EXPECT_EQ(headers("a.properties").at("content-type"), "text/x-java-properties") << "may be in ISO-8859-1";
