@@ -196,6 +196,7 @@ std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordM
     const size_t tab = line.find('\t');
     const bool is_comment = line.rfind('#', 0) == 0 && tab == std::string::npos;
     if (is_blank(line) || is_comment) continue;
+    if (line.find('\0') != std::string::npos) refuse("has a zero byte, which no term of a text has; remove it");
     GlossaryEntry entry;
     if (tab != std::string::npos) entry = {stripped(line.substr(0, tab)), stripped(line.substr(tab + 1))};
     if (entry.source.empty() || entry.target.empty() || entry.target.find('\t') != std::string::npos)

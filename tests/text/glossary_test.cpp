@@ -229,5 +229,14 @@ TEST(AGlossary, IsReadFromATabSeparatedFile) {
   EXPECT_THROW(read_glossary(folder / "none.tsv"), std::runtime_error);
 }
 
+TEST(AGlossary, RefusesZeroBytesWhichNoTranslationCanContain) {
+  const TemporaryFolder folder;
+  for (const auto& line : {std::string("a\tb\0c\n", 6), std::string("a\0c\tb\n", 6)}) {
+    write_text(folder / "zero.tsv", "x\ty\n" + line);
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_glossary(folder / "zero.tsv"); }),
+                HasSubstr("zero.tsv:2: has a zero byte"));
+  }
+}
+
 }  // namespace
 }  // namespace transmute
