@@ -60,8 +60,9 @@ transmute::BlockSource prompts_of(const Arguments& arguments) {
 }
 
 [[noreturn]] void refuse_prompt(const Arguments& arguments, int64_t number, const std::string& reason) {
-  if (!arguments.prompts.empty()) throw std::invalid_argument(fmt::format("prompt {}: {}", number, reason));
-  throw transmute::BadLine(fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), number, reason));
+  const std::string place =
+      arguments.prompts.empty() ? transmute::input_name(arguments.streams.input) + ":" : "prompt ";
+  throw transmute::BadLine(fmt::format("{}{}: {}", place, number, reason));
 }
 
 std::string format(const transmute::Translation& texts, int64_t line, const Arguments& arguments) {

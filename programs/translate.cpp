@@ -184,8 +184,8 @@ transmute::BlockSource source_of(const Arguments& arguments) {
 }
 
 [[noreturn]] void refuse_line(const Arguments& arguments, int64_t number, const std::string& reason) {
-  if (!arguments.texts.empty()) throw std::invalid_argument(fmt::format("text {}: {}", number, reason));
-  throw transmute::BadLine(fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), number, reason));
+  const std::string place = arguments.texts.empty() ? transmute::input_name(arguments.streams.input) + ":" : "text ";
+  throw transmute::BadLine(fmt::format("{}{}: {}", place, number, reason));
 }
 
 void check_files(const Arguments& arguments) {

@@ -88,6 +88,10 @@ TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
                 HasSubstr("1 of 2 lines had more tokens than the model has learned positions for"));
   EXPECT_THAT(refusal("translate", {"-m", learned, "--long-lines", "fail"}, 1, text),
               AllOf(HasSubstr("standard input:2: "), HasSubstr("learned positions")));
+  EXPECT_THAT(
+      refusal("translate", {"-m", learned, "--long-lines", "fail", "--", "the red house is near. the old train."}, 1),
+      HasSubstr("text 1: "))
+      << "a text of the command line fails as a line of the input does";
   write_text(folder_ / "long_prefixes", "das\ndas alte Haus ist geschlossen.\n");
   const Outcome prefixed =
       run("translate", {"-m", learned, "--target-prefix", folder_ / "long_prefixes"}, "the\nthe\n");
