@@ -8,7 +8,7 @@ Builds the Python wheel that runs on other systems too, in build/wheels or OUTPU
 that it needs inside, and names the oldest glibc in its file name. Needs python3 with venv, and what scripts/setup.sh
 --without-torch installs."
 [[ ${1:-} == --help ]] && { echo "$usage"; exit 0; }
-[[ $# -le 1 && ${1:-} != -* ]] || { echo "$usage" >&2; exit 2; }
+[[ $# -le 1 && ${1:-} != -* ]] || { echo "build_wheel: error: unexpected arguments: $*"$'\n'"$usage" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 output=${1:-build/wheels}
 work=$(mktemp -d)

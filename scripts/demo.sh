@@ -8,7 +8,7 @@ usage="usage: scripts/demo.sh
 
 Installs the packages (with sudo if needed), builds, and trains for three minutes. Writes build/, data/demo and runs/demo."
 [[ ${1:-} == --help ]] && { echo "$usage"; exit 0; }
-[[ $# -eq 0 ]] || { echo "$usage" >&2; exit 2; }
+[[ $# -eq 0 ]] || { echo "demo: error: unknown argument $1"$'\n'"$usage" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 
 run=runs/demo

@@ -87,5 +87,8 @@ if __name__ == "__main__":
         make(*sys.argv[2:])
     elif len(sys.argv) == 5 and sys.argv[1] == "score":
         score(*sys.argv[2:])
+    elif sys.argv[1:] == ["--help"]:
+        print(__doc__)
     else:
-        sys.exit(__doc__)
+        print(f"dirty_pairs: error: this is no call of it: {' '.join(sys.argv[1:])}\n{__doc__}", file=sys.stderr)
+        sys.exit(2)

@@ -24,6 +24,8 @@ FOLDER/tuned/model.
   --teachers N            number of teachers to train, 3 by default
   --teacher MODEL         a finished model of this language pair, instead of training teachers; may be repeated, for
                           models with one tokenizer
+  --source-language LANGUAGE, --target-language LANGUAGE
+                          for multilingual models: their names for the languages of the text
   --reverse-model MODEL   a model of the opposite direction, which translates the targets
   --rerank                rerank each direction's translations by a model of the other one, those of --reverse-model by
                           the first teacher
@@ -38,7 +40,7 @@ source "$root/scripts/yaml.sh"
 programs=$root/build/release/bin
 threads=0
 config= source= target= output= reverse= rerank= teachers=
-models=() settings=() tune=()
+models=() settings=() tune=() languages=() reverse_languages=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --config) config=${2:?$usage}; shift 2 ;;
@@ -47,6 +49,8 @@ while [[ $# -gt 0 ]]; do
     --output) output=${2:?$usage}; shift 2 ;;
     --teachers) teachers=${2:?$usage}; shift 2 ;;
     --teacher) models+=("${2:?$usage}"); shift 2 ;;
+    --source-language) languages+=("$1" "${2:?$usage}"); reverse_languages+=(--target-language "$2"); shift 2 ;;
+    --target-language) languages+=("$1" "${2:?$usage}"); reverse_languages+=(--source-language "$2"); shift 2 ;;
     --reverse-model) reverse=${2:?$usage}; shift 2 ;;
     --rerank) rerank=1; shift ;;
     --tune) tune+=(--set "${2:?$usage}"); shift 2 ;;
@@ -102,7 +106,7 @@ distilled=$output/distilled.target
 back=$output/back_translated.source
 stamp=$("$programs/train" --config "$config" --print-config --set "data.train_pairs=[]" "${settings[@]}" \
   --set "data.train_source=$(yaml "$source")" --set "data.train_target=$(yaml "$target")" || exit 1
-  printf '%s\n' "${models[*]:-$teachers}"
+  printf '%s\n' "${models[*]:-$teachers}" "${languages[@]}"
   sha256sum <"$source"; sha256sum <"$target")
 ! grep -qE '^  train_languages: \[[^]]' <<<"$stamp" ||
   fail "distillation is for one language pair; leave out data.train_languages and data.valid_languages"
@@ -170,10 +174,10 @@ with_translations() { # with_translations <key> <entry of a translation; \1: tha
   sed -nE "s/^  $1: \\[($entry)/data.$1=[\\1$more/p" "$output/teacher_1/config.yaml"
 }
 
-translated "$source" "$distilled" "${models[@]/#/--model=}" ${rerank:+--rerank "$reverse"}
+translated "$source" "$distilled" "${models[@]/#/--model=}" "${languages[@]}" ${rerank:+--rerank "$reverse"}
 sources="$(yaml "$source"), $(yaml "$source")" targets="$(yaml "$target"), $(yaml "$distilled")"
 if [[ -n $reverse ]]; then
-  translated "$target" "$back" --model "$reverse" ${rerank:+--rerank "${models[0]}"}
+  translated "$target" "$back" --model "$reverse" "${reverse_languages[@]}" ${rerank:+--rerank "${models[0]}"}
   sources+=", $(yaml "$back")" targets+=", $(yaml "$target")"
 fi
 lists=()

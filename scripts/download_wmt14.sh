@@ -8,7 +8,7 @@ usage="usage: scripts/download_wmt14.sh [--output data/wmt14_en_de] [--archives 
 Downloads the text of the paper's English-German experiment: Europarl v7, Common Crawl and News Commentary v9 to train
 on (about 4.5 million pairs, 1.7 GB to download), newstest2013 to validate, newstest2014 (all 3,003 lines) to test.
 
-Archives are kept in --archives and checked: against the checksum in scripts/wmt14_archives.txt (--list), or where that
+Archives are kept in --archives and checked: against the checksum in scripts/wmt14_archives.txt (--list), or if that
 has none, against what came the first time. What is there already is not fetched again; an archive may also be put there
 by hand."
 list="$(cd "$(dirname "$0")" && pwd)/wmt14_archives.txt"

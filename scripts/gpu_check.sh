@@ -13,7 +13,7 @@ usage="usage: gpu_check.sh [--device cuda] [--output results] [--minutes 8.5] [-
 table.json. --minutes: for all of it; training gets what the rest leaves. --python: one that has the torch which the
 programs were built against. --old: a folder that gpu_pack.sh filled at an earlier commit, for the same torch: its
 training and translation are measured beside this one's, and their lines are compared.
-Exit status: 0 where every stage ran and its tests passed, else 1; 2 for bad usage."
+Exit status: 0 if every stage ran and its tests passed, else 1; 2 for bad usage."
 fail() { echo "gpu_check: error: $1" >&2; exit "${2:-1}"; }
 device=cuda
 output=results

@@ -30,7 +30,7 @@ for option in "$@"; do
     --tests) packages+=("${test_packages[@]}") ;;
     --without-torch) torch_packages=() ;;
     --help) echo "$usage"; exit 0 ;;
-    *) echo "$usage" >&2; exit 2 ;;
+    *) echo "setup: error: unknown argument $option"$'\n'"$usage" >&2; exit 2 ;;
   esac
 done
 packages+=("${torch_packages[@]}")

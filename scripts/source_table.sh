@@ -3,6 +3,11 @@
 # Prints the size and shape of the source as a table. Run it before and after a change that makes the source lighter.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [[ $# -gt 0 ]]; then
+  [[ $1 == --help ]] || exec >&2
+  echo "usage: scripts/source_table.sh"
+  [[ $1 == --help ]] && exit 0 || exit 2
+fi
 
 row() { printf '| %-46s | %7s |\n' "$1" "$2"; }
 count() { git ls-files -z -- "$@" | xargs -0 cat | wc -l; }

@@ -13,7 +13,7 @@ usage="usage: scripts/test_on_arm64.sh [--folder build/arm64] [--jobs N] [--with
 Whatever follows -- goes to ctest (default: -L unit). The emulated CPU is QEMU_CPU (default: neoverse-n1, then for the
 tests of the engine's kernels max, which has bfloat16 too). Needs the packages g++-aarch64-linux-gnu, mmdebstrap and
 qemu-user-static.
-Exit status: 0 where all tests pass, 2 for bad usage."
+Exit status: 0 if all tests pass, 2 for bad usage."
 fail() { echo "test_on_arm64: error: $1" >&2; exit "${2:-1}"; }
 folder=build/arm64
 jobs=$(nproc)

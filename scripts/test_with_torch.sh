@@ -10,7 +10,7 @@ usage="usage: scripts/test_with_torch.sh VERSION|newest [--folder build/torch-VE
 VERSION: of torch, such as 2.11.0. --folder: where the virtual environment and the build go. --jobs: compilers and tests
 at once (default: one per core). Whatever follows -- goes to ctest, such as: -L unit. PIP_INDEX_URL chooses another
 index, such as https://download.pytorch.org/whl/cpu for wheels without CUDA.
-Exit status: 0 where all tests pass, 2 for bad usage."
+Exit status: 0 if all tests pass, 2 for bad usage."
 fail() { echo "test_with_torch: error: $1" >&2; exit "${2:-1}"; }
 [[ $# -ge 1 ]] || fail "which version of torch?"$'\n'"$usage" 2
 [[ $1 != --help ]] || { echo "$usage"; exit 0; }

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 usage="usage: sudo scripts/test_without_torch.sh [--folder FOLDER] [--suite bookworm] [--other-suite trixie]
 
 --folder: where the systems go (2 GB; default: a temporary one). Builds what is committed. Needs the package debootstrap.
-Exit status: 0 where all tests pass and the archive runs, 2 for bad usage."
+Exit status: 0 if all tests pass and the archive runs, 2 for bad usage."
 fail() { echo "test_without_torch: error: $1" >&2; exit "${2:-1}"; }
 folder="" suite=bookworm other=trixie
 while [[ $# -gt 0 ]]; do

@@ -8,7 +8,7 @@ usage="usage: scripts/wmt14.sh [--config configs/paper/base.yaml] [--data FOLDER
 
 The paper's English-German experiment from the text to BLEU: learns 37,000 pieces, trains, averages the checkpoints (5
 of the base model, 20 of the big one), translates newstest2014 with beam 4 and alpha 0.6, and measures BLEU as sacreBLEU
-does and, where Moses' tokenizer is at hand, in the compound-split measure that the paper's figures are in. For its
+does and, if Moses' tokenizer is at hand, in the compound-split measure that the paper's figures are in. For its
 Table 3 the paper averaged no checkpoints: perplexity and BLEU of newstest2013 are those of the last one alone.
 
 It can be interrupted at any time; run again, it continues. --rehearse runs every step in minutes, on generated text and

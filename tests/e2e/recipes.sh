@@ -15,6 +15,15 @@ expect() { # expect <what> <text> <part of it>
   [[ $2 == *"$3"* ]] || fail "$1: \"$3\" is not in: $2"
 }
 
+# -- every script explains itself, and refuses an option that it does not know before it does anything
+for script in "$root"/scripts/*.{sh,py}; do
+  [[ -x $script ]] || continue # yaml.sh is sourced
+  [[ -n $("$script" --help </dev/null) ]] || fail "$script --help"
+  [[ $script != */test.sh ]] || continue # hands its options to ctest
+  said=$("$script" --no-such-option </dev/null 2>&1 >out) && fail "$script took an option that does not exist"
+  [[ -n $said && ! -s out ]] || fail "$script refuses an option with: $said; on standard output: $(<out)"
+done
+
 # -- download_wmt14.sh, from addresses on this machine
 mkdir -p web/training web/dev web/test-full archives
 for language in en de; do
@@ -165,6 +174,22 @@ by_hand "${teachers[@]}" --input few.en --rerank run/model
 cmp -s by_hand from_models/distilled.target || fail "the translations were not reranked by the reverse model"
 by_hand --model run/model --input few.de --rerank distilled/teacher_1/model
 cmp -s by_hand from_models/back_translated.source || fail "back translations were not reranked by the first teacher"
+
+# -- distill.sh: models of many languages are told the languages of the text
+from_many() { # from_many <argument>…
+  "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output from_many \
+    --teacher "$many" --reverse-model "$many" --programs "$programs" --threads 1 "$@" 2>&1
+}
+many=$root/tests/data/formats/nllb
+said=$(from_many) && fail "distill.sh named no languages to a model of many"
+expect "languages that are not named" "$said" "name the source language"
+said=$(from_many --source-language eng_Latn --target-language deu_Latn) || fail "distill.sh from a model of many languages: $said"
+by_hand --model "$many" --source-language eng_Latn --target-language deu_Latn --input few.en
+cmp -s by_hand from_many/distilled.target || fail "the languages did not reach the teacher"
+by_hand --model "$many" --source-language deu_Latn --target-language eng_Latn --input few.de
+cmp -s by_hand from_many/back_translated.source || fail "the languages did not reach the reverse model"
+said=$(from_many --source-language eng_Latn --target-language fra_Latn) && fail "distill.sh took other languages' translations"
+expect "other languages" "$said" "was begun with another"
 
 # -- distill.sh: a model replaced at its path is another one
 cp -r distilled/teacher_1/model first
