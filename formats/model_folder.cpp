@@ -56,7 +56,9 @@ std::string find_weights(const std::string& folder) {
   if (!fs::is_directory(folder))
     throw std::runtime_error(fmt::format(
         "{}: no such model folder{}", folder,
-        is_model_name(folder) ? "; 'transmute get' downloads models, 'transmute models' lists what is there" : ""));
+        is_model_name(folder) ? "; 'transmute get', which the Python package does not have, downloads models, and "
+                                "'transmute models' lists what is there"
+                              : ""));
   for (const char* file : {kWeightsFile, kNeutralWeightsFile})
     if (fs::exists(fs::path(folder) / file)) return path_in(folder, file);
   const bool has_model = fs::exists(fs::path(folder) / "model" / kWeightsFile);

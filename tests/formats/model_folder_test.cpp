@@ -351,6 +351,7 @@ TEST_F(ModelFolder, NamesTheLineOfADamagedConfig) {
 TEST_F(ModelFolder, NamesAMissingFolder) {
   EXPECT_THAT(refusal(folder / "absent"), AllOf(StartsWith(folder / "absent"), HasSubstr("no such model folder")));
   EXPECT_THAT(refusal("en-absent"), AllOf(StartsWith("en-absent: "), HasSubstr("'transmute get'")));
+  EXPECT_THAT(refusal("en-absent"), HasSubstr("which the Python package does not have"));
 }
 
 TEST_F(ModelFolder, PointsFromTheRunFolderToItsModel) {
