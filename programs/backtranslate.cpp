@@ -204,7 +204,7 @@ bool is_confident(const transmute::Translation& translation, double least) {
   const std::optional<double> confidence = translation.hypotheses.front().confidence;
   if (!confidence)
     throw std::invalid_argument(
-        "--min-confidence needs a model that is calibrated, as train makes them where there is validation text");
+        "--min-confidence needs a model that is calibrated, as train makes them if there is validation text");
   return *confidence >= least;
 }
 

@@ -288,7 +288,7 @@ void declare_rules(CLI::App& app, Arguments& arguments) {
       ->capture_default_str()
       ->group("Rules");
   app.add_option("--min-letters", rules.min_letters,
-                 "minimum share of letters among a side's characters; digits count too where the sides differ")
+                 "minimum share of letters among a side's characters; digits count too if the sides differ")
       ->check(transmute::between(0, 1))
       ->capture_default_str()
       ->group("Rules");
