@@ -182,6 +182,11 @@ TEST_F(CommandLine, FlagsOfOtherToolkitsAreAnsweredWithOurs) {
       {"translate", {"-m", "m", "--gpu"}, "did you mean --device cuda?"},
       {"translate", {"-m", "m", "--src_lang", "en"}, "did you mean --source-language?"},
       {"translate", {"-m", "m", "--text", "hello"}, "without a flag: -m MODEL 'some text'"},
+      {"score", {"-m", "m", "--input", "x"}, "did you mean --source and --target, or --text?"},
+      {"backtranslate", {"-m", "m", "--input", "x"}, "did you mean --text?"},
+      {"make_shortlist", {"-m", "m", "--input", "x"}, "did you mean --source and --target?"},
+      {"prepare", {"--input", "x"}, "did you mean --pairs, or --source and --target?"},
+      {"average_checkpoints", {"--input", "x"}, "give the folders themselves, without a flag"},
       {"transmute", {"version"}, "did you mean --version?"},
       {"transmute", {"sacrebleu"}, "did you mean evaluate?"}};
   for (const auto& [name, words, hint] : cases) EXPECT_THAT(refusal(name, words), HasSubstr(hint)) << words.front();
