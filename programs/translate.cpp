@@ -239,7 +239,9 @@ int translate(const Arguments& arguments, const std::vector<std::string>& facts)
   }
   translator.check(options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());
-  transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
+  const std::string instead = arguments.warnings.empty() ? "" : " instead of --warnings";  // which it excludes
+  transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes,
+                               "the same command with --continue" + instead);
   transmute::LineProgress progress(arguments.streams, output.finished_lines());
   transmute::TranslationTotals totals(options, translator.tokenizer().source(), output.finished_lines(), "line",
                                       arguments.warnings);

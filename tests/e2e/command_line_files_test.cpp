@@ -326,6 +326,20 @@ TEST_F(CommandLine, AStoppedTranslationResumesWhereItWasStopped) {
   EXPECT_THAT(refusal("translate", {"-m", model(), "--continue", "-o", "-"}), HasSubstr("--output"));
 }
 
+TEST_F(CommandLine, ARunWithAFileOfWarningsIsContinuedWithoutIt) {
+  const std::vector<std::string> words{program("translate"), "-m", model(), "--max-extra-length", "2", "-o", "out.de"};
+  std::vector<std::string> with_warnings = words;
+  with_warnings.insert(with_warnings.end(), {"--warnings", "warnings.tsv"});
+  const std::string begin = "the house\nthe train\n";
+  EXPECT_THAT(stop_after_lines(folder_.path(), command_line(with_warnings), begin, 2).errors,
+              HasSubstr("the same command with --continue instead of --warnings resumes from there"));
+  write_text(folder_ / "all.en", begin + "the river\n");
+  const Outcome resumed =
+      shell("cd " + shell_quoted(folder_.path()) + "; " + command_line(words) + "--continue < all.en");
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("continuing after 2 lines"));
+}
+
 TEST_F(CommandLine, APartialFileOfSomebodyElseStays) {
   write_text(folder_ / "out.de.partial", "mine\n");
   EXPECT_THAT(refusal(translate("the red house\n", {"-o", folder_ / "out.de"}), 1),
