@@ -7,6 +7,7 @@
 #include <transmute/formats/model_checksums.h>
 #include <transmute/formats/model_store.h>
 #include <transmute/formats/shortlist_file.h>
+#include <transmute/tokenizer/tokenizer_files.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -54,11 +55,11 @@ std::string newest_checkpoint(const std::string& run) {
 std::string find_weights(const std::string& folder) {
   if (folder.empty()) throw std::runtime_error("the path of the model is empty");
   if (!fs::is_directory(folder))
-    throw std::runtime_error(fmt::format(
-        "{}: no such model folder{}", folder,
-        is_model_name(folder) ? "; 'transmute get', which the Python package does not have, downloads models, and "
-                                "'transmute models' lists what is there"
-                              : ""));
+    throw std::runtime_error(fmt::format("{}: no such model folder{}", folder,
+                                         is_model_name(folder)
+                                             ? "; 'transmute get' (not in the Python package) downloads models, and "
+                                               "'transmute models' lists what is there"
+                                             : ""));
   for (const char* file : {kWeightsFile, kNeutralWeightsFile})
     if (fs::exists(fs::path(folder) / file)) return path_in(folder, file);
   const bool has_model = fs::exists(fs::path(folder) / "model" / kWeightsFile);
@@ -179,6 +180,8 @@ LoadedModel load_model_folder(const std::string& path, const ParallelFor& parall
   const std::string config_path = path_in(folder, kConfigFile);
   const uint64_t weight_bytes = InputFile(weights_path).size();
   const ModelChecksums checksums(folder);
+  for (const char* file : {kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile})
+    checksums.file_exists(file);  // throws if a file of the model is missing
   // The weights are read while the config and the tokenizer are.
   auto weights = std::async(std::launch::async, [&] { return read_weights(folder, parallel_for, memory); });
   std::string config = read_regular_file(config_path, kMaxConfigBytes);

@@ -32,9 +32,8 @@ Row row_of(const transmute::StoredModel& model) {
 int list_models() {
   const std::vector<transmute::StoredModel> models = transmute::stored_models();
   if (models.empty()) {
-    transmute::note(fmt::format(
-        "there are no models in {}; 'transmute get', which the Python package does not have, downloads some",
-        transmute::required_model_store()));
+    transmute::note(fmt::format("there are no models in {}; 'transmute get' (not in the Python package) downloads some",
+                                transmute::required_model_store()));
     return 0;
   }
   std::vector<Row> rows{{"NAME", "LANGUAGES", "SIZE", "LICENSE", "SOURCE", "FOLDER"}};

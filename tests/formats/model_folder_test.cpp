@@ -294,6 +294,16 @@ TEST_F(ModelFolder, BringsEveryOptionOfTheModel) {
   EXPECT_FALSE(loaded.tokenizer.shared());
 }
 
+TEST_F(ModelFolder, NamesAFileOfTheModelThatIsMissing) {
+  for (const std::string file : {"tokenizer.model", "config.yaml"}) {
+    const std::string place = path + "/" + file, content = read_text(place);
+    fs::remove(place);
+    EXPECT_THAT(refusal(), AllOf(StartsWith(place + ": is missing, though "), HasSubstr("restore the file")));
+    write_text(place, content);
+  }
+  EXPECT_NO_THROW(load_model_folder(path));
+}
+
 TEST_F(ModelFolder, AcceptsTheConfigOfATraining) {
   change_config(tiny_config() + "data:\n  folder: x\ntraining:\n  seed: 1\nvalidation:\n  every: 5\n");
   EXPECT_NO_THROW(load_model_folder(path));
@@ -351,7 +361,7 @@ TEST_F(ModelFolder, NamesTheLineOfADamagedConfig) {
 TEST_F(ModelFolder, NamesAMissingFolder) {
   EXPECT_THAT(refusal(folder / "absent"), AllOf(StartsWith(folder / "absent"), HasSubstr("no such model folder")));
   EXPECT_THAT(refusal("en-absent"), AllOf(StartsWith("en-absent: "), HasSubstr("'transmute get'")));
-  EXPECT_THAT(refusal("en-absent"), HasSubstr("which the Python package does not have"));
+  EXPECT_THAT(refusal("en-absent"), HasSubstr("not in the Python package"));
 }
 
 TEST_F(ModelFolder, PointsFromTheRunFolderToItsModel) {
