@@ -167,6 +167,15 @@ std::unordered_set<std::string> numbers_in_terms(const TranslationOptions& optio
   return numbers;
 }
 
+// Keeps the best of hypotheses with one text. Those of a search differ in their tokens, but two of them may become the
+// same text when they get the source's case, marks and spaces.
+void drop_repeated_texts(std::vector<Hypothesis>& hypotheses) {
+  std::unordered_set<std::string> texts;
+  hypotheses.erase(std::remove_if(hypotheses.begin(), hypotheses.end(),
+                                  [&](const Hypothesis& one) { return !texts.insert(one.text).second; }),
+                   hypotheses.end());
+}
+
 }  // namespace
 
 TranslationEngine::TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for)
@@ -294,6 +303,8 @@ std::vector<Translation> TranslationEngine::translate_whole(const std::vector<st
   }
   if (may_number && prefixes.empty() && may_choose(options))
     mend_names(texts, options, read, in_terms, again, translations);
+  if (!options.search.sampling)
+    for (Translation& translation : translations) drop_repeated_texts(translation.hypotheses);
   return translations;
 }
 

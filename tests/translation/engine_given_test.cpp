@@ -8,6 +8,8 @@
 #include <transmute/tokenizer/truecase.h>
 #include <transmute/translation/join_parts.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -270,6 +272,37 @@ TranslationEngine engine_that_copies(const Tokenizer& tokenizer = tokenizer_of_b
   };
   const int64_t words = tokenizer.target().size() - special_ids::kCount;
   return {{std::make_shared<testing::TableModel>(copy, words), {}, {}}, tokenizer, one_by_one};
+}
+
+TEST(EngineOfAModelWithTwoTranslations, KeepsTheBetterOneIfBothGetTheSameCase) {
+  const Tokenizer tokenizer = tokenizer_of_bytes();
+  const std::vector<std::pair<Ids, double>> translations{{tokenizer.target().encode("das Haus"), 0.6},
+                                                         {tokenizer.target().encode("DAS haus"), 0.4}};
+  const auto either = [&](const Ids& /*source*/, const Ids& prefix) {
+    testing::Distribution next;
+    double sum = 0;
+    for (const auto& [ids, probability] : translations) {
+      if (prefix.size() > ids.size() || !std::equal(prefix.begin(), prefix.end(), ids.begin())) continue;
+      next[prefix.size() < ids.size() ? ids[prefix.size()] : special_ids::kEnd] += probability;
+      sum += probability;
+    }
+    for (auto& [id, probability] : next) probability /= sum;
+    if (next.empty()) next[special_ids::kEnd] = 1;
+    return next;
+  };
+  const int64_t words = tokenizer.target().size() - special_ids::kCount;
+  const TranslationEngine engine({std::make_shared<testing::TableModel>(either, words), {}, {}}, tokenizer, one_by_one);
+  TranslationOptions options;
+  options.guard = Guard::off;
+  options.search.num_hypotheses = 2;
+  const auto texts = [&](const std::string& source) {
+    std::vector<std::string> found;
+    const Translation translation = engine.translate({source}, options).at(0);
+    for (const Hypothesis& hypothesis : translation.hypotheses) found.push_back(hypothesis.text);
+    return found;
+  };
+  EXPECT_THAT(texts("the red house"), ElementsAre("das Haus", "DAS haus"));
+  EXPECT_THAT(texts("THE RED HOUSE"), ElementsAre("DAS HAUS"));
 }
 
 TEST(EngineOfAModelThatCopies, WritesFormsAsTheSourceDoes) {
