@@ -112,6 +112,37 @@ bool are_quotes_of(const std::vector<Side>& source, const std::vector<Side>& tex
          number(text, Side::after_number) <= number(source, Side::after_number);
 }
 
+// The bytes of a text that have quotation marks, with their sides, but no apostrophes within words and no inches.
+std::vector<std::pair<size_t, Side>> quotes_in(const std::string& text) {
+  std::vector<size_t> places;
+  for (size_t at = 0; at < text.size(); ++at)
+    if (is_quote(text[at])) places.push_back(at);
+  const std::vector<Side> sides = sides_of(text, places);
+  std::vector<std::pair<size_t, Side>> quotes;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (sides[i] == Side::opening || sides[i] == Side::closing) quotes.emplace_back(places[i], sides[i]);
+  return quotes;
+}
+
+// Restores the marks of a quotation within another one, for which a model may write double marks, too: in the order of
+// the source, if the quotation marks of both texts open and close in the same order.
+void restore_nested_quotes(const std::string& source, const std::map<size_t, const AsciiMark*>& by_place,
+                           Rewriting& translation) {
+  const std::string& text = translation.text();
+  if (source.find('"') == std::string::npos || source.find('\'') == std::string::npos) return;
+  const auto of_source = quotes_in(source), of_text = quotes_in(text);
+  const auto has_side = [](const auto& a, const auto& b) { return a.second == b.second; };
+  const auto is_double = [&](const auto& quote) { return text[quote.first] == '"'; };
+  if (!std::equal(of_source.begin(), of_source.end(), of_text.begin(), of_text.end(), has_side) ||
+      !std::all_of(of_text.begin(), of_text.end(), is_double))
+    return;
+  for (size_t i = 0; i < of_text.size(); ++i) {
+    const auto mark = by_place.find(of_source[i].first);
+    const ByteSpan place{of_text[i].first, of_text[i].first + 1};
+    if (mark != by_place.end() && translation.is_free(place)) translation.replace(place, mark->second->written);
+  }
+}
+
 // A dash with the words beside it.
 std::string with_words(const std::string& text, size_t begin, size_t end) {
   size_t first = begin, last = end;
@@ -200,6 +231,7 @@ void WrittenMarks::restore(Rewriting& translation) const {
     const auto mark = by_place.find(place);
     return mark == by_place.end() ? nullptr : mark->second;
   };
+  restore_nested_quotes(source_, by_place, translation);
   for (const std::string& read : kinds) {
     const std::vector<size_t> in_source = places_of(source_, read);
     std::vector<size_t> in_text = places_of(text, read);

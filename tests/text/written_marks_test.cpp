@@ -47,6 +47,19 @@ TEST(WrittenMarks, AreReadInAscii) {
       << "the beginnings of characters";
 }
 
+TEST(WrittenMarks, OfQuotationsWithinQuotationsComeBackFromDoubleOnes) {
+  EXPECT_EQ(restored("“Besides the ‘love,’ which nobody has?”", "\"Além do \"amor\", que ninguém tem?\""),
+            "“Além do ‘amor’, que ninguém tem?”");
+  EXPECT_EQ(restored("the ‘love,’ which nobody has?”", "o \"amor\", que ninguém tem?\""), "o ‘amor’, que ninguém tem?”")
+      << "a sentence of a quotation";
+  EXPECT_EQ(restored("“ ‘Mr. Elton.’ You don’t call me ‘Elton;’ do you?”",
+                     "\"\"Sr. Elton\". Não me chama \"Elton\"; chama?\""),
+            "“‘Sr. Elton’. Não me chama ‘Elton’; chama?”");
+  EXPECT_EQ(restored("“a ‘b’ c”", "\"a \"b c\""), "“a “b c”") << "one is lost";
+  EXPECT_EQ(restored("“a” ‘b’", "\"a\" 'b'"), "“a” ‘b’");
+  EXPECT_EQ(restored("“a ‘b’ c”", "\"a \"b\" c\"", {"\"b\""}), "“a \"b\" c”") << "is kept";
+}
+
 TEST(WrittenMarks, ComeBackOnTheirSide) {
   EXPECT_EQ(restored("He said “yes” to the “big” plan.", "Ele disse \"sim\" ao plano \"grande\"."),
             "Ele disse “sim” ao plano “grande”.");
