@@ -84,15 +84,18 @@ std::string missing_model(const CLI::App& app, const std::string& message) {
 }
 
 // Returns the word after the first flag that takes a path and has none, preferably a required one, if the word is a
-// path.
+// path. The path of a model may be after its languages: en-de=MODEL.
 std::string flag_for_path(const CLI::App& app, const std::string& word) {
   std::error_code ignored;
-  if (!std::filesystem::exists(word, ignored)) return "";
+  const bool is_path = std::filesystem::exists(word, ignored);
+  const bool has_languages = !is_path && std::filesystem::exists(word.substr(word.find('=') + 1), ignored);
+  if (!is_path && !has_languages) return "";
   const CLI::Option* found = nullptr;
   for (const CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
-    const bool takes_path = begins_with(type, "FILE") || begins_with(type, "FOLDER") || begins_with(type, "MODEL");
-    if (!takes_path || option->count() > 0 || option->get_lnames().empty()) continue;
+    const bool takes_model = begins_with(type, "MODEL");
+    const bool takes_path = is_path && (begins_with(type, "FILE") || begins_with(type, "FOLDER"));
+    if (!(takes_path || takes_model) || option->count() > 0 || option->get_lnames().empty()) continue;
     if (found == nullptr || (option->get_required() && !found->get_required())) found = option;
   }
   return found == nullptr ? "" : fmt::format("--{} {}", found->get_lnames().front(), word);

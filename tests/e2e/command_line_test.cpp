@@ -127,6 +127,9 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("embed", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
   EXPECT_THAT(refusal("visualize", {"-m", "m", "a text"}), HasSubstr("'a text'; lines are read from --input FILE or"));
   EXPECT_THAT(refusal("embed", {model(), "--input", "i"}), HasSubstr("did you mean --model " + model() + "?"));
+  const std::string pair = "en-de=" + model();
+  EXPECT_THAT(refusal("serve", {pair}), HasSubstr("did you mean --model " + pair + "?"));
+  EXPECT_THAT(refusal("serve", {"en-de=" + model() + "x"}), HasSubstr("x'\n"));
   EXPECT_THAT(refusal("score", {"-m", "m", "--target", "t", model()}), HasSubstr("did you mean --source " + model()));
   EXPECT_THAT(refusal("translate", {"-m", "m", "-i", "a", "--memory", "b"}), HasSubstr("unknown flag --memory"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "-i", "a", "b"}),
