@@ -162,7 +162,7 @@ float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t 
   return top + std::log(sum) + poison;
 }
 
-// Where the operands of a head lie in the scratch.
+// The addresses of a head's operands in the scratch.
 struct Scratch {
   float *key_columns, *values, *queries, *weights, *sums;                                              // forward
   float *keys, *value_columns, *gradients, *weight_gradients, *row, *key_gradients, *value_gradients;  // backward

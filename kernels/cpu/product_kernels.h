@@ -26,7 +26,7 @@ constexpr int64_t kTileOutputs = kTileRows;
 constexpr int64_t kStepBytes = kernels::kTileRowBytes;
 constexpr int64_t kTileBytes = kTileRows * kStepBytes;
 
-/// Where a product is written, from its first row on.
+/// The destination of a product, from its first row on, and what is added before it is written.
 struct ProductOutput {
   float* y;
   const float* bias;      // or null; padded
