@@ -6,6 +6,7 @@
 #include <transmute/documents/html_markup.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/documents/html_tokens.h>
+#include <transmute/documents/markdown_dialects.h>
 #include <transmute/documents/message.h>
 #include <transmute/documents/text_columns.h>
 #include <transmute/text/inline_tags.h>
@@ -196,18 +197,19 @@ size_t line_end_at(const std::string& text, size_t at) {
 // The length of Markdown's fenced code that begins at `at`, up to the end of its last line; 0 if there is none.
 size_t fenced_code_length(std::string_view text, size_t at) {
   constexpr size_t kMostBytes = 1 << 14;  // limit, so that many fences without an end take linear time
-  const std::string_view fence = text.substr(at, 3);
-  if (fence != "```" && fence != "~~~") return 0;
+  if (text[at] != '`' && text[at] != '~') return 0;
   const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t", at - 1);
   if (before != std::string_view::npos && text[before] != '\n') return 0;
   text = text.substr(at, kMostBytes);
-  for (size_t end = text.find('\n'); end != std::string_view::npos;) {
+  size_t end = text.find('\n');
+  const size_t marks = fence_marks(text.substr(0, end));
+  while (marks > 0 && end != std::string_view::npos) {
     const size_t begin = end + 1;
     end = text.find('\n', begin);
-    const std::string_view line = text.substr(begin, end - begin);
-    const size_t first = line.find_first_not_of(" \t");
-    if (first != std::string_view::npos && line.substr(first, fence.size()) == fence &&
-        line.find_first_not_of("`~ \t\r", first) == std::string_view::npos)
+    std::string_view line = text.substr(begin, end - begin);
+    line = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+    line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+    if (line.substr(0, 1) == text.substr(0, 1) && line.size() >= marks && fence_marks(line) == line.size())
       return std::min(end, text.size());
   }
   return 0;

@@ -134,14 +134,6 @@ size_t bytes_before_own_text(std::string_view line) {
   return name == "html" || is_caption || bar == line.size() ? line.size() : bar + 1;
 }
 
-// The number of marks such as "```" with which a line begins or ends code; 0 for other lines.
-size_t fence_marks(std::string_view line) {
-  constexpr size_t kFewest = 3;
-  if (line.empty() || (line.front() != '`' && line.front() != '~')) return 0;
-  const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
-  return marks < kFewest || (line.front() == '`' && line.find('`', marks) != kNone) ? 0 : marks;
-}
-
 // Code between lines such as "```".
 class Fence {
  public:
@@ -438,6 +430,13 @@ std::string as_common_mark(std::string_view content) {
   replace_other_dollars(result);
   replace_brackets_of_long_paragraphs(result);
   return result;
+}
+
+size_t fence_marks(std::string_view line) {
+  constexpr size_t kFewest = 3;
+  if (line.empty() || (line.front() != '`' && line.front() != '~')) return 0;
+  const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
+  return marks < kFewest || (line.front() == '`' && line.find('`', marks) != kNone) ? 0 : marks;
 }
 
 size_t site_tag_length(std::string_view text) {

@@ -22,6 +22,9 @@ inline namespace v0 {
 /// - letters stand for brackets after 10,000 lines of one paragraph.
 std::string as_common_mark(std::string_view content);
 
+/// The number of marks such as "```" with which a line begins or ends code; 0 for other lines.
+size_t fence_marks(std::string_view line);
+
 /// The length of a tag of a site generator at the beginning of a text: {{ a }}, {{< a >}}, {{% a %}}, {% a %}, {* a *}.
 /// 0 for other texts.
 size_t site_tag_length(std::string_view text);

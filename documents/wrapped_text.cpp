@@ -98,7 +98,7 @@ size_t hanging_length(std::string_view text) {
 bool has_dividers(std::string_view text) {
   for (const char* const divider : {"\t", ".....", "___", " | "})
     if (text.find(divider) != std::string_view::npos) return true;
-  return text.substr(0, 1) == "|" && text.find('|', 1) != std::string_view::npos;
+  return is_row_with_bars(text, 0);
 }
 
 bool may_end_sentence(char c) {
